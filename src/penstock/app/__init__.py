@@ -1,0 +1,1 @@
+"""What users write: streams, operators, windows, schemas, expressions."""

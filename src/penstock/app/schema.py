@@ -1,0 +1,74 @@
+"""Schemas: names and Arrow types, read from the short words users write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from penstock.errors import InputError, did_you_mean
+
+SYMBOL = pa.dictionary(pa.int32(), pa.string())
+TIMESTAMP = pa.timestamp("us")
+
+_TYPE_BY_WORD: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "symbol": SYMBOL,
+    "dictionary<string>": SYMBOL,
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "uint8": pa.uint8(),
+    "uint16": pa.uint16(),
+    "uint32": pa.uint32(),
+    "uint64": pa.uint64(),
+    "float32": pa.float32(),
+    "float64": pa.float64(),
+    "timestamp": TIMESTAMP,
+}
+
+
+def type_of(word: str | pa.DataType) -> pa.DataType:
+    """The Arrow type behind a word such as 'float64', 'symbol' (a dictionary-coded string) or 'list<string>'."""
+    if isinstance(word, pa.DataType):
+        return type_of(word_of(word))
+    text = word.strip()
+    if text.startswith("list<") and text.endswith(">"):
+        return pa.list_(type_of(text[5:-1]))
+    if text in _TYPE_BY_WORD:
+        return _TYPE_BY_WORD[text]
+    hint = did_you_mean(text, _TYPE_BY_WORD)
+    raise InputError(f"there is no type '{word}'; there are: {', '.join(_TYPE_BY_WORD)}, list<...>" + (f"; {hint}" if hint else ""))
+
+
+def word_of(type_: pa.DataType) -> str:
+    """The word for an Arrow type; the inverse of `type_of` on its results."""
+    if pa.types.is_dictionary(type_):
+        return "symbol"
+    if pa.types.is_timestamp(type_):
+        return "timestamp"
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"list<{word_of(type_.value_type)}>"
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return "string"
+    return {"double": "float64", "float": "float32"}.get(str(type_), str(type_))
+
+
+def schema_of(attributes: Mapping[str, str | pa.DataType] | pa.Schema) -> pa.Schema:
+    """An Arrow schema from names and type words; 'float64 not null' forbids nulls."""
+    if isinstance(attributes, pa.Schema):
+        return pa.schema([pa.field(f.name, type_of(f.type), f.nullable) for f in attributes])
+    fields = []
+    for name, word in attributes.items():
+        nullable = True
+        if isinstance(word, str) and word.endswith(" not null"):
+            word, nullable = word.removesuffix(" not null"), False
+        fields.append(pa.field(name, type_of(word), nullable))
+    return pa.schema(fields)
+
+
+def words_of(schema: pa.Schema) -> dict[str, str]:
+    """Names and type words of a schema, as `schema_of` reads them."""
+    return {f.name: word_of(f.type) + ("" if f.nullable else " not null") for f in schema}

@@ -1,0 +1,129 @@
+"""Windows as users write them: `sliding(...)` and `tumbling(...)` give one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.errors import InputError
+
+Kind = Literal["sliding", "tumbling"]
+Measure = Literal["count", "time", "delta", "punctuation"]
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How much of a stream is held, and when it fires.
+
+    `size` and `every` are tuples (count), microseconds (time), attribute units (delta: `size`; `every` counts tuples)
+    or segments (punctuation).
+    """
+
+    kind: Kind
+    measure: Measure
+    size: int | float
+    every: int | float
+    on: str | None = None
+    per_group: bool = False
+
+    def __str__(self) -> str:
+        amount, step = (
+            (f"{_seconds(self.size)} s", f"{_seconds(self.every)} s")
+            if self.measure == "time"
+            else (f"{self.size:g}", f"{self.every:g}")
+        )
+        text = f"{self.kind} {self.measure} {amount}"
+        if self.kind == "sliding":
+            text += f" every {step}"
+        if self.on:
+            text += f" on {self.on}"
+        return text + (" per group" if self.per_group else "")
+
+
+def sliding(
+    *,
+    count: int | None = None,
+    every: int = 1,
+    time_s: float | None = None,
+    every_s: float | None = None,
+    delta: float | None = None,
+    punctuation: int | None = None,
+    on: str | None = None,
+    per_group: bool = False,
+) -> Window:
+    """A window that keeps the newest tuples and fires at every step.
+
+    >>> print(sliding(count=4, every=1, per_group=True))
+    sliding count 4 every 1 per group
+    >>> print(sliding(time_s=60, every_s=1, on="ts"))
+    sliding time 60 s every 1 s on ts
+    """
+    measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=punctuation)
+    if measure == "time":
+        size_us, every_us = _microseconds(size), _microseconds(size if every_s is None else every_s)
+        if size_us % every_us:
+            raise InputError(f"a sliding window's time_s must be a multiple of its every_s; got {size:g} and {every_s:g}")
+        return _window("sliding", measure, size_us, every_us, on, per_group)
+    if every_s is not None:
+        raise InputError("every_s goes with time_s; got a window by " + measure + "; use every=...")
+    return _window("sliding", measure, size, every, on, per_group)
+
+
+def tumbling(
+    *,
+    count: int | None = None,
+    time_s: float | None = None,
+    delta: float | None = None,
+    punctuation: bool | None = None,
+    on: str | None = None,
+    per_group: bool = False,
+) -> Window:
+    """A window that fires when full and starts anew.
+
+    >>> print(tumbling(count=10, per_group=True))
+    tumbling count 10 per group
+    """
+    measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=1 if punctuation else None)
+    if measure == "time":
+        size = _microseconds(size)
+    return _window("tumbling", measure, size, size if measure != "delta" else 1, on, per_group)
+
+
+def _measure(
+    *, count: int | None, time_s: float | None, delta: float | None, punctuation: int | None
+) -> tuple[Measure, int | float]:
+    given: list[tuple[Measure, int | float]] = []
+    if count is not None:
+        given.append(("count", count))
+    if time_s is not None:
+        given.append(("time", time_s))
+    if delta is not None:
+        given.append(("delta", delta))
+    if punctuation is not None:
+        given.append(("punctuation", punctuation))
+    if len(given) != 1:
+        names = ", ".join(name for name, _ in given) or "none"
+        raise InputError(f"a window takes exactly one of count, time_s, delta, punctuation; got {names}")
+    return given[0]
+
+
+def _window(kind: Kind, measure: Measure, size: int | float, every: int | float, on: str | None, per_group: bool) -> Window:
+    for name, value in (("size", size), ("every", every)):
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not (whole or (measure == "delta" and name == "size")) or not value > 0:
+            raise InputError(f"a {kind} {measure} window needs a positive {'whole ' if whole or measure != 'delta' else ''}"
+                             f"number as its {name}; got {value!r}")
+    if measure in ("time", "delta") and not on:
+        raise InputError(f"a {kind} {measure} window runs on an attribute; got none; add on='...'")
+    if measure in ("count", "punctuation") and on:
+        raise InputError(f"a {kind} {measure} window has no attribute; got on={on!r}; leave it out")
+    return Window(kind, measure, size, every, on, per_group)
+
+
+def _microseconds(seconds: float) -> int:
+    return round(seconds * MICROSECONDS)
+
+
+def _seconds(microseconds: float) -> str:
+    return f"{microseconds / MICROSECONDS:g}"

@@ -1,0 +1,62 @@
+"""Everything Penstock raises on purpose: one tree, whose leaves are also the builtin a caller would expect."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class PenstockError(Exception):
+    """Base of all errors whose text is one clear sentence for the user; the command line exits with 2 on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake: where it is, what rule it breaks (and what was got), and a hint if there is one."""
+
+    where: str
+    sentence: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.where} {self.sentence}" if self.where else self.sentence
+        return f"{text}; {self.hint}" if self.hint else text
+
+
+class ApplicationError(PenstockError, ValueError):
+    """All mistakes of one application, found before anything ran."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ExpressionError(PenstockError, ValueError):
+    """A mistake in one expression; `column` counts from 1 within its text, None where it concerns the whole."""
+
+    def __init__(self, sentence: str, *, hint: str | None = None, column: int | None = None) -> None:
+        self.sentence, self.hint, self.column = sentence, hint, column
+        super().__init__(f"{sentence}; {hint}" if hint else sentence)
+
+
+class SpadeSyntaxError(PenstockError, ValueError):
+    """A SPADE text that cannot be read; line and column count from 1."""
+
+    def __init__(self, sentence: str, *, line: int, column: int, file: str = "program") -> None:
+        self.sentence, self.line, self.column, self.file = sentence, line, column, file
+        super().__init__(f"{file}:{line}:{column}: {sentence}")
+
+
+class InputError(PenstockError, ValueError):
+    """An input, option, file or row that does not fit."""
+
+
+class OperatorError(PenstockError, RuntimeError):
+    """A user's function failed while the stream ran."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The hint for a misspelt name, or None when nothing is near."""
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean '{matches[0]}'?" if matches else None

@@ -1,0 +1,87 @@
+# Everything runs in .venv inside the checkout; all it needs is Python 3.11 or newer and make.
+# Another interpreter: make clean setup PYTHON=python3.12
+
+.DEFAULT_GOAL := help
+.ONESHELL:
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?=
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+STAMP := .venv/.setup-stamp
+step = printf '==> %s\n'
+
+.PHONY: help venv setup demo check test lint format bench lock clean
+
+help:  ## List the targets
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+# A moved checkout, or an interpreter that went away, gets a new .venv; otherwise the one there is kept.
+venv:
+	@if grep -qsF " $(CURDIR)/.venv" .venv/pyvenv.cfg && $(BIN)/python -c '' 2>/dev/null; then exit 0; fi
+	for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11) none; do
+		if "$$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi
+	done
+	if [ "$$python" = none ]; then
+		echo "Penstock needs Python 3.11 or newer with its venv module, and found none$(if $(PYTHON), in '$(PYTHON)')." >&2
+		echo "Name one with: make setup PYTHON=python3.12 (on Debian and Ubuntu also: apt install python3-venv)" >&2
+		exit 1
+	fi
+	$(step) "setup: creating .venv with $$("$$python" --version)"
+	"$$python" -m venv --clear .venv
+
+setup: venv  ## Create or update .venv: the packages that requirements.lock pins, and Penstock itself
+	@wanted="$$(cat requirements.lock pyproject.toml | sha256sum)"
+	if [ "$$wanted" = "$$(cat $(STAMP) 2>/dev/null)" ]; then exit 0; fi
+	$(step) "setup: installing $$(grep -c '==' requirements.lock) pinned packages (the first time takes a minute or two)"
+	$(PIP) install --require-hashes -r requirements.lock
+	$(step) "setup: installing Penstock itself, editable"
+	$(PIP) install --no-deps --no-build-isolation -e .
+	echo "$$wanted" > $(STAMP)
+
+demo: setup  ## Run the demonstration
+	@$(BIN)/penstock demo
+
+check: lint  ## Formatting, lint, types, layers, and the quick tests
+	@$(step) "pytest: unit and property tests"
+	$(BIN)/pytest -n 2 tests/unit tests/property
+
+test: lint  ## Everything: all checks and all tests
+	@$(step) "pytest: all tests"
+	$(BIN)/pytest -n 2 tests
+
+lint: setup  ## Formatting, lint, types and layers, no tests
+	@$(step) "ruff format --check"
+	$(BIN)/ruff format --check .
+	$(step) "ruff check"
+	$(BIN)/ruff check .
+	$(step) "mypy"
+	$(BIN)/mypy
+	$(step) "lint-imports"
+	$(BIN)/lint-imports --no-logo
+
+format: setup  ## Format the code and fix what ruff can fix
+	@$(step) "ruff check --fix"
+	$(BIN)/ruff check --fix .
+	$(step) "ruff format"
+	$(BIN)/ruff format .
+
+bench: setup  ## Measure the kernels against their peers
+	@$(BIN)/penstock bench kernels
+
+lock: venv  ## Pin the newest versions that pyproject.toml allows, with their hashes
+	@$(step) "lock: resolving with uv, from a throw-away environment"
+	scratch="$$(mktemp -d)"
+	trap 'rm -rf "$$scratch"' EXIT
+	$(BIN)/python -m venv "$$scratch"
+	"$$scratch/bin/pip" install -qq --disable-pip-version-check uv
+	"$$scratch/bin/uv" pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade \
+		--fork-strategy fewest --generate-hashes --no-emit-index-url --no-annotate --quiet \
+		--custom-compile-command "make lock" --output-file requirements.lock
+	$(step) "lock: $$(grep -c '==' requirements.lock) packages pinned; make setup installs them"
+
+clean:  ## Remove .venv, caches and build output
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist out
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,115 @@
+"""An application: what a user writes, as a graph of operators that grows by method calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from penstock.app.connectors import SourceConnector
+from penstock.app.graph import Graph, Request
+from penstock.app.operators import Operator, Source
+from penstock.app.serialise import graph_from_json, graph_to_json
+from penstock.app.stream import Stream
+from penstock.app.workbook import Workbook
+from penstock.errors import ApplicationError, Problem
+
+
+class Application:
+    """A streaming application; its mistakes are collected and reported together when it is first used.
+
+    >>> app = Application("halves")
+    >>> numbers = app.source("numbers", schema={"x": "int64"})
+    >>> numbers.functor("half", where="x > 0", emit={"h": "x / 2"}).sink("out")
+    >>> print(app)
+    application halves
+      numbers := Source -> x int64
+      half := Functor(numbers) -> h double
+      out := Sink(half) -> h double
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.warnings: list[str] = []
+        self._book = Workbook()
+        self._requests: list[Request] = []
+
+    def source(
+        self,
+        name: str,
+        source: SourceConnector | None = None,
+        schema: Mapping[str, str | pa.DataType] | pa.Schema | None = None,
+        *,
+        stamp: str | None = None,
+        rate_tuples_s: float | None = None,
+    ) -> Stream:
+        """A stream from outside; without a connector its tuples come from `evaluate`'s input.
+
+        `stamp` names the attribute that orders its tuples among other sources' (a timestamp or number of seconds);
+        without it a tuple's stamp is its sequence number / `rate_tuples_s` (1 where not declared).
+        """
+        entry = self._book.entry(name, "source")
+        fields = entry.schema(schema)
+        if stamp is not None and entry.has_attribute(stamp, fields, "stamp"):
+            kind = fields.field(stamp).type
+            if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                entry.problem(f"has the stamp '{stamp}', which must be a timestamp or a number; got {kind}")
+        if rate_tuples_s is not None and not rate_tuples_s > 0:
+            entry.problem(f"needs a positive rate_tuples_s; got {rate_tuples_s!r}")
+        entry.add(Source(name, (), fields, source, stamp, rate_tuples_s, place=entry.place))
+        return Stream(self._book, name, fields)
+
+    def request(self, operator: str, *, partition: str | None = None, host: str | None = None) -> None:
+        """Asks that an operator be fused into a partition, and run on a host."""
+        self._requests.append(Request(operator, partition, host))
+
+    def stream(self, name: str) -> Stream:
+        """A stream of the application by its name."""
+        for operator in self._book.operators:
+            if name in operator.outputs:
+                return Stream(self._book, name, operator.schema)
+        raise KeyError(name)
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The operators as written so far."""
+        return tuple(self._book.operators)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Every mistake found so far."""
+        if not self._book.operators:
+            return (Problem(f"application '{self.name}'", "has no operators", "start with app.source(...)"),)
+        return tuple(self._book.problems)
+
+    @property
+    def graph(self) -> Graph:
+        """The checked graph; raises ApplicationError with all mistakes where there are any."""
+        if self.problems:
+            raise ApplicationError(self.problems)
+        return Graph(self.name, self.operators, tuple(self._requests))
+
+    def to_json(self) -> str:
+        """The application as JSON text; `Application.from_json` reads it back."""
+        return graph_to_json(self.graph)
+
+    @classmethod
+    def from_json(cls, text: str) -> Application:
+        """The application that `to_json` wrote."""
+        return cls.from_graph(graph_from_json(text))
+
+    @classmethod
+    def from_graph(cls, graph: Graph) -> Application:
+        """An application over a graph that was checked before."""
+        app = cls(graph.name)
+        app._book.operators.extend(graph.operators)
+        app._requests.extend(graph.requests)
+        return app
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Application) and self.graph == other.graph
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return str(self.graph)

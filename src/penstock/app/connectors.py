@@ -1,0 +1,44 @@
+"""Where a source's tuples come from and where a sink's tuples go: plain values, opened by an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSource:
+    """Lines of a CSV file; `columns` picks fields by number from 1, in the schema's order (None: all, in order)."""
+
+    path: str
+    header: bool = True
+    columns: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSource:
+    """Rows of a Parquet file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySink:
+    """Tuples kept for the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetSink:
+    """A directory of Parquet files."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSink:
+    """A directory of CSV files."""
+
+    path: str
+
+
+SourceConnector = CsvSource | ParquetSource
+SinkConnector = MemorySink | ParquetSink | CsvSink

@@ -1,0 +1,181 @@
+"""The operators of an application as frozen values; what each means is in docs/semantics.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.app.connectors import MemorySink, SinkConnector, SourceConnector
+from penstock.app.expressions.tree import Expression
+from penstock.app.place import Place
+from penstock.app.windows import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """One attribute of what an operator emits."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateFunction:
+    """A user's aggregate: `function` gets the window's values as an Arrow array and gives one value."""
+
+    function: Callable[[pa.Array], Any]
+    returns: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One output of a split; the first branch whose condition holds takes the tuple, None takes the rest."""
+
+    port: str
+    where: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """An attribute to sort by."""
+
+    attribute: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """What all operators have: a name, the streams they read, the schema they emit, the place they were written."""
+
+    name: str
+    inputs: tuple[str, ...]
+    schema: pa.Schema
+    place: Place | None = field(default=None, compare=False, kw_only=True)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the streams it emits."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Source(_Operator):
+    """Tuples from outside; the order between sources goes by `stamp`, else by sequence / `rate_tuples_s`."""
+
+    connector: SourceConnector | None = None
+    stamp: str | None = None
+    rate_tuples_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Functor(_Operator):
+    """Filter, projection, new attributes; every member of `emits` gives one tuple per tuple."""
+
+    where: Expression | None = None
+    emits: tuple[tuple[Emit, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(_Operator):
+    """Aggregates over windows."""
+
+    window: Window
+    by: tuple[str, ...] = ()
+    emit: tuple[Emit, ...] = ()
+    functions: tuple[tuple[str, AggregateFunction], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join(_Operator):
+    """Pairs of tuples of two windows."""
+
+    left_window: Window
+    right_window: Window
+    on: tuple[tuple[str, str], ...] = ()
+    where: Expression | None = None
+    emit: tuple[Emit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Split(_Operator):
+    """One input, several outputs."""
+
+    branches: tuple[Branch, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}.{branch.port}" for branch in self.branches)
+
+
+@dataclass(frozen=True, slots=True)
+class Union(_Operator):
+    """Several inputs of one schema merged in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(_Operator):
+    """Tuples put in order within a window."""
+
+    window: Window
+    by: tuple[SortKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Punctor(_Operator):
+    """A punctuation after (or before) each tuple for which the condition holds."""
+
+    when: Expression
+    before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier(_Operator):
+    """The n-th tuples of all inputs together, when the last of them is there."""
+
+    ports: tuple[str, ...] = ()
+    emit: tuple[Emit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Delay(_Operator):
+    """Tuples that arrive `delay_s` later than they came."""
+
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle(_Operator):
+    """Tuples at most `rate_tuples_s` apart."""
+
+    rate_tuples_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Map(_Operator):
+    """A Python function on blocks, or on tuples."""
+
+    function: Callable[..., Any]
+    per_tuple: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Custom(_Operator):
+    """A user-defined operator: an object with `state()` and `process(row, state)`, one state per key or one in all."""
+
+    instance: Any
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sink(_Operator):
+    """Where tuples leave."""
+
+    connector: SinkConnector = MemorySink()
+
+
+Operator = (
+    Source | Functor | Aggregate | Join | Split | Union | Sort | Punctor | Barrier | Delay | Throttle | Map | Custom | Sink
+)

@@ -1,0 +1,106 @@
+"""Graphs as JSON text and back; functions are written as module:name."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.app import connectors, operators
+from penstock.app.expressions.parser import parse, to_text
+from penstock.app.expressions.tree import Attribute, Call, Literal
+from penstock.app.graph import Graph, Request
+from penstock.app.place import Place
+from penstock.app.schema import schema_of, type_of, word_of, words_of
+from penstock.app.windows import Window
+from penstock.errors import InputError
+
+FORMAT = 1
+_KINDS: dict[str, type[Any]] = {
+    **{kind.__name__: kind for kind in operators.Operator.__args__},
+    **{kind.__name__: kind for kind in (*connectors.SourceConnector.__args__, *connectors.SinkConnector.__args__)},
+    **{
+        kind.__name__: kind
+        for kind in (operators.Emit, operators.Branch, operators.SortKey, operators.AggregateFunction, Window, Place, Request)
+    },
+}
+
+
+def graph_to_json(graph: Graph) -> str:
+    """One JSON object, the same text for equal graphs."""
+    body = {
+        "penstock": FORMAT,
+        "name": graph.name,
+        "operators": [_write(o) for o in graph.operators],
+        "requests": [_write(r) for r in graph.requests],
+    }
+    return json.dumps(body, indent=1)
+
+
+def graph_from_json(text: str) -> Graph:
+    """The graph that `graph_to_json` wrote."""
+    try:
+        body = json.loads(text)
+        if body["penstock"] != FORMAT:
+            raise InputError(f"an application's JSON has format {FORMAT} here; got {body['penstock']!r}")
+        return Graph(body["name"], tuple(map(_read, body["operators"])), tuple(map(_read, body["requests"])))
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(f"an application's JSON is an object written by Application.to_json; got a mistake at {error}") from error
+
+
+def _write(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Literal | Attribute | Call):
+        return {"kind": "Expression", "text": to_text(value)}
+    if isinstance(value, pa.Schema):
+        return {"kind": "Schema", "attributes": words_of(value)}
+    if isinstance(value, pa.DataType):
+        return {"kind": "Type", "word": word_of(value)}
+    if isinstance(value, tuple):
+        return [_write(member) for member in value]
+    if dataclasses.is_dataclass(value) and type(value).__name__ in _KINDS:
+        members = {f.name: _write(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"kind": type(value).__name__, **members}
+    return {"kind": "Object", "name": _object_name(value)}
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_read(member) for member in value)
+    if not isinstance(value, dict):
+        return value
+    kind = value["kind"]
+    if kind in _READERS:
+        return _READERS[kind](value)
+    return _KINDS[kind](**{name: _read(member) for name, member in value.items() if name != "kind"})
+
+
+def _object_name(value: Any) -> str:
+    """module:name of a function, or of the class of an object that has no arguments."""
+    named = value if hasattr(value, "__qualname__") else type(value)
+    name = f"{named.__module__}:{named.__qualname__}"
+    if "<" in name or (named is not value and getattr(value, "__dict__", None)):
+        raise InputError(f"an application with {value!r} cannot be written as JSON; only named functions of modules, and "
+                         "objects without fields, can be found again by name")  # fmt: skip
+    return name if named is value else name + "()"
+
+
+def _read_object(value: dict[str, str]) -> Any:
+    module, _, name = value["name"].partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.removesuffix("()").split("."):
+        found = getattr(found, part)
+    return found() if name.endswith("()") else found
+
+
+_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "Expression": lambda value: parse(value["text"]),
+    "Schema": lambda value: schema_of(value["attributes"]),
+    "Type": lambda value: type_of(value["word"]),
+    "Object": _read_object,
+}

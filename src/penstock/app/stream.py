@@ -1,0 +1,220 @@
+"""A stream: what an operator emits, and the operators that can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.app import operators as ops
+from penstock.app.connectors import MemorySink, SinkConnector
+from penstock.app.expressions.check import Scope
+from penstock.app.merge_checks import barrier_ports, join_keys, join_scope, union_schema
+from penstock.app.schema import type_of
+from penstock.app.window_checks import check_sort_window, check_window
+from penstock.app.windows import Window
+from penstock.app.workbook import Entry, Workbook
+
+Names = str | Sequence[str] | None
+Schema = Mapping[str, str | pa.DataType] | pa.Schema
+
+
+def aggregate_function(function: Callable[[pa.Array], Any], returns: str | pa.DataType) -> ops.AggregateFunction:
+    """A user-defined aggregate for `stream.aggregate(functions={...})`: an Arrow array of values in, one value out."""
+    return ops.AggregateFunction(function, type_of(returns))
+
+
+class Stream:
+    """A named stream with a schema; each method adds an operator that reads it."""
+
+    def __init__(self, book: Workbook, name: str, schema: pa.Schema) -> None:
+        self._book, self.name, self.schema = book, name, schema
+
+    def __repr__(self) -> str:
+        return f"<stream {self.name}: {', '.join(f'{f.name} {f.type}' for f in self.schema)}>"
+
+    def functor(
+        self,
+        name: str,
+        where: str | None = None,
+        emit: Mapping[str, str] | Sequence[Mapping[str, str]] | None = None,
+    ) -> Stream:
+        """Filter, projection and new attributes; a list of emits gives several tuples per tuple, no emit copies."""
+        entry, scope = self._book.entry(name, "functor"), self._scope
+        condition = entry.condition(where, scope, "where")
+        if emit is None:
+            emit = {field: f'"{field}"' for field in self.schema.names}
+        members = [emit] if isinstance(emit, Mapping) or not isinstance(emit, Sequence) else list(emit)
+        emits, schema = self._emits(entry, members, scope)
+        return self._add(entry, ops.Functor(name, (self.name,), schema, condition, emits, place=entry.place))
+
+    def aggregate(
+        self,
+        name: str,
+        *,
+        window: Window,
+        emit: Mapping[str, str],
+        by: Names = None,
+        functions: Mapping[str, ops.AggregateFunction] | None = None,
+    ) -> Stream:
+        """Aggregates over a window, per group of `by` where given."""
+        entry, own = self._book.entry(name, "aggregate"), dict(functions or {})
+        check_window(entry, window, self.schema, has_groups=bool(by))
+        keys = entry.attributes(by, self.schema, "by")
+        scope = Scope(((None, self.schema),), {word.lower(): f.returns for word, f in own.items()})
+        emits, schema = entry.emit(emit, scope, aggregates=True)
+        operator = ops.Aggregate(name, (self.name,), schema, window, keys, emits, tuple(own.items()), place=entry.place)
+        return self._add(entry, operator)
+
+    def join(
+        self,
+        name: str,
+        right: Stream,
+        *,
+        left_window: Window,
+        right_window: Window,
+        emit: Mapping[str, str],
+        on: str | Sequence[str | tuple[str, str]] | None = None,
+        where: str | None = None,
+    ) -> Stream:
+        """Pairs of this stream's (left) and the right one's tuples that agree `on` attributes and satisfy `where`."""
+        entry = self._book.entry(name, "join")
+        for window, side in ((left_window, self), (right_window, right)):
+            check_window(entry, window, side.schema, has_groups=bool(on), joins=True)
+        pairs = join_keys(entry, on, self.schema, right.schema)
+        scope = join_scope(self.schema, right.schema)
+        condition = entry.condition(where, scope, "where")
+        emits, schema = entry.emit(emit, scope)
+        inputs = (self.name, right.name)
+        return self._add(
+            entry, ops.Join(name, inputs, schema, left_window, right_window, pairs, condition, emits, place=entry.place)
+        )
+
+    def split(self, name: str, branches: Mapping[str, str | None] | None = None, **more: str | None) -> Branches:
+        """Several streams: each tuple goes to the first branch whose condition holds; None takes the rest.
+
+        `cheap, rest = stream.split("by_price", {"cheap": "price < 10", "rest": None})`
+        """
+        entry, scope = self._book.entry(name, "split"), self._scope
+        given = {**(branches or {}), **more}
+        if not given:
+            entry.problem("needs at least one branch", "split('name', {'cheap': 'price < 10', 'rest': None})")
+        ports = tuple(ops.Branch(port, entry.condition(text, scope, f"branch '{port}'")) for port, text in given.items())
+        entry.add(ops.Split(name, (self.name,), self.schema, ports, place=entry.place))
+        return Branches({p.port: Stream(self._book, f"{name}.{p.port}", self.schema) for p in ports})
+
+    def union(self, name: str, *others: Stream) -> Stream:
+        """This stream and others of the same schema, merged in order."""
+        entry = self._book.entry(name, "union")
+        schema = union_schema(entry, (self, *others))
+        return self._add(entry, ops.Union(name, (self.name, *(o.name for o in others)), schema, place=entry.place))
+
+    def sort(self, name: str, by: Names, *, window: Window) -> Stream:
+        """Tuples in order within a window; 'price desc' sorts downwards.
+
+        A tumbling window emits its tuples sorted when it is full; a sliding count window emits its lowest tuple when one
+        more arrives than it holds.
+        """
+        entry = self._book.entry(name, "sort")
+        check_sort_window(entry, window, self.schema)
+        words = [by] if isinstance(by, str) else list(by or ())
+        keys = [ops.SortKey(word.split()[0], word.lower().endswith(" desc")) for word in words if word.strip()]
+        found = tuple(key for key in keys if entry.has_attribute(key.attribute, self.schema, "by"))
+        if not keys:
+            entry.problem("needs by='attribute' or by=['attribute desc', ...]; got nothing")
+        return self._add(entry, ops.Sort(name, (self.name,), self.schema, window, found, place=entry.place))
+
+    def punctor(self, name: str, when: str, *, before: bool = False) -> Stream:
+        """Puts a punctuation after (or before) each tuple for which `when` holds."""
+        entry = self._book.entry(name, "punctor")
+        condition = entry.condition(when, self._scope, "when")
+        if condition is None:
+            entry.problem("needs when='condition'; got none")
+            condition, _ = entry.expression("false", self._scope, "when")
+        return self._add(entry, ops.Punctor(name, (self.name,), self.schema, condition, before, place=entry.place))
+
+    def barrier(self, name: str, *others: Stream, emit: Mapping[str, str]) -> Stream:
+        """The n-th tuples of all streams as one tuple; attributes are read as `port.name`, ports being the streams."""
+        entry = self._book.entry(name, "barrier")
+        ports, scope = barrier_ports(entry, (self, *others))
+        emits, schema = entry.emit(emit, scope)
+        inputs = (self.name, *(o.name for o in others))
+        return self._add(entry, ops.Barrier(name, inputs, schema, ports, emits, place=entry.place))
+
+    def delay(self, name: str, delay_s: float) -> Stream:
+        """Every tuple `delay_s` seconds later in the order of all streams."""
+        entry = self._book.entry(name, "delay")
+        if not delay_s >= 0:
+            entry.problem(f"needs a delay_s of at least 0; got {delay_s!r}")
+        return self._add(entry, ops.Delay(name, (self.name,), self.schema, float(delay_s), place=entry.place))
+
+    def throttle(self, name: str, rate_tuples_s: float) -> Stream:
+        """Tuples at most `rate_tuples_s` in a second; those that come faster arrive later."""
+        entry = self._book.entry(name, "throttle")
+        if not rate_tuples_s > 0:
+            entry.problem(f"needs a positive rate_tuples_s; got {rate_tuples_s!r}")
+        return self._add(entry, ops.Throttle(name, (self.name,), self.schema, float(rate_tuples_s), place=entry.place))
+
+    def map(self, name: str, function: Callable[..., Any], schema: Schema, *, per_tuple: bool = False) -> Stream:
+        """A Python function on blocks (Arrow record batch in, one of as many rows out) or, per tuple, on dicts."""
+        entry = self._book.entry(name, "map")
+        if not callable(function):
+            entry.problem(f"needs a function; got {function!r}")
+        return self._add(entry, ops.Map(name, (self.name,), entry.schema(schema), function, per_tuple, place=entry.place))
+
+    def operator(self, name: str, instance: Any, *, schema: Schema, by: Names = None) -> Stream:
+        """A user-defined operator: `instance.state()` makes a key's state, `instance.process(row, state)` yields tuples."""
+        entry = self._book.entry(name, "operator")
+        for method in ("state", "process"):
+            if not callable(getattr(instance, method, None)):
+                entry.problem(f"needs an object with a method '{method}'; got {type(instance).__name__}")
+        keys = entry.attributes(by, self.schema, "by")
+        return self._add(entry, ops.Custom(name, (self.name,), entry.schema(schema), instance, keys, place=entry.place))
+
+    def sink(self, name: str, sink: SinkConnector | None = None) -> None:
+        """Where the stream's tuples leave."""
+        entry = self._book.entry(name, "sink")
+        entry.add(ops.Sink(name, (self.name,), self.schema, sink or MemorySink(), place=entry.place))
+
+    @property
+    def _scope(self) -> Scope:
+        return Scope(((None, self.schema),))
+
+    def _add(self, entry: Entry, operator: ops.Operator) -> Stream:
+        entry.add(operator)
+        return Stream(self._book, operator.name, operator.schema)
+
+    def _emits(
+        self, entry: Entry, members: list[Any], scope: Scope
+    ) -> tuple[tuple[tuple[ops.Emit, ...], ...], pa.Schema]:
+        checked = [entry.emit(member, scope) for member in members]
+        if not checked:
+            entry.problem("needs at least one emit; got an empty list")
+            return (), pa.schema([])
+        schema = checked[0][1]
+        for _, other in checked[1:]:
+            if other != schema:
+                entry.problem(f"emits tuples of different schemas: {schema.names} and {other.names}", "use cast(x as type)")
+        return tuple(emits for emits, _ in checked), schema
+
+
+class Branches:
+    """The outputs of a split: `branches["cheap"]`, `branches.cheap`, or `cheap, rest = branches`."""
+
+    def __init__(self, streams: Mapping[str, Stream]) -> None:
+        self._streams = dict(streams)
+
+    def __getitem__(self, port: str) -> Stream:
+        return self._streams[port]
+
+    def __getattr__(self, port: str) -> Stream:
+        if port.startswith("_") or port not in self._streams:
+            raise AttributeError(port)
+        return self._streams[port]
+
+    def __iter__(self) -> Iterator[Stream]:
+        return iter(self._streams.values())
+
+    def __len__(self) -> int:
+        return len(self._streams)

@@ -1,0 +1,131 @@
+"""The workbook of an application being written: its operators so far, and every mistake found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+
+from penstock.app.expressions.check import Scope, problems, type_of_expression
+from penstock.app.expressions.parser import parse
+from penstock.app.expressions.tree import Expression, Literal
+from penstock.app.operators import Emit, Operator
+from penstock.app.place import Place, caller
+from penstock.app.schema import schema_of, word_of
+from penstock.errors import ExpressionError, InputError, Problem, did_you_mean
+
+UNKNOWN = pa.null()  # the type of an attribute whose expression is wrong: nothing downstream complains of it again
+_NOTHING = Literal(None, UNKNOWN)
+
+
+class Workbook:
+    """Collects operators and problems; nothing is raised until the application is used."""
+
+    def __init__(self) -> None:
+        self.operators: list[Operator] = []
+        self.problems: list[Problem] = []
+
+    def entry(self, name: object, kind: str) -> Entry:
+        """The page of a new operator: checks its name, and notes problems under it."""
+        place = caller()
+        entry = Entry(self, str(name), kind, place)
+        if not isinstance(name, str) or not name.strip():
+            entry.problem(f"needs a name of its own; got {name!r}")
+        elif "." in name:
+            entry.problem(f"has a dot in its name, which is kept for the outputs of splits; got {name!r}")
+        elif any(o.name == name for o in self.operators):
+            other = next(o for o in self.operators if o.name == name)
+            entry.problem(f"has the name of another operator (the {type(other).__name__.lower()} at {other.place})")
+        return entry
+
+
+class Entry:
+    """One operator being written."""
+
+    def __init__(self, book: Workbook, name: str, kind: str, place: Place | None) -> None:
+        self.book, self.name, self.kind, self.place = book, name, kind, place
+
+    def problem(self, sentence: str, hint: str | None = None) -> None:
+        where = f"operator '{self.name}'" + (f" ({self.place})" if self.place else "")
+        self.book.problems.append(Problem(where, sentence, hint))
+
+    def expression(
+        self, text: object, scope: Scope, what: str, *, aggregates: bool = False
+    ) -> tuple[Expression, pa.DataType]:
+        """Tree and type of a text; a wrong one is noted and gives a null of unknown type."""
+        if isinstance(text, bool | int | float):
+            text = str(text).lower() if isinstance(text, bool) else repr(text)
+        if not isinstance(text, str):
+            self.problem(f"takes an expression as text for {what}; got {text!r}")
+            return _NOTHING, UNKNOWN
+        try:
+            tree = parse(text)
+        except ExpressionError as error:
+            at = f" at column {error.column}" if error.column else ""
+            self.problem(f"has a mistake in {what} `{text}`{at}: {error.sentence}", error.hint)
+            return _NOTHING, UNKNOWN
+        found = problems(tree, scope, aggregates=aggregates)
+        for error in found:
+            self.problem(f"{error.sentence} (in {what} `{text}`)", error.hint)
+        return (_NOTHING, UNKNOWN) if found else (tree, type_of_expression(tree, scope))
+
+    def condition(self, text: object, scope: Scope, what: str) -> Expression | None:
+        """The tree of a condition, or None where there is none."""
+        if text is None or (isinstance(text, str) and not text.strip()):
+            return None
+        tree, found = self.expression(text, scope, what)
+        if not (pa.types.is_boolean(found) or pa.types.is_null(found)):
+            self.problem(f"needs a condition as {what}; got `{text}`, which is a {word_of(found)}", "compare it with something")
+        return tree
+
+    def emit(
+        self, emit: object, scope: Scope, *, aggregates: bool = False, what: str = "emit"
+    ) -> tuple[tuple[Emit, ...], pa.Schema]:
+        """Trees and schema of an emit mapping."""
+        if not isinstance(emit, Mapping) or not emit:
+            self.problem(f"needs {what}={{'attribute': 'expression', ...}} with at least one attribute; got {emit!r}")
+            return (), pa.schema([])
+        emits, fields = [], []
+        for name, text in emit.items():
+            tree, found = self.expression(text, scope, f"{what} '{name}'", aggregates=aggregates)
+            emits.append(Emit(str(name), tree))
+            fields.append(pa.field(str(name), found))
+        return tuple(emits), pa.schema(fields)
+
+    def attributes(self, given: object, schema: pa.Schema, what: str) -> tuple[str, ...]:
+        """Names of attributes that the schema has; the others are noted and left out."""
+        names: Sequence[object] = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+        if given is None:
+            return ()
+        return tuple(str(name) for name in names if self.has_attribute(name, schema, what))
+
+    def has_attribute(self, name: object, schema: pa.Schema, what: str) -> bool:
+        """Whether a schema has an attribute; if not, that is noted."""
+        if isinstance(name, str) and name in schema.names:
+            return True
+        self.problem(
+            f"reads {name!r} in {what}, which its input does not have; it has: {', '.join(schema.names)}",
+            did_you_mean(str(name), schema.names),
+        )
+        return False
+
+    def schema(self, given: object) -> pa.Schema:
+        """A schema from what the user gave; wrong types are noted and stay unknown."""
+        if not isinstance(given, Mapping | pa.Schema):
+            self.problem(f"needs schema={{'attribute': 'type', ...}}; got {given!r}")
+            return pa.schema([])
+        names = list(given.names) if isinstance(given, pa.Schema) else list(given)
+        if len(set(names)) < len(names) or not names:
+            self.problem(f"needs attributes with names of their own in its schema; got {names}")
+            return pa.schema([])
+        fields = []
+        for name, word in zip(names, given.types if isinstance(given, pa.Schema) else given.values(), strict=True):
+            try:
+                fields += list(schema_of({name: word}))
+            except (InputError, AttributeError) as error:
+                self.problem(f"gives attribute {name!r} the type {word!r}: {error}")
+                fields.append(pa.field(str(name), UNKNOWN))
+        return pa.schema(fields)
+
+    def add(self, operator: Operator) -> None:
+        self.book.operators.append(operator)

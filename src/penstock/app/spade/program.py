@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.app.spade.repair import Repair
-
 MeasureKind = Literal["count", "time", "delta", "punct"]
 
 
@@ -121,6 +119,17 @@ class Operation:
     def filter_text(self) -> str | None:
         """What stands between the brackets, or None for `[]`."""
         return ", ".join(snippet.text for snippet in self.parameters) or None
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A misprint that was read as what was meant: its line, and a sentence that names it and the reading."""
+
+    line: int
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From SPADE text to tokens that know their place; comments become blanks, so that slices of the text need no cleaning."""
+"""From SPADE text to tokens that know their place; comments become blanks, so that slices of it need no cleaning."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def scan(text: str, file: str) -> tuple[Token, ...]:
         found = _TOKEN.match(text, offset)
         column = offset - line_start + 1
         if found is None:
-            raise SpadeSyntaxError("expected '\"' at the end of a string, got the end of the line", line=line, column=column, file=file)
+            raise SpadeSyntaxError(
+                "expected '\"' at the end of a string, got the end of the line", line=line, column=column, file=file
+            )
         kind = found.lastgroup
         if kind == "blank":
             line += found[0].count("\n")

@@ -1,0 +1,1 @@
+"""The SPADE reader: programs as MODEL's appendix prints them."""

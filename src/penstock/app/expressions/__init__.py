@@ -1,1 +1,43 @@
-"""Expressions: text -> tree -> checked types."""
+"""Expressions: SQL text (and SPADE's) to checked trees, and back."""
+
+from penstock.app.expressions.check import (
+    Scope,
+    Typed,
+    aggregate_calls,
+    check,
+    problems,
+    type_of_expression,
+    typed,
+)
+from penstock.app.expressions.parser import parse
+from penstock.app.expressions.printer import to_text
+from penstock.app.expressions.tree import (
+    Attribute,
+    Call,
+    Expression,
+    Literal,
+    attributes,
+    replace_calls,
+    uses_sequence,
+    walk,
+)
+
+__all__ = [
+    "parse",
+    "to_text",
+    "Scope",
+    "Typed",
+    "check",
+    "problems",
+    "type_of_expression",
+    "typed",
+    "aggregate_calls",
+    "Attribute",
+    "Call",
+    "Expression",
+    "Literal",
+    "attributes",
+    "replace_calls",
+    "uses_sequence",
+    "walk",
+]

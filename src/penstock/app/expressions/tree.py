@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or operator applied to arguments; `function` is its canonical lower-case name ('add', 'regex_match')."""
+    """A function or operator applied to arguments; `function` is its canonical name ('add', 'regex_match')."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -49,3 +49,18 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def attributes(expression: Expression) -> set[tuple[str | None, str]]:
     """The (port, name) pairs an expression reads."""
     return {(node.port, node.name) for node in walk(expression) if isinstance(node, Attribute)}
+
+
+def uses_sequence(expression: Expression) -> bool:
+    """Whether an expression reads the tuple's number at its operator, which makes the operator stateful."""
+    return any(isinstance(node, Call) and node.function == "seq_num" for node in walk(expression))
+
+
+def replace_calls(expression: Expression, mapping: Mapping[Call, Expression]) -> Expression:
+    """The tree with every call found in `mapping` (places in the text do not count) replaced, outermost first."""
+    if not isinstance(expression, Call):
+        return expression
+    if expression in mapping:
+        return mapping[expression]
+    arguments = tuple(replace_calls(argument, mapping) for argument in expression.arguments)
+    return Call(expression.function, arguments, expression.column)

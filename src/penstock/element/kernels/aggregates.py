@@ -61,7 +61,7 @@ class Term:
         if self.kind == "moments":
             return (f"(0.0 if {z} else 1.0)", f"(0.0 if {z} else {y})", "0.0") if nullable else ("1.0", y, "0.0")
         value = y if self.number == "f" else x
-        return (f"({self._nothing()} if {z} else {value})",) if nullable else (value,)
+        return (f"({self.nothing()[0]} if {z} else {value})",) if nullable else (value,)
 
     def merge(self, into: str, older: str, newer: str, nullable: bool) -> list[str]:
         """Statements that merge two groups of words, named by prefix, into a third (which may be one of the two)."""
@@ -78,15 +78,17 @@ class Term:
             test = f"({test} or {a} != {a})"
         return [f"{result} = {a} if {test} else {b}"]
 
-    def _nothing(self) -> str:
-        """What leaves any other value as it is when merged."""
-        if self.kind in ("sum", "first"):
-            return "-0.0" if self.number == "f" else "0"
+    def nothing(self) -> tuple[str, ...]:
+        """The words that leave any others as they are when merged."""
+        if self.kind == "moments":
+            return ("0.0", "0.0", "0.0")
+        if self.kind not in ("min", "max"):
+            return ("-0.0",) if self.number == "f" else ("0",)
         if self.number == "f":
-            return "np.inf" if self.kind == "min" else "-np.inf"
+            return ("np.inf",) if self.kind == "min" else ("-np.inf",)
         if self.number == "u":
-            return "-1" if self.kind == "min" else "0"
-        return "9223372036854775807" if self.kind == "min" else "-9223372036854775808"
+            return ("-1",) if self.kind == "min" else ("0",)
+        return ("9223372036854775807",) if self.kind == "min" else ("-9223372036854775808",)
 
 
 def number_of(type_: np.dtype[Any]) -> Number:

@@ -1,0 +1,226 @@
+"""The text of a count window's kernel: one pass over a block, all aggregates, nothing decided at run time that need not be.
+
+Names in the text: I and F the groups' words as int64 and as float64 (the same memory), N the null counts, b and n where
+the group's words begin in them, v the columns, k their masks, x, y, z a tuple's value, the same as float64 and whether it
+is null, e the tuple's terms, a those of the current entry, p of the prefix, w of the whole window, c the group's entries,
+q its position within `every`, o and r the results and their masks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.element.kernels.count_window_results import indent, is_masked, results
+from penstock.element.kernels.count_window_ring import ring_body
+from penstock.element.kernels.count_window_shape import Area, Shape
+
+# Up to this period it is cheaper to write results nobody takes than to mispredict which tuple fires.
+UNCONDITIONAL_EVERY_MAX = 8
+
+
+def kernel_source(shape: Shape) -> str:
+    """The module text whose `kernel(...)` gives the number of windows fired."""
+    body = {"pane": _pane_body, "ring": ring_body, "entries": _entries_body, "stack": _entries_body}[shape.mode](shape)
+    return "\n".join([*_header(shape), *indent([*_row(shape), *body], 2), "    return fired", ""])
+
+
+def _header(shape: Shape) -> list[str]:
+    masked = [place for place, call in enumerate(shape.calls) if is_masked(call, shape.nullable)]
+    names = ["groups", "I", "F", "N", *(f"v{c}" for c in shape.columns)]
+    types = ["readonly(t.int32)", "t.int64[::1]", "t.float64[::1]", "t.int64[::1]"]
+    types += [f"readonly(t.{_numba_name(shape.types[c])})" for c in shape.columns]
+    if shape.nullable:
+        names += [f"k{c}" for c in shape.columns]
+        types += ["readonly(t.boolean)"] * len(shape.columns)
+    names += ["rows", *(f"o{place}" for place in range(len(shape.calls))), *(f"r{place}" for place in masked)]
+    types += ["t.int64[::1]", *(f"t.{_numba_name(dtype)}[::1]" for dtype in shape.result_types)]
+    types += ["t.boolean[::1]"] * len(masked)
+    return [
+        "import numpy as np",
+        "from numba import njit, types as t",
+        "",
+        "u = np.uintp",
+        "",
+        "",
+        "def readonly(type_):",
+        '    return t.Array(type_, 1, "C", readonly=True)',
+        "",
+        "",
+        f'@njit(t.int64({", ".join(types)}), nogil=True, cache=True, error_model="numpy")',
+        f"def kernel({', '.join(names)}):",
+        "    fired = 0",
+        "    for i in range(groups.size):",
+    ]
+
+
+def _numba_name(dtype: np.dtype[np.generic]) -> str:
+    return "uint8" if dtype == np.bool_ else dtype.name
+
+
+def _row(shape: Shape) -> list[str]:
+    lines = [f"b = u(groups[i]) * u({shape.words(False)})"]
+    if shape.nullable:
+        lines.append(f"n = u(groups[i]) * u({shape.words(True)})")
+    return lines if shape.mode == "pane" else [*lines, *_values(shape)]
+
+
+def _values(shape: Shape) -> list[str]:
+    lines = []
+    for column in shape.columns:
+        if shape.nullable:
+            lines.append(f"z{column} = not k{column}[i]")
+        lines += [f"y{column} = np.float64(v{column}[i])"]
+        lines += [f"x{column} = " + (f"y{column}" if shape.number(column) == "f" else f"np.int64(v{column}[i])")]
+    return lines
+
+
+def _units(shape: Shape) -> list[str]:
+    return [
+        f"e{index}_{word} = {text}"
+        for index, term in enumerate(shape.terms)
+        for word, text in enumerate(term.unit(shape.nullable))
+    ]
+
+
+def _move(shape: Shape, area: Area, name: str, store: bool, slot: str = "", oldest: bool = True) -> list[str]:
+    """Loads (or stores) the terms of an area; `oldest` False leaves out the terms that only the oldest entry gives."""
+    lines = []
+    for index, term in enumerate(shape.terms):
+        if term.keeps_oldest and not oldest:
+            continue
+        for word in range(term.words):
+            variable, place = f"{name}{index}_{word}", shape.place(area, term, word, slot)
+            lines.append(f"{place} = {variable}" if store else f"{variable} = {place}")
+    return lines
+
+
+def _load_oldest(shape: Shape, slot: str) -> list[str]:
+    places = [
+        (index, shape.place("slot", term, 0, slot)) for index, term in enumerate(shape.terms) if term.keeps_oldest
+    ]
+    return [f"w{index}_0 = {place}" for index, place in places]
+
+
+def _merge(shape: Shape, into: str, older: str, newer: str, oldest: bool = False) -> list[str]:
+    lines = []
+    for index, term in enumerate(shape.terms):
+        if oldest or not term.keeps_oldest:
+            lines += term.merge(f"{into}{index}", f"{older}{index}", f"{newer}{index}", shape.nullable)
+    return lines
+
+
+def _copy(shape: Shape, into: str, source: str, oldest: bool = False) -> list[str]:
+    return [
+        f"{into}{index}_{word} = {source}{index}_{word}"
+        for index, term in enumerate(shape.terms)
+        if oldest or not term.keeps_oldest
+        for word in range(term.words)
+    ]
+
+
+def _fire(shape: Shape, name: str) -> list[str]:
+    if shape.fires_always:
+        return results(shape, name, "i")
+    return ["rows[fired] = i", *results(shape, name, "fired"), "fired += 1"]
+
+
+def _pane_body(shape: Shape) -> list[str]:
+    """Running terms; the tuples that no window will hold are passed over."""
+    skipped = shape.every - min(shape.every, shape.size)
+    lines = ["q = I[b]"]
+    if skipped:
+        lines += [f"if q < {skipped}:", "    I[b] = q + 1", "    continue"]
+    lines += [*_values(shape), *_units(shape), f"held = {min(shape.every, shape.size)}"]
+    if shape.every == 1:
+        return [*lines, *results(shape, "e", "i")]
+    lines += _accumulate(shape, f"q == {skipped}")
+    lines += [*_move(shape, "current", "a", store=True), f"I[b] = q + 1 if q < {shape.every - 1} else 0"]
+    if shape.every <= UNCONDITIONAL_EVERY_MAX and not any(call.function == "stddev" for call in shape.calls):
+        return [*lines, "rows[fired] = i", *results(shape, "a", "fired"), f"fired += np.int64(q == {shape.every - 1})"]
+    return [*lines, f"if q == {shape.every - 1}:", *indent(_fire(shape, "a"))]
+
+
+def _accumulate(shape: Shape, is_fresh: str) -> list[str]:
+    """The current entry with this tuple; single words by selection, since which tuple starts anew is hard to predict."""
+    lines = [f"fresh = {is_fresh}", *_move(shape, "current", "a", store=False)]
+    for index, term in enumerate(shape.terms):
+        merged = term.merge(f"m{index}", f"a{index}", f"e{index}", shape.nullable)
+        names = [(f"a{index}_{word}", f"e{index}_{word}", f"m{index}_{word}") for word in range(term.words)]
+        if term.words == 1:
+            lines += [*merged, *(f"{a} = {e} if fresh else {m}" for a, e, m in names)]
+        else:
+            lines += ["if fresh:", *indent(f"{a} = {e}" for a, e, _ in names)]
+            lines += ["else:", *indent(merged), *indent(f"{a} = {m}" for a, _, m in names)]
+    return lines
+
+
+def _entries_body(shape: Shape) -> list[str]:
+    if shape.every == 1:
+        return ["c = I[b]", *_units(shape), *_push(shape, "e", 0), *_whole(shape, None), *_fire(shape, "w")]
+    every, rest = shape.every, shape.rest
+    start = "q == 0" if rest == 0 else f"q == {every - rest} or q + c == 0"
+    lines = ["q = I[b]", "c = I[b + u(1)]", *_units(shape), *_accumulate(shape, start)]
+    keep = _move(shape, "current", "a", store=True)
+    window = [*_whole(shape, "a" if rest else None), *_fire(shape, "w")]
+    if rest == 0:
+        lines += [f"if q < {every - 1}:", *indent([*keep, "I[b] = q + 1", "continue"])]
+        return [*lines, "I[b] = 0", *_push(shape, "a", 1), *window]
+    lines += [f"if q == {every - rest - 1}:", *indent([*_push(shape, "a", 1), "I[b] = q + 1", "continue"])]
+    lines += [*keep, f"if q < {every - 1}:", *indent(["I[b] = q + 1", "continue"])]
+    return [*lines, "I[b] = 0", *window]
+
+
+def _push(shape: Shape, name: str, head_word: int) -> list[str]:
+    """Puts a finished entry into its slot; afterwards c counts it, and wraps only in memory."""
+    full = shape.full
+    wrap = 2 * full if shape.rest == 0 else 3 * full
+    lines = [f"s = c if c < {full} else c - {full}"] if shape.rest == 0 else [f"s = c % {full}"]
+    lines += _move(shape, "slot", name, store=True, slot="s")
+    lines += ["c = c + 1", f"I[b + u({head_word})] = c if c < {wrap} else {wrap - full}"]
+    if shape.mode == "stack":
+        lines += ["if s == 0:", *indent(_copy(shape, "p", name) or ["pass"])]
+        loaded = _move(shape, "prefix", "p", store=False, oldest=False)
+        lines += ["else:", *indent([*loaded, *_merge(shape, "p", "p", name)] or ["pass"])]
+        lines += _move(shape, "prefix", "p", store=True, oldest=False)
+        lines += [f"if s == {full - 1}:", *indent(_finish_chunk(shape))]
+    return lines
+
+
+def _finish_chunk(shape: Shape) -> list[str]:
+    """Turns the chunk's entries into the terms of its suffixes, in place; that of slot 0 nobody reads."""
+    step = [
+        *_move(shape, "slot", "d", store=False, slot="j", oldest=False),
+        *_merge(shape, "w", "d", "w"),
+        *_move(shape, "slot", "w", store=True, slot="j", oldest=False),
+    ]
+    if not step:
+        return ["pass"]
+    first = _move(shape, "slot", "w", store=False, slot=str(shape.full - 1), oldest=False)
+    return [*first, f"for j in range({shape.full - 2}, 0, -1):", *indent(step)]
+
+
+def _whole(shape: Shape, newest: str | None) -> list[str]:
+    """The terms w of the window: its entries, then the tuples after them where there are any."""
+    full = shape.full
+    entries = _whole_of_stack(shape, newest) if shape.mode == "stack" else _whole_of_ring(shape)
+    oldest = [f"oldest = 0 if c < {full} else c % {full}"] if any(t.keeps_oldest for t in shape.terms) else []
+    held = f"held = min(c * {shape.every}, {shape.size})"
+    newest_merge = _merge(shape, "w", "w", newest) if newest else []
+    return [*entries, *newest_merge, *oldest, *_load_oldest(shape, "oldest"), held]
+
+
+def _whole_of_stack(shape: Shape, newest: str | None) -> list[str]:
+    """Right after a push the prefix and its last slot are at hand; before the last tuples they are read again."""
+    if newest is None:
+        read, begun = [], f"c > {shape.full} and s < {shape.full - 1}"
+    else:
+        read = ["s = (c - 1) % " + str(shape.full), *_move(shape, "prefix", "p", store=False, oldest=False)]
+        begun = f"c > {shape.full} and s < {shape.full - 1}"
+    suffix = [*_move(shape, "slot", "w", store=False, slot="s + 1", oldest=False), *_merge(shape, "w", "w", "p")]
+    return [*read, f"if {begun}:", *indent(suffix or ["pass"]), "else:", *indent(_copy(shape, "w", "p") or ["pass"])]
+
+
+def _whole_of_ring(shape: Shape) -> list[str]:
+    first = _move(shape, "slot", "w", store=False, slot="0", oldest=False)
+    step = [*_move(shape, "slot", "d", store=False, slot="j", oldest=False), *_merge(shape, "w", "w", "d")]
+    return [*first, f"for j in range(1, min(c, {shape.full})):", *indent(step or ["pass"])]

@@ -11,10 +11,12 @@ from penstock.app.expressions.catalogue import AGGREGATES, FUNCTIONS, known_name
 from penstock.app.expressions.functions import Types
 from penstock.app.expressions.kinds import kind_of
 from penstock.app.expressions.operators import OPERATORS
-from penstock.app.expressions.tree import Attribute, Call, Expression, Literal, walk
+from penstock.app.expressions.tree import Attribute, Call, Expression, Literal, replace_calls, walk
 from penstock.errors import ExpressionError, did_you_mean
 
 _UNKNOWN = pa.null()
+
+__all__ = ["Scope", "Typed", "aggregate_calls", "check", "problems", "replace_calls", "type_of_expression", "typed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ class _Checker:
     def _attribute(self, node: Attribute, within: Call | None) -> Typed:
         ports = [port for port in self._scope.ports if node.port is None or port[0] == node.port]
         found = [port for port in ports if port[1].get_field_index(node.name) >= 0]
+        if node.port is None:  # an input without a qualifier comes before those with one
+            found = [port for port in found if port[0] is None] or found
         if len(found) != 1:
             self._report_attribute(node, ports, found)
             return Typed(node, _UNKNOWN)
@@ -134,8 +138,7 @@ class _Checker:
     def _aggregate(self, node: Call, arguments: tuple[Typed, ...], within: Call | None) -> pa.DataType:
         if not self._aggregates:
             self.report(node, f"calls {node.function}, which only an aggregate can compute")
-            return _UNKNOWN
-        if within is not None:
+        elif within is not None:
             self.report(node, f"calls {node.function} within {within.function}, but aggregates do not nest")
             return _UNKNOWN
         if node.function in self._user:

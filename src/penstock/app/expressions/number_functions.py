@@ -22,8 +22,8 @@ NUMBERS = (
         "round(x:number, digits:integer?)",
         rules.same,
         "x to so many digits (default 0); halves go away from zero.",
-        "round(2.345, 2)",
-        "2.35",
+        "round(2.375, 2)",
+        "2.38",
     ),
     function(
         "least(x:any*)",

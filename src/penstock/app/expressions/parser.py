@@ -10,9 +10,12 @@ import pyarrow as pa
 from penstock.app.expressions.catalogue import canonical_name
 from penstock.app.expressions.lexer import KEYWORDS, Dialect, Token, tokens
 from penstock.app.expressions.moments import microseconds_of
+from penstock.app.expressions.printer import to_text
 from penstock.app.expressions.tree import Attribute, Call, Expression, Literal
 from penstock.app.schema import TIMESTAMP, type_of, word_of
 from penstock.errors import ExpressionError, InputError
+
+__all__ = ["parse", "to_text"]
 
 # Binding powers, loosest first; comparisons do not chain.
 _OR, _AND, _NOT, _COMPARISON, _CONCAT, _SUM, _PRODUCT, _SIGN, _POSTFIX = range(1, 10)

@@ -42,7 +42,7 @@ TIMES = (
         rules.TEXT,
         "Text written by such a format.",
         "format_timestamp(timestamp '2005-12-27', '%d-%b-%Y')",
-        "'27-DEC-2005'",
+        "'27-Dec-2005'",
         "",
         patterns.validate_format,
     ),

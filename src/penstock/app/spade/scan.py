@@ -10,15 +10,16 @@ from penstock.errors import SpadeSyntaxError
 
 TokenKind = Literal["name", "number", "string", "symbol", "end"]
 
+_STRING = r"""(?:"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*')"""
 _TOKEN = re.compile(
-    r"""(?P<blank>\s+)
+    rf"""(?P<blank>\s+)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[A-Za-z]*)
-      | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-      | (?P<symbol>:=|->|[^\s"])""",
+      | (?P<string>{_STRING})
+      | (?P<symbol>:=|->|[^\s"'])""",
     re.VERBOSE,
 )
-_COMMENT_OR_STRING = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|(?:\#|//)[^\n]*')
+_COMMENT_OR_STRING = re.compile(rf"{_STRING}|(?:\#|//)[^\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Token:
 
 def without_comments(text: str) -> str:
     """The text with every comment (`#` or `//` to the end of the line) as blanks, all other places unchanged."""
-    return _COMMENT_OR_STRING.sub(lambda found: found[0] if found[0][0] == '"' else " " * len(found[0]), text)
+    return _COMMENT_OR_STRING.sub(lambda found: found[0] if found[0][0] in "\"'" else " " * len(found[0]), text)
 
 
 def scan(text: str, file: str) -> tuple[Token, ...]:
@@ -53,9 +54,8 @@ def scan(text: str, file: str) -> tuple[Token, ...]:
         found = _TOKEN.match(text, offset)
         column = offset - line_start + 1
         if found is None:
-            raise SpadeSyntaxError(
-                "expected '\"' at the end of a string, got the end of the line", line=line, column=column, file=file
-            )
+            sentence = f"expected {text[offset]} at the end of a string, got the end of the line"
+            raise SpadeSyntaxError(sentence, line=line, column=column, file=file)
         kind = found.lastgroup
         if kind == "blank":
             line += found[0].count("\n")

@@ -1,0 +1,199 @@
+"""The in-process engine: blocks in, blocks out, one thread, operators called as functions in the order of the program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.graph import Graph
+from penstock.app.operators import Delay, Operator, Source, Throttle
+from penstock.element.block import Block, empty_block
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.intake import Intake
+from penstock.element.operators.protocol import RunningOperator
+from penstock.element.position import EVERYTHING, Frontier, source_position
+from penstock.element.running import running_operator
+from penstock.errors import InputError, did_you_mean
+from penstock.plan.order import streams_with_positions
+
+Batches = dict[str, list[pa.RecordBatch]]
+
+
+class Engine:
+    """An application at work in this process; `feed` it batches, `finish` it, and read what its sinks and taps got.
+
+    Sources may be fed piecemeal: tuples are processed up to the lowest last stamp of all sources that are merged with
+    others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back, and
+    what it delivers behind them goes to the dead letters.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        block_rows: int = 8192,
+        taps: Iterable[str] = (),
+        on_error: str = "dead_letter",
+        idle_timeout_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if block_rows < 1:
+            raise InputError(f"block_rows is at least 1; got {block_rows}")
+        if on_error not in ("dead_letter", "fail"):
+            raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
+        self.graph, self.block_rows = graph, block_rows
+        self.letters = DeadLetters(fail=on_error == "fail")
+        self.positioned = streams_with_positions(graph)
+        self.collected = _collected(graph, taps)
+        self.intakes = {
+            s.name: Intake(s, place, s.name in self.positioned, self.letters) for place, s in enumerate(graph.sources)
+        }
+        self.running: dict[str, RunningOperator] = {
+            o.name: running_operator(o, graph, self.letters) for o in graph.operators if not isinstance(o, Source)
+        }
+        self._empty = {stream: self._empty_stream(stream, o) for o in graph.operators for stream in o.outputs}
+        self._idle_timeout_s, self._clock = idle_timeout_s, clock
+        self._fed_at = dict.fromkeys(self.intakes, clock())
+        self._frontier = Frontier(-np.inf, 0, 0)
+
+    @property
+    def state_bytes(self) -> dict[str, int]:
+        """Memory of each operator's state."""
+        return {name: operator.state_bytes for name, operator in self.running.items()}
+
+    def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
+        """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
+        for name, batch in inputs.items():
+            if name not in self.intakes:
+                hint = did_you_mean(name, self.intakes)
+                raise InputError(f"application '{self.graph.name}' has no source '{name}'; it has: {', '.join(self.intakes)}"
+                                 + (f"; {hint}" if hint else ""))  # fmt: skip
+            self._fed_at[name] = self._clock()
+            self.intakes[name].add(batch)
+        return self._drain()
+
+    def finish(self) -> Batches:
+        """Says that nothing more comes, and gives the rest."""
+        for intake in self.intakes.values():
+            intake.finished = True
+        results = self._drain()
+        self._frontier = EVERYTHING
+        _extend(results, self._step({}))
+        return results
+
+    def _drain(self) -> Batches:
+        results: Batches = {name: [] for name in self.collected}
+        for blocks in self._steps():
+            _extend(results, self._step(blocks))
+        return results
+
+    def _steps(self) -> Iterator[dict[str, Block]]:
+        """Blocks of at most `block_rows` tuples in the order of positions."""
+        for name, intake in self.intakes.items():
+            if not intake.with_positions:
+                for block in _pieces(intake.take(intake.rows), self.block_rows) if intake.rows else ():
+                    yield {name: block}
+        merged = [intake for intake in self.intakes.values() if intake.with_positions]
+        yield from self._merged_steps(merged)
+
+    def _merged_steps(self, intakes: list[Intake]) -> Iterator[dict[str, Block]]:
+        self._drop_overtaken(intakes)
+        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake in intakes if len(stamps := intake.stamps())]
+        if not ready:
+            return
+        stamps = np.concatenate([part for _, part in ready])
+        owner = np.repeat(np.arange(len(ready)), [len(part) for _, part in ready])
+        order = np.argsort(stamps, kind="stable")  # ties: the source's place, then the sequence
+        for start in range(0, len(order), self.block_rows):
+            chunk = order[start : start + self.block_rows]
+            counts = np.bincount(owner[chunk], minlength=len(ready))
+            last = ready[int(owner[chunk[-1]])][0]
+            blocks = {i.source.name: i.take(int(n)) for (i, _), n in zip(ready, counts, strict=True) if n}
+            position = blocks[last.source.name].position
+            assert position is not None
+            self._frontier = Frontier(float(position.stamp[-1]), last.place, int(position.sequence[-1]))
+            yield blocks
+
+    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:  # type: ignore[type-arg]
+        """How many waiting tuples of a source come before anything another source may still deliver."""
+        safe = len(stamps)
+        for other in intakes:
+            if other is intake or self._is_idle(other):
+                continue
+            side = "right" if intake.place < other.place else "left"
+            safe = min(safe, int(np.searchsorted(stamps, other.reach.stamp, side=side)))  # type: ignore[call-overload]
+        return safe
+
+    def _is_idle(self, intake: Intake) -> bool:
+        if self._idle_timeout_s is None or intake.finished:
+            return False
+        return self._clock() - self._fed_at[intake.source.name] > self._idle_timeout_s
+
+    def _drop_overtaken(self, intakes: list[Intake]) -> None:
+        """Tuples of a source that was idle while the others went past them become dead letters."""
+        for intake in intakes if self._idle_timeout_s is not None else ():
+            if not intake.rows:
+                continue
+            block = intake.take(intake.rows)
+            assert block.position is not None
+            gone = block.position.within(self._frontier)
+            reason = f"came after its source was idle for {self._idle_timeout_s:g} s and the others went on"
+            self.letters.add_rows(intake.source.name, reason, block, np.arange(gone))
+            intake.put_back(block.slice(gone, block.rows))
+
+    def _step(self, blocks: dict[str, Block]) -> dict[str, Block]:
+        """Runs every operator once; gives the blocks of sinks and taps."""
+        streams: dict[str, Block] = {}
+        for operator in self.graph.operators:
+            if isinstance(operator, Source):
+                streams[operator.name] = blocks.get(operator.name) or self._empty[operator.name]
+                continue
+            inputs = [streams[stream] for stream in operator.inputs]
+            if self._rests(operator, inputs):
+                outputs = tuple(self._empty[stream] for stream in operator.outputs)
+            else:
+                outputs = self.running[operator.name].process(inputs, self._frontier)
+            for stream, block in zip(operator.outputs, outputs, strict=True):
+                if block.position is not None and stream not in self.positioned:
+                    block.position = None
+                streams[stream] = block
+        return {name: streams[stream] for name, stream in self.collected.items() if streams[stream].rows}
+
+    @staticmethod
+    def _rests(operator: Operator, inputs: list[Block]) -> bool:
+        """Whether an operator has nothing to do: no tuples, no punctuations, and time does not matter to it."""
+        if isinstance(operator, Delay | Throttle):
+            return False
+        return not any(block.rows or block.punctuations is not None for block in inputs)
+
+    def _empty_stream(self, stream: str, operator: Operator) -> Block:
+        block = empty_block(operator.schema)
+        if stream in self.positioned:
+            block.position = source_position(np.empty(0), 0, 0)
+        return block
+
+
+def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
+    """Result name -> stream: all sinks, and the streams that are tapped."""
+    streams = [stream for o in graph.operators for stream in o.outputs]
+    wanted = {sink.name: sink.name for sink in graph.sinks}
+    for tap in taps:
+        if tap not in streams:
+            hint = did_you_mean(tap, streams)
+            raise InputError(f"application '{graph.name}' has no stream '{tap}' to tap; it has: {', '.join(streams)}"
+                             + (f"; {hint}" if hint else ""))  # fmt: skip
+        wanted[tap] = tap
+    return wanted
+
+
+def _pieces(block: Block, rows: int) -> Iterator[Block]:
+    for start in range(0, block.rows, rows):
+        yield block.slice(start, min(start + rows, block.rows))
+
+
+def _extend(results: Batches, blocks: dict[str, Block]) -> None:
+    for name, block in blocks.items():
+        results.setdefault(name, []).append(block.to_arrow())

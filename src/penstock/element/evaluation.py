@@ -1,0 +1,113 @@
+"""Finite input in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.app.application import Application
+from penstock.app.graph import Graph
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.engine import Batches, Engine
+from penstock.element.readers import read_file, read_source
+from penstock.errors import InputError
+
+Input = pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path
+Progress = Callable[[int, int], None]
+_FEED_BLOCKS = 64
+
+
+class Tables(dict[str, pa.Table]):
+    """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason."""
+
+    dead_letters: pa.Table
+    state_bytes: Mapping[str, int]
+
+
+def evaluate(
+    app: Application | Graph,
+    inputs: Mapping[str, Input] | None = None,
+    *,
+    engine: str = "inprocess",
+    block_rows: int = 8192,
+    taps: Iterable[str] = (),
+    data_dir: str | Path | None = None,
+    on_error: str = "dead_letter",
+    progress: Progress | None = None,
+) -> Tables:
+    """Runs an application over finite input and gives what each sink (and tap) got, in order.
+
+    `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
+    `progress` is called with (tuples done, tuples in all).
+    """
+    if engine != "inprocess":
+        raise InputError(f"engine is 'inprocess'; got {engine!r}")
+    graph = app.graph if isinstance(app, Application) else app
+    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
+    tables = _tables(graph, dict(inputs or {}), running.letters, data_dir)
+    results = _run(running, tables, progress)
+    return _gather(running, results)
+
+
+def _tables(
+    graph: Graph, inputs: dict[str, Input], letters: DeadLetters, data_dir: str | Path | None
+) -> dict[str, pa.Table]:
+    unknown = sorted(set(inputs) - {s.name for s in graph.sources})
+    if unknown:
+        names = ", ".join(s.name for s in graph.sources)
+        raise InputError(f"application '{graph.name}' has no source '{unknown[0]}'; it has: {names}")
+    tables = {}
+    for source in graph.sources:
+        given = inputs.get(source.name)
+        if given is None:
+            tables[source.name] = read_source(source, letters, data_dir)
+        elif isinstance(given, str | Path):
+            tables[source.name] = read_file(given, source, letters)
+        elif isinstance(given, pa.RecordBatch):
+            tables[source.name] = pa.Table.from_batches([given])
+        elif isinstance(given, pa.Table):
+            tables[source.name] = given
+        else:
+            tables[source.name] = _from_columns(dict(given), source.schema, source.name)
+    return tables
+
+
+def _from_columns(columns: dict[str, object], schema: pa.Schema, name: str) -> pa.Table:
+    known = {key: value for key, value in columns.items() if key in schema.names}
+    try:
+        return pa.table({key: pa.array(value, schema.field(key).type) for key, value in known.items()})
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        raise InputError(f"source '{name}' cannot use its input: {error}") from error
+
+
+def _run(engine: Engine, tables: dict[str, pa.Table], progress: Progress | None) -> Batches:
+    """Feeds a single source in pieces, so that progress can be shown; several sources are merged whole."""
+    total = sum(table.num_rows for table in tables.values())
+    results: Batches = {name: [] for name in engine.collected}
+    done = 0
+    piece = engine.block_rows * _FEED_BLOCKS if len(tables) == 1 else max(total, 1)
+    for name, table in tables.items():
+        for start in range(0, max(table.num_rows, 1), piece):
+            _extend(results, engine.feed({name: table.slice(start, piece)}))
+            done += min(piece, table.num_rows - start)
+            if progress is not None:
+                progress(done, total)
+    _extend(results, engine.finish())
+    return results
+
+
+def _extend(results: Batches, more: Batches) -> None:
+    for name, batches in more.items():
+        results[name].extend(batches)
+
+
+def _gather(engine: Engine, results: Batches) -> Tables:
+    tables = Tables()
+    for name, stream in engine.collected.items():
+        schema = engine.graph.producer(stream).schema
+        tables[name] = pa.Table.from_batches(results[name], schema).unify_dictionaries()
+    tables.dead_letters = engine.letters.table()
+    tables.state_bytes = engine.state_bytes
+    return tables

@@ -1,0 +1,1 @@
+"""Running operators: each turns blocks into blocks and keeps its state."""

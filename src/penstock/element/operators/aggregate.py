@@ -1,0 +1,224 @@
+"""Aggregate: one tuple per firing of a window, or per group in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.app.operators import Aggregate
+from penstock.element.block import Block
+from penstock.element.column import Column, FixedColumn, empty_column, numpy_type
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.emission import emitted
+from penstock.element.expressions.functor import FunctorKernel
+from penstock.element.kernels.aggregates import AggregateCall
+from penstock.element.kernels.count_window import CountWindow
+from penstock.element.kernels.held_rows import Firings
+from penstock.element.kernels.keys import KeyIndex
+from penstock.element.kernels.time_window import TimeFired, TimeWindow
+from penstock.element.operators.aggregate_plan import Plan, has_own_windows, plan_aggregate
+from penstock.element.operators.held_windows import HeldWindows
+from penstock.element.operators.window_attribute import window_values, without_missing
+from penstock.element.position import Frontier, Integers, output_numbers
+from penstock.element.segment_aggregates import aggregate_segments, user_aggregate
+
+_LATE = "came late: its window had fired already"
+Groups = npt.NDArray[np.int32]
+Results = dict[int, Column]
+
+
+class RunningAggregate:
+    """Groups, arguments, windows, and the expressions around the calls."""
+
+    def __init__(self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters) -> None:
+        self.operator, self.letters = operator, letters
+        self.plan = plan = plan_aggregate(operator, schema)
+        self.functions = {name.lower(): function for name, function in operator.functions}
+        self.keys = KeyIndex(tuple(schema.field(name).type for name in operator.by)) if operator.by else None
+        self.key_columns = tuple(schema.get_field_index(name) for name in operator.by)
+        self.arguments = FunctorKernel(None, plan.arguments, schema) if plan.arguments else None
+        self.outputs = None if plan.is_bare else FunctorKernel(None, plan.outputs, plan.call_schema)
+        self.bare = tuple(int(o.name[1:]) for o in plan.outputs) if plan.is_bare else ()  # type: ignore[union-attr]
+        self.has_own_windows = has_own_windows(operator)
+        self.counts, self.times = _kernels(operator, plan)
+        self.held = HeldWindows(operator.window) if plan.by_rows or not (self.counts or self.times) else None
+
+    @property
+    def state_bytes(self) -> int:
+        parts = (self.keys, self.counts, self.times, self.held)
+        return sum(part.state_bytes for part in parts if part is not None)
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        block = without_missing(inputs[0], self.operator.window, self.operator.name, self.letters)
+        groups, group_count = self._groups(block)
+        arguments = self.arguments.process(block.columns, block.rows, 0)[1] if self.arguments else ()
+        if self.has_own_windows:
+            rows, results = self._own_windows(block, groups, group_count, arguments)
+        elif self.times is not None:
+            rows, results = self._time_windows(block, groups, group_count, arguments)
+        else:
+            rows, results = self._shared_windows(block, groups, group_count, arguments)
+        count = block.rows if rows is None else len(rows)
+        columns = self._columns(results, count)
+        if self.operator.window.measure == "punctuation" and rows is not None:
+            return (self._at_marks(block, columns, rows),)
+        return (emitted(block, self.operator.schema, columns, rows),)
+
+    def _groups(self, block: Block) -> tuple[Groups, int]:
+        if self.keys is None:
+            return np.zeros(block.rows, np.int32), 1
+        groups = self.keys.assign([block.columns[i] for i in self.key_columns], block.rows)
+        return groups, self.keys.count
+
+    def _own_windows(
+        self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
+    ) -> tuple[Integers | None, Results]:
+        """Count windows of groups: what the newest tuple has, what the kernel keeps, what needs the rows."""
+        rows: Integers | None = None
+        results: Results = {}
+        if self.held is not None:
+            firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS)
+            rows = firings.triggers
+            results |= self._from_rows(firings, taken)
+        if self.counts is not None:
+            fired = self.counts.process(groups, group_count, self._kernel_columns(arguments))
+            rows = fired.rows
+            results |= {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        for call, key in self.plan.of_key:
+            results[call] = _at(block.columns[self.key_columns[key]], rows)
+        for call, argument in self.plan.of_trigger:
+            results[call] = _at(arguments[argument], rows)
+        return rows, results
+
+    def _time_windows(
+        self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
+    ) -> tuple[Integers, Results]:
+        assert self.times is not None
+        event_us = window_values(block, self.operator.window).astype(np.int64)
+        fired = self.times.process(groups, group_count, event_us, self._kernel_columns(arguments))
+        self.letters.add_rows(self.operator.name, _LATE, block, fired.late)
+        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        results |= self._of_groups(fired.groups)
+        counts = fired.columns[-1] if fired.columns else empty_column(pa.int64())
+        results |= self._of_windows(fired.ends_us, _rows_of_windows(fired, counts) if self._needs_mcnt else None)
+        return fired.rows, results
+
+    def _shared_windows(
+        self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
+    ) -> tuple[Integers, Results]:
+        assert self.held is not None
+        marks = _NO_MARKS if block.punctuations is None else block.punctuations.offsets
+        values = window_values(block, self.operator.window)
+        firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, values, marks)
+        self.letters.add_rows(self.operator.name, _LATE, block, firings.late)
+        results = self._from_rows(firings, taken) | self._of_groups(firings.groups)
+        results |= self._of_windows(firings.ends, firings.window_rows)
+        return firings.triggers, results
+
+    def _held_columns(self, arguments: tuple[Column, ...]) -> list[Column]:
+        return [arguments[i] for i in _held_arguments(self.plan)]
+
+    def _kernel_columns(self, arguments: tuple[Column, ...]) -> list[FixedColumn]:
+        return [column for i in _kernel_arguments(self.plan) if isinstance(column := arguments[i], FixedColumn)]
+
+    def _from_rows(self, firings: Firings, taken: tuple[Column, ...]) -> Results:
+        place = {argument: i for i, argument in enumerate(_held_arguments(self.plan))}
+        lengths = FixedColumn(np.diff(firings.offsets), pa.int64())
+        results: Results = {}
+        for call, function, argument in self.plan.by_rows:
+            if argument is None:
+                results[call] = FixedColumn(firings.window_rows, pa.int64()) if function == "mcnt" else lengths
+            elif function in self.functions:
+                own = self.functions[function]
+                results[call] = user_aggregate(own.function, taken[place[argument]], firings.offsets, own.returns)
+            else:
+                results[call] = aggregate_segments(function, taken[place[argument]], firings.offsets)
+        return results
+
+    def _of_groups(self, groups: npt.NDArray[np.integer]) -> Results:
+        """The key's own attributes."""
+        if self.keys is None or not self.plan.of_key:
+            return {}
+        columns = self.keys.columns(groups.astype(np.int32))
+        return {call: columns[key] for call, key in self.plan.of_key}
+
+    def _of_windows(self, ends_us: Integers, window_rows: Integers | None) -> Results:
+        """What belongs to the whole window: its bounds, and how many tuples it has."""
+        results: Results = {}
+        for call in self.plan.of_window:
+            function = self.plan.calls[call].function
+            if function == "mcnt":
+                assert window_rows is not None
+                results[call] = FixedColumn(window_rows, pa.int64())
+            else:
+                shift = int(self.operator.window.size) if function == "window_start" else 0
+                results[call] = FixedColumn(ends_us - shift, pa.timestamp("us"))
+        return results
+
+    @property
+    def _needs_mcnt(self) -> bool:
+        return any(self.plan.calls[call].function == "mcnt" for call in self.plan.of_window)
+
+    def _columns(self, results: Results, count: int) -> tuple[Column, ...]:
+        if self.outputs is None:
+            return tuple(results[i] for i in self.bare)
+        calls = tuple(results[i] for i in range(len(self.plan.calls)))
+        return self.outputs.process(calls, count, 0)[1]
+
+    def _at_marks(self, block: Block, columns: tuple[Column, ...], marks: Integers) -> Block:
+        """Outputs that punctuations triggered stand right before them."""
+        own = block.punctuations
+        if own is None:
+            return Block(self.operator.schema, columns, len(marks))
+        position = None
+        if own.position is not None and block.position is not None:
+            position = own.position.take(marks).extend(output_numbers(marks))
+        ends = np.searchsorted(marks, np.arange(len(own)), side="right")
+        return Block(self.operator.schema, columns, len(marks), position, own.moved(ends))
+
+
+_NO_MARKS = np.empty(0, np.int64)
+
+
+def _kernels(operator: Aggregate, plan: Plan) -> tuple[CountWindow | None, TimeWindow | None]:
+    """The running kernel of an aggregate, if its windows have one."""
+    window = operator.window
+    places = {argument: i for i, argument in enumerate(_kernel_arguments(plan))}
+    calls = tuple(_kernel_call(function, None if a is None else places[a]) for _, function, a in plan.by_kernel)
+    types = tuple(numpy_type(plan.argument_types[a]) for a in places)
+    if has_own_windows(operator) and (calls or not plan.by_rows):
+        calls = calls or (AggregateCall("count", None),)
+        return CountWindow(int(window.size), int(window.every), window.kind == "tumbling", calls, types), None
+    if window.measure == "time" and not plan.by_rows:
+        calls = (*calls, AggregateCall("count", None))
+        return None, TimeWindow(int(window.size), int(window.every), calls, types)
+    return None, None
+
+
+def _kernel_call(function: str, argument: int | None) -> AggregateCall:
+    return AggregateCall({"any": "first", "mcnt": "count"}.get(function, function), argument)  # type: ignore[arg-type]
+
+
+def _kernel_arguments(plan: Plan) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(a for _, _, a in plan.by_kernel if a is not None))
+
+
+def _held_arguments(plan: Plan) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(a for _, _, a in plan.by_rows if a is not None))
+
+
+def _at(column: Column, rows: Integers | None) -> Column:
+    return column if rows is None else column.take(rows)
+
+
+def _rows_of_windows(fired: TimeFired, counts: Column) -> Integers:
+    """How many tuples the window of each output has over all groups."""
+    assert isinstance(counts, FixedColumn)
+    starts = np.flatnonzero(np.diff(fired.ends_us, prepend=np.iinfo(np.int64).min) != 0)
+    if not len(starts):
+        return _NO_MARKS
+    totals: Integers = np.repeat(np.add.reduceat(counts.values, starts), np.diff(starts, append=len(fired.ends_us)))
+    return totals

@@ -1,0 +1,94 @@
+"""Blocks of several streams put into one order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.element.block import Block
+from penstock.element.position import LAST, Integers, Position, concat_position_list, merge_order
+from penstock.element.punctuation import Punctuations
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The rows of several blocks in one order: `rows` are indices into their concatenation."""
+
+    rows: Integers
+    ports: Integers
+    position: Position
+    punctuations: Punctuations | None
+
+
+def merge(blocks: Sequence[Block]) -> Merged:
+    """All rows, and all punctuations with their copies made one, in the order of positions."""
+    positions = [_position(block) for block in blocks]
+    starts = np.cumsum([0, *(block.rows for block in blocks)])
+    joined = concat_position_list(positions)
+    if all(block.punctuations is None for block in blocks):
+        rows, marks = merge_order(positions), None
+    else:
+        rows, marks = _merge_with_marks(blocks, positions)
+    return Merged(rows, np.searchsorted(starts, rows, side="right") - 1, joined.take(rows), marks)
+
+
+def _position(block: Block) -> Position:
+    if block.position is None:
+        raise ValueError("a stream that is merged must have positions")
+    return block.position
+
+
+def _merge_with_marks(blocks: Sequence[Block], positions: Sequence[Position]) -> tuple[Integers, Punctuations | None]:
+    """Merges rows and marks alike, as one run per block, and tells them apart again."""
+    runs, numbers = [], []
+    origins: list[Integers] = []
+    row_start, mark_start, total_rows = 0, 0, sum(block.rows for block in blocks)
+    for block, position in zip(blocks, positions, strict=True):
+        items = np.arange(row_start, row_start + block.rows)
+        marks = block.punctuations
+        if marks is not None and marks.position is not None:
+            depth = max(len(position.levels), len(marks.position.levels))
+            both = concat_position_list([position.pad(depth, -1), marks.position.pad(depth, LAST)])
+            ids = np.concatenate([items, total_rows + mark_start + np.arange(len(marks))])
+            # a mark stands before the row at its offset: half a step below it
+            order = np.argsort(np.concatenate([np.arange(block.rows) + 0.5, marks.offsets]), kind="stable")
+            items, position = ids[order], both.take(order)
+            origins.append(marks.origins)
+            mark_start += len(marks)
+        runs.append(position)
+        numbers.append(items)
+        row_start += block.rows
+    runs = _same_depth(runs, total_rows, numbers)
+    order = merge_order(runs)
+    items, position = np.concatenate(numbers)[order], concat_position_list(runs).take(order)
+    return _tell_apart(items, position, np.concatenate(origins), total_rows)
+
+
+def _same_depth(runs: list[Position], total_rows: int, numbers: list[Integers]) -> list[Position]:
+    """Pads the rows of all runs with -1 and their marks with LAST, so that they compare as they should."""
+    depth = max(len(run.levels) for run in runs)
+    padded = []
+    for run, items in zip(runs, numbers, strict=True):
+        deeper = run.pad(depth, -1)
+        if len(deeper.levels) > len(run.levels):
+            deeper.levels[len(run.levels) :, items >= total_rows] = LAST
+        padded.append(deeper)
+    return padded
+
+
+def _tell_apart(
+    items: Integers, position: Position, origins: Integers, total_rows: int
+) -> tuple[Integers, Punctuations | None]:
+    """Rows, and the marks between them; of the copies of a mark the last one stays."""
+    is_mark = items >= total_rows
+    offsets = np.cumsum(~is_mark)[is_mark]
+    own = position.take(np.flatnonzero(is_mark))
+    origin = origins[items[is_mark] - total_rows]
+    if not len(origin):
+        return items[~is_mark], None
+    keys = np.vstack([own.stamp, own.place, own.sequence, own.levels.astype(np.float64), origin])
+    _, from_the_end = np.unique(keys[:, ::-1], axis=1, return_index=True)
+    last_copies = np.sort(len(origin) - 1 - from_the_end)
+    return items[~is_mark], Punctuations(offsets[last_copies], origin[last_copies], own.take(last_copies))

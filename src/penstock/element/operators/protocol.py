@@ -1,0 +1,33 @@
+"""What the engine needs of a running operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from penstock.element.block import Block
+from penstock.element.position import Frontier
+
+
+class RunningOperator(Protocol):
+    """One operator of a graph at work."""
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        """The blocks it emits, one per output, for one block per input.
+
+        The inputs hold all tuples up to the frontier that were not given before.
+        """
+        ...
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory its state takes."""
+        ...
+
+
+class Stateless:
+    """State of an operator that has none."""
+
+    @property
+    def state_bytes(self) -> int:
+        return 0

@@ -1,0 +1,127 @@
+"""Operators that call the user's Python: map, and operators of the user's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.operators import Custom, Map
+from penstock.element.block import Block, block_of, empty_block
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.emission import emitted
+from penstock.element.operators.protocol import Stateless
+from penstock.element.position import Frontier, Integers
+
+ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
+_FAILURES = (Exception,)  # whatever a user's function raises concerns that tuple alone
+
+
+class RunningMap(Stateless):
+    """A function on blocks; when it fails on a block it is tried on each tuple alone, to find the bad ones."""
+
+    def __init__(self, operator: Map, letters: DeadLetters) -> None:
+        self.operator, self.letters = operator, letters
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        block = inputs[0]
+        if self.operator.per_tuple:
+            return (_per_row(block, self.operator.name, self.operator.schema, self.operator.function, self.letters),)
+        if not block.rows:
+            return (emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, None),)
+        try:
+            result, rows = self._call(block.to_arrow())
+        except _FAILURES:
+            return (self._row_by_row(block),)
+        return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
+
+    def _call(self, batch: pa.RecordBatch) -> tuple[pa.Table, Integers | None]:
+        result = self.operator.function(batch)
+        if isinstance(result, dict):
+            result = pa.table(result)
+        table = pa.Table.from_batches([result]) if isinstance(result, pa.RecordBatch) else result
+        if not isinstance(table, pa.Table):
+            raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
+        rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
+        if rows is None and table.num_rows != batch.num_rows:
+            raise ValueError(f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ")
+        schema = self.operator.schema
+        return pa.table([table.column(f.name).cast(f.type) for f in schema], schema=schema), rows
+
+    def _row_by_row(self, block: Block) -> Block:
+        batch = block.to_arrow()
+        tables, origins = [], []
+        for row in range(block.rows):
+            try:
+                table, _ = self._call(batch.slice(row, 1))
+            except _FAILURES as error:
+                self.letters.add(self.operator.name, failure(error), batch.slice(row, 1).to_pylist()[0])
+                continue
+            tables.append(table)
+            origins += [row] * table.num_rows
+        table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
+        columns = block_of(table, self.operator.schema).columns
+        return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
+
+
+class RunningCustom:
+    """A user's operator, with one state per key or one in all."""
+
+    def __init__(self, operator: Custom, letters: DeadLetters) -> None:
+        self.operator, self.letters = operator, letters
+        self.states: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(sys.getsizeof(state) for state in self.states.values())
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        operator = self.operator
+        return (_per_row(inputs[0], operator.name, operator.schema, self._call, self.letters),)
+
+    def _call(self, row: dict[str, Any]) -> Any:
+        key = tuple(row[name] for name in self.operator.by)
+        if key not in self.states:
+            self.states[key] = self.operator.instance.state()
+        return self.operator.instance.process(row, self.states[key])
+
+
+def _per_row(
+    block: Block, name: str, schema: pa.Schema, function: Callable[[dict[str, Any]], Any], letters: DeadLetters
+) -> Block:
+    """Calls a function with each tuple as a dict; it gives None, a dict, or several."""
+    results: list[dict[str, Any]] = []
+    origins: list[int] = []
+    for number, row in enumerate(block.to_arrow().to_pylist()):
+        try:
+            outputs = _dicts(function(dict(row)))
+            pa.RecordBatch.from_pylist(outputs, schema)
+        except _FAILURES as error:
+            letters.add(name, failure(error), row)
+            continue
+        results += outputs
+        origins += [number] * len(outputs)
+    columns = block_of(pa.RecordBatch.from_pylist(results, schema), schema).columns
+    return emitted(block, schema, columns, np.array(origins, np.int64))
+
+
+def _dicts(result: Any) -> list[dict[str, Any]]:
+    if result is None:
+        return []
+    if isinstance(result, dict):
+        return [result]
+    if not isinstance(result, Iterable):
+        raise TypeError(f"must give None, a dict or several dicts; got {type(result).__name__}")
+    return list(result)
+
+
+def failure(error: BaseException) -> str:
+    """One short clause about an exception, with the user's line."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" at {trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno}" if trace else ""
+    return f"failed with {type(error).__name__}: {error}{place}"

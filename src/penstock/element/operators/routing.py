@@ -1,0 +1,65 @@
+"""Operators that only route tuples: split, union, sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.operators import Split
+from penstock.element.block import Block, concat_blocks
+from penstock.element.column import FixedColumn
+from penstock.element.emission import emitted
+from penstock.element.expressions.environment import environment_of
+from penstock.element.expressions.evaluate import evaluate
+from penstock.element.operators.merging import merge
+from penstock.element.operators.protocol import Stateless
+from penstock.element.position import Frontier
+
+
+class RunningSplit(Stateless):
+    """Sends each tuple to the first branch whose condition is true."""
+
+    def __init__(self, operator: Split) -> None:
+        self.branches = operator.branches
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        block = inputs[0]
+        free = np.ones(block.rows, np.bool_)
+        outputs = []
+        for branch in self.branches:
+            taken = free.copy()
+            if branch.where is not None:
+                taken &= truth(evaluate(branch.where, environment_of(block)))
+            free &= ~taken
+            rows = np.flatnonzero(taken)
+            outputs.append(emitted(block, block.schema, tuple(c.take(rows) for c in block.columns), rows))
+        return tuple(outputs)
+
+
+def truth(column: object) -> np.ndarray:  # type: ignore[type-arg]
+    """Which rows of a condition are true; null is not."""
+    if not isinstance(column, FixedColumn) or not pa.types.is_boolean(column.type):
+        raise TypeError("a condition must be boolean")
+    return column.values if column.valid is None else column.values & column.valid
+
+
+class RunningUnion(Stateless):
+    """All inputs in the order of positions."""
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        if sum(block.rows for block in inputs) == 0 and all(block.punctuations is None for block in inputs):
+            return (inputs[0],)
+        merged = merge(inputs)
+        columns = concat_blocks([Block(b.schema, b.columns, b.rows) for b in inputs])
+        taken = tuple(c.take(merged.rows) for c in columns.columns)
+        position = merged.position.extend(np.zeros(len(merged.rows), np.int64))
+        return (Block(inputs[0].schema, taken, len(merged.rows), position, merged.punctuations),)
+
+
+class RunningSink(Stateless):
+    """Passes its input on to whoever collects it."""
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        return (inputs[0],)

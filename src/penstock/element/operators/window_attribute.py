@@ -1,0 +1,42 @@
+"""The attribute a time or delta window runs on, as numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.app.windows import MICROSECONDS, Window
+from penstock.element.block import Block
+from penstock.element.column import FixedColumn
+from penstock.element.dead_letters import DeadLetters
+
+
+def window_values(block: Block, window: Window) -> npt.NDArray[np.float64]:
+    """Microseconds for a time window, the attribute itself (timestamps in seconds) for a delta window, else zeros."""
+    if window.on is None:
+        return np.zeros(block.rows)
+    column = block.column(window.on)
+    assert isinstance(column, FixedColumn)
+    values = column.values.astype(np.float64)
+    if pa.types.is_timestamp(column.type):
+        return values if window.measure == "time" else values / MICROSECONDS
+    return np.round(values * MICROSECONDS) if window.measure == "time" else values
+
+
+def without_missing(block: Block, window: Window, operator: str, letters: DeadLetters) -> Block:
+    """The block less the tuples that have no value for the window to run on; those become dead letters."""
+    if window.on is None or not block.rows:
+        return block
+    column = block.column(window.on)
+    assert isinstance(column, FixedColumn)
+    good = np.isfinite(column.values)
+    if column.valid is not None:
+        good &= column.valid
+    if good.all():
+        return block
+    letters.add_rows(operator, f"has no number in '{window.on}', on which its window runs", block, np.flatnonzero(~good))
+    rows = np.flatnonzero(good)
+    kept = block.take(rows)
+    kept.punctuations = None if block.punctuations is None else block.punctuations.through(rows)
+    return kept

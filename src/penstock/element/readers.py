@@ -1,0 +1,144 @@
+"""Files read into tables for sources; rows that do not fit become dead letters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from penstock.app.connectors import CsvSource, ParquetSource, SourceConnector
+from penstock.app.operators import Source
+from penstock.app.schema import word_of
+from penstock.element.dead_letters import DeadLetters
+from penstock.errors import InputError
+
+
+def read_source(source: Source, letters: DeadLetters, data_dir: str | Path | None = None) -> pa.Table:
+    """All tuples of a source's own connector; relative paths start at `data_dir`."""
+    if source.connector is None:
+        raise InputError(f"source '{source.name}' has no file of its own and was given no input; add --input {source.name}=FILE")
+    return read_connector(source.connector, source, letters, data_dir)
+
+
+def read_file(path: str | Path, source: Source, letters: DeadLetters) -> pa.Table:
+    """Tuples for a source from a file that the user named: .parquet, .csv (with a header) or .arrow."""
+    suffix = Path(path).suffix.lower()
+    if suffix in (".arrow", ".feather"):
+        with pa.memory_map(str(_existing(path, source))) as file:
+            return pa.ipc.open_file(file).read_all()
+    connector = ParquetSource(str(path)) if suffix == ".parquet" else CsvSource(str(path))
+    return read_connector(connector, source, letters, None)
+
+
+def read_connector(
+    connector: SourceConnector, source: Source, letters: DeadLetters, data_dir: str | Path | None
+) -> pa.Table:
+    path = _existing(Path(data_dir or ".") / connector.path, source)
+    if isinstance(connector, ParquetSource):
+        try:
+            return pyarrow.parquet.read_table(path)
+        except pa.ArrowException as error:
+            raise InputError(f"source '{source.name}' reads Parquet from {path}, which is not a Parquet file: {error}") from error
+    return _read_csv(path, connector, source, letters)
+
+
+def _existing(path: str | Path, source: Source) -> Path:
+    if not Path(path).is_file():
+        raise InputError(f"source '{source.name}' reads the file {path}, which is not there")
+    return Path(path)
+
+
+def _read_csv(path: Path, connector: CsvSource, source: Source, letters: DeadLetters) -> pa.Table:
+    """Every field as text first, then converted, so that one bad row costs only itself."""
+    lines = _text_fields(path, connector, source, letters)
+    bad = np.zeros(lines.num_rows, np.bool_)
+    columns = []
+    for field in source.schema:
+        text = lines.column(field.name)
+        column = _converted(text, field.type)
+        wrong = np.asarray(pc.and_(pc.is_valid(text), pc.is_null(column))) & ~bad
+        _report(lines, wrong, f"has no {word_of(field.type)} in '{field.name}'", source, letters)
+        bad |= wrong
+        columns.append(column)
+    table = pa.table(columns, schema=source.schema)
+    return table.filter(pa.array(~bad)) if bad.any() else table
+
+
+def _report(lines: pa.Table, wrong: np.ndarray, reason: str, source: Source, letters: DeadLetters) -> None:  # type: ignore[type-arg]
+    for row in lines.take(pa.array(np.flatnonzero(wrong))).to_pylist() if wrong.any() else ():
+        letters.add(source.name, reason, row)
+
+
+def _text_fields(path: Path, connector: CsvSource, source: Source, letters: DeadLetters) -> pa.Table:
+    names = _field_names(path, connector, source)
+
+    def skip(row: pa.csv.InvalidRow) -> str:
+        reason = f"has {row.actual_columns} fields where its file has {row.expected_columns}"
+        letters.add(source.name, reason, {"line": row.text})
+        return "skip"
+
+    convert = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()), include_columns=source.schema.names,
+        strings_can_be_null=True, null_values=[""], quoted_strings_can_be_null=False,
+    )  # fmt: skip
+    read = pa.csv.ReadOptions(column_names=names, skip_rows=1 if connector.header else 0)
+    try:
+        return pa.csv.read_csv(path, read, pa.csv.ParseOptions(invalid_row_handler=skip), convert).combine_chunks()
+    except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            return pa.schema([(name, pa.string()) for name in source.schema.names]).empty_table()
+        raise InputError(f"source '{source.name}' reads CSV from {path}, which does not parse: {error}") from error
+
+
+def _field_names(path: Path, connector: CsvSource, source: Source) -> list[str]:
+    """A name for every field of the file: the schema's where a field is read, else its number."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        first = file.readline()
+    fields = pa.csv.read_csv(pa.py_buffer(first.encode()), pa.csv.ReadOptions(autogenerate_column_names=True),
+                             convert_options=pa.csv.ConvertOptions(strings_can_be_null=True)).num_columns if first.strip() else 0  # fmt: skip
+    if connector.header and connector.columns is None:
+        header = pa.csv.open_csv(path).schema.names if first.strip() else []
+        missing = [name for name in source.schema.names if name not in header]
+        if missing:
+            raise InputError(f"source '{source.name}' needs the columns {', '.join(source.schema.names)}; {path} lacks "
+                             f"{', '.join(missing)}; it has: {', '.join(header)}")  # fmt: skip
+        return header
+    numbers = connector.columns or tuple(range(1, len(source.schema) + 1))
+    if fields and max(numbers) > fields:
+        raise InputError(f"source '{source.name}' reads column {max(numbers)} of {path}, which has {fields} columns")
+    names = [f"#{i}" for i in range(1, max(fields, *numbers) + 1)]
+    for number, name in zip(numbers, source.schema.names, strict=True):
+        names[number - 1] = name
+    return names
+
+
+def _converted(text: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
+    """The text as a type; what does not convert is null."""
+    array = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    if pa.types.is_string(type_):
+        return array
+    if pa.types.is_dictionary(type_):
+        return array.dictionary_encode().cast(type_)
+    try:
+        return array.cast(type_)
+    except pa.ArrowInvalid:
+        return _one_by_one(array, type_)
+
+
+def _one_by_one(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Distinct texts tried each on its own; a file has few that do not convert."""
+    words = array.dictionary_encode()
+    values = []
+    for word in words.dictionary.to_pylist():
+        try:
+            values.append(pa.scalar(word).cast(type_))
+        except pa.ArrowInvalid:
+            values.append(pa.scalar(None, type_))
+    converted = pa.array([value.as_py() for value in values], type_)
+    return converted.take(words.indices)

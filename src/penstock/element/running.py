@@ -1,0 +1,49 @@
+"""The running operator behind each operator of a graph."""
+
+from __future__ import annotations
+
+from penstock.app import operators as ops
+from penstock.app.graph import Graph
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.operators.aggregate import RunningAggregate
+from penstock.element.operators.barrier import RunningBarrier
+from penstock.element.operators.functor import RunningFunctor
+from penstock.element.operators.join import RunningJoin
+from penstock.element.operators.pacing import RunningDelay, RunningThrottle
+from penstock.element.operators.protocol import RunningOperator
+from penstock.element.operators.punctor import RunningPunctor
+from penstock.element.operators.python_functions import RunningCustom, RunningMap
+from penstock.element.operators.routing import RunningSink, RunningSplit, RunningUnion
+from penstock.element.operators.sort import RunningSort
+
+
+def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+    """An operator at work, with fresh state."""
+    schemas = [graph.producer(stream).schema for stream in operator.inputs]
+    match operator:
+        case ops.Functor():
+            return RunningFunctor(operator, schemas[0])
+        case ops.Aggregate():
+            return RunningAggregate(operator, schemas[0], letters)
+        case ops.Join():
+            return RunningJoin(operator, (schemas[0], schemas[1]), letters)
+        case ops.Split():
+            return RunningSplit(operator)
+        case ops.Union():
+            return RunningUnion()
+        case ops.Sort():
+            return RunningSort(operator, letters)
+        case ops.Punctor():
+            return RunningPunctor(operator, graph.operators.index(operator))
+        case ops.Barrier():
+            return RunningBarrier(operator)
+        case ops.Delay():
+            return RunningDelay(operator)
+        case ops.Throttle():
+            return RunningThrottle(operator)
+        case ops.Map():
+            return RunningMap(operator, letters)
+        case ops.Custom():
+            return RunningCustom(operator, letters)
+        case _:
+            return RunningSink()

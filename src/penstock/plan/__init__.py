@@ -1,0 +1,1 @@
+"""Logical graph -> fused elements -> placement; immutable values."""

@@ -215,7 +215,7 @@ def test_node_pools_with_and_without_hosts_are_read() -> None:
         ("[Program]\nstream A(x:Long) := Functor(B)[]{,x}", "2:34: expected an expression after '{', got ','"),
         (
             '[Program]\nstream A(x:Long) := Functor(B)[x="a]{}',
-            "2:34: expected \" at the end of a string, got the end of the line",
+            '2:34: expected " at the end of a string, got the end of the line',
         ),
         (
             "[Program]\nstream A(x:Long) := Aggregate(B <cnt(1)>)[]{}",

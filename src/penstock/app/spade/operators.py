@@ -41,7 +41,9 @@ def aggregate(page: Page) -> None:
         for text in _names(page.operation.parameters)
         if page.entry().has_attribute(text, stream.schema, "its brackets")
     ]
-    check_window(page.entry(), window, stream.schema, has_groups=bool(by))
+    if window.per_group and not by:
+        page.problem("has a window per group but no groups", "name the attributes that make them between its brackets")
+    check_window(page.entry(), window, stream.schema, has_groups=True)
     if not page.operation.outputs:
         page.problem("needs an aggregate between its braces for each attribute; got {}", "write Any(x) to keep x")
     emits = page.emits(scope, ports, lambda name: None, aggregates=True)
@@ -54,8 +56,10 @@ def join(page: Page) -> None:
     ports: Ports = {"1": "left", "2": "right", left.name: "left", right.name: "right"}
     pairs, where = _keys(page.condition(scope, ports), left.schema, right.schema)
     windows = _window(page, 0, joins=True), _window(page, 1, joins=True)
+    if any(window.per_group for window in windows) and not pairs:
+        page.problem("has a window per group but no groups", "ask between its brackets that attributes be equal")
     for window, side in zip(windows, (left, right), strict=True):
-        check_window(page.entry(), window, side.schema, has_groups=bool(pairs), joins=True)
+        check_window(page.entry(), window, side.schema, has_groups=True, joins=True)
     emits = page.emits(scope, ports, lambda name: _attribute_of_any(page, {"left": left, "right": right}, name))
     inputs = (left.name, right.name)
     page.add(ops.Join(page.name, inputs, page.declared, *windows, pairs, where, emits, place=page.place))
@@ -159,7 +163,7 @@ def _single(stream: Stream) -> tuple[Scope, Ports]:
 
 
 def _attribute_of(page: Page, stream: Stream, name: str) -> Attribute | None:
-    return Attribute(name) if page.entry().has_attribute(name, stream.schema, "{}, which copies by name") else None
+    return Attribute(name) if page.entry().has_attribute(name, stream.schema, "{} (a copy by name)") else None
 
 
 def _attribute_of_any(page: Page, streams: dict[str, Stream], name: str) -> Attribute | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -105,7 +105,8 @@ class Page:
         if len(outputs) != len(self.declared):
             names = ", ".join(self.declared.names)
             self.problem(
-                f"gives {len(outputs)} expressions for {len(self.declared)} attributes: {names}", line=outputs[0].line
+                f"gives {counted(outputs, 'expression')} for {counted(self.declared, 'attribute')}: {names}",
+                line=outputs[0].line,
             )
             return ()
         return tuple(
@@ -131,6 +132,11 @@ class Page:
         declared = article_and_word(wanted.type)
         self.problem(f"declares '{wanted.name}' as {declared}, but gives it {article_and_word(found)}", line=line)
         return NOTHING
+
+
+def counted(things: Sized, noun: str) -> str:
+    """'1 column', '2 columns'."""
+    return f"{len(things)} {noun}" + ("" if len(things) == 1 else "s")
 
 
 def with_ports(tree: Expression, ports: Ports) -> Expression:

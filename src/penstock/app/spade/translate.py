@@ -14,7 +14,7 @@ from penstock.app.graph import Graph, Request
 from penstock.app.merge_checks import union_schema
 from penstock.app.schema import schema_of
 from penstock.app.spade.operators import KINDS
-from penstock.app.spade.page import Page
+from penstock.app.spade.page import Page, counted
 from penstock.app.spade.program import InputPort, NodeOf, Operation, Program
 from penstock.app.spade.resolve import resolve
 from penstock.app.spade.source_options import columns, file_options
@@ -91,8 +91,9 @@ class _Translator:
         least, most = {"Source": (0, 0), "Sink": (1, 1)}.get(operation.kind) or KINDS[operation.kind][:2]
         ports = len(operation.inputs)
         if ports < least or (most is not None and ports > most):
-            wanted = f"{least} or more" if most is None else str(least)
-            page.problem(f"is a {operation.kind}, which has {wanted} inputs (separated by ';'); got {ports}")
+            wanted = {0: "no input", 1: "one input"}.get(least, "two inputs, separated by ';'")
+            more = " or more" if most is None else ""
+            page.problem(f"is a {operation.kind}, which has {wanted}{more}; got {ports}")
             return False
         unknown = [name for port in operation.inputs for name in port.streams if name not in self._streams]
         for name in unknown:
@@ -108,7 +109,8 @@ class _Translator:
             return
         if numbers is not None and len(numbers) != len(page.declared):
             page.problem(
-                f"lists {len(numbers)} columns for {len(page.declared)} attributes", line=page.operation.outputs[0].line
+                f"lists {counted(numbers, 'column')} for {counted(page.declared, 'attribute')}",
+                line=page.operation.outputs[0].line,
             )
         connector = CsvSource(self._path(options.path), header=False, columns=numbers)
         page.add(ops.Source(page.name, (), page.declared, connector, None, options.rate_tuples_s, place=page.place))

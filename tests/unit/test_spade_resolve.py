@@ -81,6 +81,11 @@ def test_a_wrong_column_is_refused(text: str) -> None:
         columns(snippets(text))
 
 
+def test_a_column_listed_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="lists column 3 twice"):
+        columns(snippets("1-3", "5", "3-4"))
+
+
 def test_file_options_are_read() -> None:
     given = snippets('"file:a.dat"', "nodelays", "csvformat", "throttledRate = 1000")
     assert file_options(given) == FileOptions("a.dat", 1000.0)

@@ -148,6 +148,23 @@ def test_windows_of_aggregates(written: str, window: object) -> None:
     assert aggregate.window == window
 
 
+def test_a_time_that_names_no_attribute_is_taken_with_a_warning() -> None:
+    text = INPUT + "stream Out(n:Long) := Aggregate(Input <time(60)> [] {Cnt()})"
+    assert load(text).warnings == [
+        "program.spade:3: operator 'Out' has a window of time(60), which runs on 'ts', read as seconds; "
+        "write time(attribute, 60) to choose another"
+    ]
+    assert load(text.replace("time(60)", "time(x, 60)")).warnings == []
+
+
+def test_a_time_without_an_attribute_to_run_on_is_refused() -> None:
+    text = INPUT.replace("ts:Long", "moment:Long") + "stream Out(n:Long) := Aggregate(Input <time(60)> [] {Cnt()})"
+    assert problems(text) == [
+        "operator 'Out' (bad.spade:3) has a window of time(60), and its input has no number named one of timestamp, "
+        "ts, time; name the attribute that it runs on: time(attribute, 60)"
+    ]
+
+
 def test_an_operator_may_be_written_before_what_it_reads() -> None:
     text = '[Program]\nstream B(x:Long) := Functor(A)[]{}\nstream A(x:Long) := Source()["file:a"]{}'
     assert [operator.name for operator in load(text).graph.operators] == ["A", "B"]
@@ -201,7 +218,8 @@ def test_the_other_operators_are_read() -> None:
 
 
 def test_a_barrier_reads_its_inputs_by_number() -> None:
-    text = "stream B(y:Long) := Functor(Input)[]{x}\nstream Out(k:String, both:Long) := Barrier(Input; B)[]{$1.k, $1.x + $2.y}"
+    text = """stream Out(k:String, both:Long) := Barrier(Input; B)[]{$1.k, $1.x + $2.y}
+    stream B(y:Long) := Functor(Input)[]{x}"""
     barrier = operator(text)
     assert isinstance(barrier, ops.Barrier)
     assert barrier.ports == ("Input", "B")

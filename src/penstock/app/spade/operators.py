@@ -186,7 +186,11 @@ def _window(page: Page, number: int, *, joins: bool) -> Window:
         return _SOME_WINDOW
     times = [name for name in TIME_ATTRIBUTES if name in schema.names and is_number(schema.field(name).type)]
     try:
-        return window_of(written, joins=joins, time_attribute=times[0] if times else None)
+        window = window_of(written, joins=joins, time_attribute=times[0] if times else None)
+        if window.measure == "time" and written.size.attribute is None:
+            chosen = f"has a window of time({written.size.amount:g}), which runs on '{window.on}', read as seconds"
+            page.warn(f"{chosen}; write time(attribute, {written.size.amount:g}) to choose another", written.line)
+        return window
     except InputError as error:
         page.problem(str(error), line=written.line)
         return _SOME_WINDOW

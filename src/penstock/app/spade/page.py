@@ -36,6 +36,7 @@ class Page:
     declared: pa.Schema
     schemas: Mapping[str, pa.Schema]
     made: list[Operator] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def place(self) -> Place:
@@ -63,6 +64,9 @@ class Page:
 
     def problem(self, sentence: str, hint: str | None = None, *, line: int | None = None) -> None:
         self.entry(line).problem(sentence, hint)
+
+    def warn(self, sentence: str, line: int) -> None:
+        self.warnings.append(f"{self.file}:{line}: operator '{self.name}' {sentence}")
 
     def expression(
         self, snippet: Snippet, scope: Scope, ports: Ports, *, aggregates: bool = False

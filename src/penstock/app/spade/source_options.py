@@ -53,6 +53,9 @@ def columns(outputs: Sequence[Snippet]) -> tuple[int, ...] | None:
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
         if not 1 <= first <= last:
             raise InputError(f"lists the columns '{snippet.text}'; columns are numbers from 1, or ranges such as 1-3")
+        repeated = sorted(set(numbers) & set(range(first, last + 1)))
+        if repeated:
+            raise InputError(f"lists column {repeated[0]} twice")
         numbers += range(first, last + 1)
     return tuple(numbers) or None
 

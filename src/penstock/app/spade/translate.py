@@ -47,13 +47,14 @@ def translate(program: Program, data_dir: str | Path | None = None) -> Applicati
     ]  # fmt: skip
     name = program.application or Path(program.file).stem
     app = Application.from_graph(Graph(name, tuple(ordered), tuple(requests)))
-    app.warnings += [f"{program.file}:{repair.line}: {repair.sentence}" for repair in program.repairs]
+    app.warnings += translator.warnings
     return app
 
 
 class _Translator:
     def __init__(self, program: Program, schemas: dict[str, pa.Schema], data_dir: str | Path | None) -> None:
         self.book = Workbook()
+        self.warnings = [f"{program.file}:{repair.line}: {repair.sentence}" for repair in program.repairs]
         self._program, self._schemas = program, schemas
         self._folder = Path(data_dir) if data_dir is not None else None
         self._streams = [declaration.name for declaration in program.streams()]
@@ -61,7 +62,7 @@ class _Translator:
     def operators_of(self, operation: Operation) -> list[ops.Operator]:
         """The operators that an operation means; none where it is too wrong to go on."""
         schema = self._schemas[operation.name] if operation.declares else pa.schema([])
-        page = Page(self._program.file, self.book, operation, (), schema, self._schemas)
+        page = Page(self._program.file, self.book, operation, (), schema, self._schemas, [], self.warnings)
         if operation.kind not in _ALL_KINDS:
             hint = did_you_mean(operation.kind, _ALL_KINDS)
             page.problem(f"is a {operation.kind}, which does not exist; there are: {', '.join(_ALL_KINDS)}", hint)

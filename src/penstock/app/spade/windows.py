@@ -6,7 +6,8 @@ from penstock.app.spade.program import Measure, WindowOf
 from penstock.app.windows import Window, sliding, tumbling
 from penstock.errors import InputError
 
-# A stream that has one of these as a number may leave the attribute out of time(...).
+# SPADE's time(...) goes by arrival; here time is an attribute.  A number (of seconds) of one of these names is taken
+# where time(...) names none.
 TIME_ATTRIBUTES = ("timestamp", "ts", "time")
 
 

@@ -56,17 +56,17 @@ def _write(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Literal | Attribute | Call):
-        return {"kind": "Expression", "text": to_text(value)}
+        return {"is": "Expression", "text": to_text(value)}
     if isinstance(value, pa.Schema):
-        return {"kind": "Schema", "attributes": words_of(value)}
+        return {"is": "Schema", "attributes": words_of(value)}
     if isinstance(value, pa.DataType):
-        return {"kind": "Type", "word": word_of(value)}
+        return {"is": "Type", "word": word_of(value)}
     if isinstance(value, tuple):
         return [_write(member) for member in value]
     if dataclasses.is_dataclass(value) and type(value).__name__ in _KINDS:
         members = {f.name: _write(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return {"kind": type(value).__name__, **members}
-    return {"kind": "Object", "name": _object_name(value)}
+        return {"is": type(value).__name__, **members}
+    return {"is": "Object", "name": _object_name(value)}
 
 
 def _read(value: Any) -> Any:
@@ -74,10 +74,10 @@ def _read(value: Any) -> Any:
         return tuple(_read(member) for member in value)
     if not isinstance(value, dict):
         return value
-    kind = value["kind"]
+    kind = value["is"]
     if kind in _READERS:
         return _READERS[kind](value)
-    return _KINDS[kind](**{name: _read(member) for name, member in value.items() if name != "kind"})
+    return _KINDS[kind](**{name: _read(member) for name, member in value.items() if name != "is"})
 
 
 def _object_name(value: Any) -> str:

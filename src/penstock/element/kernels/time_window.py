@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +14,19 @@ import pyarrow as pa
 from penstock.element.column import FixedColumn
 from penstock.element.kernels.aggregates import KEEPS_TYPE, AggregateCall, check_calls, result_type
 from penstock.element.kernels.generated import load
-from penstock.element.kernels.time_window_source import COUNTERS, entry_type, kernel_source, output_type
+from penstock.element.kernels.time_window_source import COUNTERS, entry_type, kernel_source, result_arrays
 from penstock.errors import InputError
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-_PANE, _PANE_END, _HEAD, _TAIL = (COUNTERS.index(name) for name in ("pane", "pane_end", "head", "tail"))
-_PANE_HEAD, _PANE_TAIL, _HELD = (COUNTERS.index(name) for name in ("pane_head", "pane_tail", "held"))
+_HEAD, _TAIL, _HELD = (COUNTERS.index(name) for name in ("head", "tail", "held"))
+_PANE_HEAD, _PANE_TAIL = (COUNTERS.index(name) for name in ("pane_head", "pane_tail"))
 _FILLED, _LATE = COUNTERS.index("filled"), COUNTERS.index("late")
 _ROWS_A_CALL = 32_768  # bounds the room for new entries that one call of the kernel needs
-_FIRST = 1  # entry 0 stands for none
-_BEFORE_TIME = np.iinfo(np.int64).min
+_FIRST_PLACE = 1  # a slot of 0 means none
+_GAP = 64  # one word of marks between the end of the log's ring and its beginning
+_SMALLEST_RING = 4_096  # one word above the marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +61,22 @@ class TimeWindow:
             raise InputError(f"a time window's size must be a multiple of its step; got {size_us} and {every_us} us")
         check_calls(aggregates, types)
         self._calls, self._types = aggregates, types
-        self._every_us, self._panes_held = every_us, size_us // every_us
-        self._process = load(kernel_source(aggregates, types, tumbling=self._panes_held == 1)).process
+        self._every_us, self._span = every_us, size_us // every_us
+        module = load(kernel_source(aggregates, types, tumbling=self._span == 1))
+        sys.modules.setdefault(module.__name__, module)  # numba looks there when it reads its cache in another process
+        self._process = module.process
         self._columns_read = sorted({call.argument for call in aggregates if call.argument is not None})
         self._states = np.zeros(1, [(name, np.int64) for name in COUNTERS])
         self._counters: Ints = self._states.view(np.int64)
-        self._entries = np.zeros(0, entry_type(aggregates, types))
-        self._out = np.zeros(1_024, output_type(aggregates, types))
-        self._late: Ints = np.zeros(0, np.int64)
-        self._slots, self._prefix = np.zeros(0, np.uint32), self._entries
-        self._panes = np.zeros((0, 2), np.int64)
+        for name in ("head", "tail", "open_first", "block_first"):
+            self._states[name] = _FIRST_PLACE
+        self._states["pane_start"] = np.iinfo(np.int64).min
+        self._entries = self._prefix = np.zeros(0, entry_type(aggregates, types))
+        self._slots, self._late = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._panes = np.zeros((1, 2), np.int64)
         self._marks = self._above = np.zeros(0, np.uint64)
-        for name, value in (("pane", _BEFORE_TIME), ("pane_end", _BEFORE_TIME), ("head", _FIRST), ("tail", _FIRST)):
-            self._states[name] = value
-        self._states["open_first"] = self._states["block_first"] = _FIRST
+        results = [np.zeros(1_024, type_) for _, type_ in result_arrays(aggregates, types)]
+        self._out = [np.zeros(1_024, np.int64), np.zeros(1_024, np.int64), np.zeros(1_024, np.int32), *results]
         self._nothing: TimeFired | None = None
 
     @property
@@ -102,36 +106,31 @@ class TimeWindow:
 
     def export(self) -> dict[str, Array]:
         """The state as plain arrays, which `restore` takes."""
-        head, tail = self._counters[_HEAD], self._counters[_TAIL]
-        panes = self._panes[self._counters[_PANE_HEAD] : self._counters[_PANE_TAIL]]
-        arrays = {"counters": self._counters.copy(), "panes": panes.copy()}
-        arrays |= _fields("entry", self._entries[head:tail])
-        return arrays | _fields("prefix", self._prefix if self._panes_held > 1 else self._prefix[:0])
+        arrays = {"counters": self._counters.copy(), "panes": self._live_panes()}
+        arrays |= _fields("entry", self._live_entries())
+        return arrays | _fields("prefix", self._prefix)
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Takes the place of a window of the same shape that was exported."""
         self._counters[:] = arrays["counters"]
-        prefix = len(arrays["prefix.rows"])
-        self._grow_groups(max(prefix, int(arrays["entry.group"].max(initial=0)) + 1))
-        for name in self._entries.dtype.names or ():
-            self._prefix[name][:prefix] = arrays[f"prefix.{name}"]
-        live = np.zeros(len(arrays["entry.rows"]), self._entries.dtype)
-        for name in self._entries.dtype.names or ():
-            live[name] = arrays[f"entry.{name}"]
-        self._lay_out(live, arrays["panes"], 0)
+        live, prefix = _records("entry", arrays, self._entries.dtype), _records("prefix", arrays, self._entries.dtype)
+        group_count = max(len(prefix), int(live["group"].max(initial=0)) + 1)
+        self._slots, self._prefix = np.zeros(group_count, np.int64), prefix
+        self._slots[live["group"]] = self._counters[_HEAD] + np.arange(len(live))  # a group's last entry counts
+        self._lay_out_entries(live, 0)
+        self._lay_out_panes(arrays["panes"], 0)
 
     def _run(self, block: tuple[Array, Ints], row: int, stop: int, values: list[Array | None]) -> int:
         """Runs the kernel, again after each time that the outputs filled their room."""
         while True:
             row = self._process(
                 self._states, self._entries, self._slots, self._prefix, self._marks, self._above, self._panes,
-                self._out, self._late, *block, row, stop, self._every_us, self._panes_held, *values,
+                self._late, *block, row, stop, self._every_us, self._span, *self._out, *values,
             )  # fmt: skip
             if row == stop:
                 return row
-            held = self._counters[_HELD] if self._panes_held > 1 else self._counters[_TAIL] - self._counters[_HEAD]
-            filled = int(self._counters[_FILLED])
-            self._out = _grown(self._out[:filled], 2 * (filled + int(held)))
+            room = 2 * int(self._counters[_FILLED] + self._counters[_HELD])
+            self._out = [_grown(array, room) for array in self._out]
 
     def _arguments(self, columns: Sequence[FixedColumn], rows: int) -> list[Array | None]:
         """Values and validity of the columns that are read: all masks or none, so that there are but two kernels."""
@@ -147,62 +146,68 @@ class TimeWindow:
         filled, late = int(self._counters[_FILLED]), int(self._counters[_LATE])
         if filled == late == 0 and self._nothing is not None:
             return self._nothing
-        out = self._out[:filled]
-        results = tuple(self._result(place, out, columns) for place in range(len(self._calls)))
-        fired = TimeFired(out["row"].copy(), out["group"].copy(), out["end"].copy(), results, self._late[:late].copy())
+        rows, ends_us, groups, *results = (array[:filled].copy() for array in self._out)
+        fired = TimeFired(rows, groups, ends_us, self._columns(results, columns), self._late[:late].copy())
         if filled == late == 0:
             self._nothing = fired
         return fired
 
-    def _result(self, place: int, out: Array, columns: Sequence[FixedColumn]) -> FixedColumn:
-        call = self._calls[place]
-        valid = None if call.function == "count" else out[f"valid{place}"].copy()
-        type_ = pa.from_numpy_dtype(result_type(call, self._types))
-        if call.argument is not None and call.function in KEEPS_TYPE:
-            type_ = columns[call.argument].type
-        return FixedColumn(out[f"value{place}"].copy(), type_, None if valid is None or valid.all() else valid)
+    def _columns(self, results: Sequence[Array], columns: Sequence[FixedColumn]) -> tuple[FixedColumn, ...]:
+        arrays, made = iter(results), []
+        for call in self._calls:
+            values = next(arrays)
+            known = None if call.function == "count" else next(arrays)
+            type_ = pa.from_numpy_dtype(result_type(call, self._types))
+            if call.argument is not None and call.function in KEEPS_TYPE:
+                type_ = columns[call.argument].type
+            made.append(FixedColumn(values, type_, None if known is None or known.all() else known))
+        return tuple(made)
 
     def _grow_groups(self, group_count: int) -> None:
         room = max(group_count, 2 * len(self._slots))
         self._slots = _grown(self._slots, room)
-        if self._panes_held > 1:
+        if self._span > 1:
             self._prefix = _grown(self._prefix, room)
 
     def _make_room(self, rows: int) -> None:
-        """Lets the log take `rows` more entries: moves what is held to its beginning, in a longer log where needed."""
-        head, tail = self._counters[_HEAD], self._counters[_TAIL]
-        if tail + rows <= len(self._entries):
+        """Lets the log take the entries and panes that `rows` more tuples can make."""
+        counters = self._counters
+        if self._span == 1:
+            if len(self._slots) + _FIRST_PLACE > len(self._entries):
+                self._lay_out_entries(self._live_entries(), len(self._slots))
             return
-        panes = self._panes[self._counters[_PANE_HEAD] : self._counters[_PANE_TAIL]]
-        self._lay_out(self._entries[head:tail].copy(), panes.copy(), rows)
+        if counters[_TAIL] - counters[_HEAD] + rows + _GAP > len(self._entries):
+            self._lay_out_entries(self._live_entries(), rows)
+        if min(counters[_PANE_TAIL] - counters[_PANE_HEAD] + rows, self._span) > len(self._panes):
+            self._lay_out_panes(self._live_panes(), rows)
 
-    def _lay_out(self, live: Array, panes: Ints, rows: int) -> None:
-        """Puts entries at the beginning of a log with room for `rows` more, and all that points to them likewise."""
-        shift = int(self._counters[_HEAD]) - _FIRST
-        needed = 2 * (len(live) + rows + len(self._slots)) + _FIRST  # twice, so that moving costs O(1) an entry
-        stop = _FIRST + len(live)
-        if needed > len(self._entries):
-            self._entries = np.zeros(1 << needed.bit_length(), self._entries.dtype)
-            self._panes = np.zeros((len(self._entries) if self._panes_held > 1 else 0, 2), np.int64)
-        live["next"] -= np.where(live["next"] > 0, shift, 0).astype(np.uint32)
-        self._entries[_FIRST:stop] = live
-        self._slots[:] = 0
-        self._slots[live["group"]] = np.arange(_FIRST, stop)  # a group's last entry counts
-        for name in ("head", "tail", "open_first", "block_first"):
-            self._states[name] = np.maximum(self._states[name] - shift, 0)
-        if self._panes_held > 1:
-            self._panes[: len(panes), 0], self._panes[: len(panes), 1] = panes[:, 0], panes[:, 1] - shift
-            self._counters[_PANE_HEAD], self._counters[_PANE_TAIL] = 0, len(panes)
-            self._mark_oldest(live)
+    def _live_entries(self) -> Array:
+        places = np.arange(self._counters[_HEAD], self._counters[_TAIL])
+        return self._entries[places & (len(self._entries) - 1)]
 
-    def _mark_oldest(self, live: Array) -> None:
-        """Marks the entries that no other leads to."""
-        words = -(-len(self._entries) // 4096) * 64
-        bits = np.zeros(words * 64, np.uint8)
-        bits[_FIRST : _FIRST + len(live)] = 1
-        bits[live["next"]] = 0
-        self._marks = np.packbits(bits, bitorder="little").view(np.uint64)
-        self._above = np.packbits(self._marks != 0, bitorder="little").view(np.uint64)
+    def _live_panes(self) -> Ints:
+        places = np.arange(self._counters[_PANE_HEAD], self._counters[_PANE_TAIL])
+        return self._panes[places & (len(self._panes) - 1)]
+
+    def _lay_out_entries(self, live: Array, rows: int) -> None:
+        """Puts the log's entries into a ring with room for `rows` more; their places stay."""
+        ring = _power_of_two(max(_SMALLEST_RING, len(live) + rows + _GAP))
+        places = self._counters[_HEAD] + np.arange(len(live))
+        self._entries = np.zeros(ring, self._entries.dtype)
+        self._entries[places & (ring - 1)] = live
+        if self._span > 1:
+            oldest = np.ones(len(live), np.bool_)
+            oldest[(np.arange(len(live)) + live["ahead"])[live["ahead"] > 0]] = False
+            bits = np.zeros(ring, np.bool_)
+            bits[places[oldest] & (ring - 1)] = True
+            self._marks = np.packbits(bits, bitorder="little").view(np.uint64)
+            self._above = np.packbits(self._marks != 0, bitorder="little").view(np.uint64)
+
+    def _lay_out_panes(self, live: Ints, rows: int) -> None:
+        ring = _power_of_two(min(len(live) + rows, self._span))
+        places = self._counters[_PANE_HEAD] + np.arange(len(live))
+        self._panes = np.zeros((ring, 2), np.int64)
+        self._panes[places & (ring - 1)] = live
 
 
 def _sealed(values: Array) -> Array:
@@ -219,5 +224,16 @@ def _grown(array: Array, room: int) -> Array:
     return longer
 
 
+def _power_of_two(least: int) -> int:
+    return 1 << max(0, int(least) - 1).bit_length()
+
+
 def _fields(prefix: str, records: Array) -> dict[str, Array]:
     return {f"{prefix}.{name}": records[name].copy() for name in records.dtype.names or ()}
+
+
+def _records(prefix: str, arrays: Mapping[str, Array], type_: np.dtype[Any]) -> Array:
+    records = np.zeros(len(arrays[f"{prefix}.rows"]), type_)
+    for name in type_.names or ():
+        records[name] = arrays[f"{prefix}.{name}"]
+    return records

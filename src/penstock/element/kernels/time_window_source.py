@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 
 from penstock.element.kernels.aggregates import AggregateCall, result_type, sum_number
-from penstock.element.kernels.time_window_text import HEADER, MARKS, PROCESS, SLIDING, TUMBLING
+from penstock.element.kernels.time_window_text import (
+    ENTER_SLIDING,
+    ENTER_TUMBLING,
+    HEADER,
+    MARK,
+    NEXT_MARK,
+    SLIDING,
+    TUMBLING,
+)
 
 DType = np.dtype[Any]
 
-COUNTERS = ("pane", "pane_start", "pane_end", "head", "tail", "open_first", "block_first", "pane_head", "pane_tail")
+COUNTERS = ("started", "pane", "pane_start", "head", "tail", "open_first", "block_first", "pane_head", "pane_tail")
 COUNTERS += ("held", "filled", "late")
 
 
@@ -42,8 +50,8 @@ def parts_of(calls: Sequence[AggregateCall], types: Sequence[DType]) -> dict[int
 
 
 def entry_type(calls: Sequence[AggregateCall], types: Sequence[DType]) -> DType:
-    """What one group holds of one pane; field 0 of `next` means none."""
-    fields: list[tuple[str, DType]] = [("group", np.dtype(np.uint32)), ("next", np.dtype(np.uint32))]
+    """What one group holds of one pane."""
+    fields: list[tuple[str, DType]] = [("group", np.dtype(np.uint32)), ("ahead", np.dtype(np.uint32))]
     fields.append(("rows", np.dtype(np.int64)))
     for column, parts in parts_of(calls, types).items():
         fields.append((f"nulls{column}", np.dtype(np.int64)))
@@ -51,28 +59,38 @@ def entry_type(calls: Sequence[AggregateCall], types: Sequence[DType]) -> DType:
     return np.dtype(fields, align=True)
 
 
-def output_type(calls: Sequence[AggregateCall], types: Sequence[DType]) -> DType:
-    """One output: the row that triggered it, its group, its window's end, and a value and validity per call."""
-    fields: list[tuple[str, DType]] = [("row", np.dtype(np.int64)), ("end", np.dtype(np.int64))]
-    fields.append(("group", np.dtype(np.int32)))
+def result_arrays(calls: Sequence[AggregateCall], types: Sequence[DType]) -> list[tuple[str, DType]]:
+    """Names and types of the arrays that results go to: one per call, and its validity where it can be null."""
+    arrays = []
     for place, call in enumerate(calls):
-        fields += [(f"value{place}", result_type(call, types)), (f"valid{place}", np.dtype(np.bool_))]
-    return np.dtype(fields, align=True)
+        arrays.append((f"result{place}", result_type(call, types)))
+        if call.function != "count":
+            arrays.append((f"known{place}", np.dtype(np.bool_)))
+    return arrays
 
 
 def kernel_source(calls: Sequence[AggregateCall], types: Sequence[DType], tumbling: bool) -> str:
-    """The module text; its `process` reads a block from a row on and gives the row it stopped at."""
+    """The module text; its `process` takes the result arrays, then values and validity of each column read."""
     parts = parts_of(calls, types)
-    arguments = "".join(f", values{column}, valid{column}" for column in parts)
-    text = HEADER + TUMBLING + PROCESS if tumbling else HEADER + MARKS + SLIDING + PROCESS
-    return (
-        text.replace("@COLUMNS", arguments)
-        .replace("@START", _lines(_start(parts), 4))
-        .replace("@COPY", _lines(_copy(parts), 4))
-        .replace("@MERGE", _lines(_merge(parts), 4))
-        .replace("@FINISH", _lines(_finish(calls, types), 4))
-        .replace("@UPDATE", _lines(_update(parts), 8))
-    )
+    copy, merge = _copy(parts), _merge(parts)
+    blocks = {
+        "@ENTER": (ENTER_TUMBLING if tumbling else ENTER_SLIDING).splitlines(),
+        "@NEXT_MARK": NEXT_MARK.splitlines(),
+        "@MARK": MARK.splitlines(),
+        "@START": _start(parts),
+        "@COPY": copy,
+        "@MERGE": merge,
+        "@UPDATE": _update(parts),
+        # a window's entry in local variables, which LLVM keeps in registers
+        "@LOAD": [line.replace("into.", "both_") for line in copy],
+        "@BOTH": [line.replace("older.", "both_").replace("newer.", "running.") for line in merge],
+        "@FINISH": [line.replace("entry.", "both_") for line in _finish(calls, types)],
+    }
+    text = HEADER + (TUMBLING if tumbling else SLIDING)
+    for word, lines in blocks.items():
+        text = _insert(text, word, lines)
+    text = text.replace("@OUT", "".join(f", {name}" for name, _ in result_arrays(calls, types)))
+    return text.replace("@COLUMNS", "".join(f", values{column}, valid{column}" for column in parts))
 
 
 def _parts_of_call(call: AggregateCall, column: int, type_: DType) -> list[Part]:
@@ -188,11 +206,11 @@ def _finish(calls: Sequence[AggregateCall], types: Sequence[DType]) -> list[str]
         column = call.argument
         lines.append("n = entry.rows" if column is None else f"n = entry.rows - entry.nulls{column}")
         if column is None or call.function == "count":
-            lines += [f"out.value{place} = n", f"out.valid{place} = True"]
+            lines.append(f"result{place}[at] = n")
             continue
         least = 2 if call.function == "stddev" else 1
-        lines += [f"out.valid{place} = n >= {least}", f"out.value{place} = 0", f"if n >= {least}:"]
-        lines.append(f"    out.value{place} = {_result(call, column, types[column])}")
+        lines += [f"known{place}[at] = n >= {least}", f"result{place}[at] = 0", f"if n >= {least}:"]
+        lines.append(f"    result{place}[at] = {_result(call, column, types[column])}")
     return lines
 
 
@@ -209,5 +227,10 @@ def _result(call: AggregateCall, column: int, type_: DType) -> str:
     }[call.function]
 
 
-def _lines(lines: Sequence[str], indent: int) -> str:
-    return "\n".join([lines[0], *(" " * indent + line for line in lines[1:])])
+def _insert(text: str, word: str, lines: Sequence[str]) -> str:
+    """Puts lines where a line of the text is but a word, with that word's indentation."""
+    done = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        done += [indent + inserted for inserted in lines] if line.strip() == word else [line]
+    return "\n".join(done) + "\n"

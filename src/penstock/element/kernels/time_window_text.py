@@ -2,14 +2,18 @@
 
 A tuple that is not late belongs to the newest pane (the stretch of `every` microseconds that the clock is in), so panes
 fill one after the other, and what a (pane, group) holds is one entry of a log: oldest pane first, within a pane in order
-of the groups' first appearance.  `slots` gives a group's newest entry, `next` leads from an entry to the group's
-following one, and an entry is marked if it is its group's oldest in the window: firing walks the marks in order.
+of the groups' first appearance.  Places in the log only grow and are kept in a ring.  `slots` gives a group's newest
+entry, `ahead` how far on in the log the group's following entry is (0: nowhere), and an entry is marked if it is its
+group's oldest in the window: firing walks the marks in order.
 
 Panes are merged by van Herk's scheme over pane numbers: in blocks of as many panes as a window has, a window is a
 suffix of one block (kept in place, in the entries) and a prefix of the next (kept by group, in `prefix`).
+
+Inner loops call no function that takes an array: numba would count its references, atomically, at each call (measured:
+30 ns a group and pane).
 """
 
-HEADER = '''"""A time window's kernel, generated."""
+HEADER = '''"""A time window's kernel, generated: see penstock.element.kernels.time_window_text."""
 
 import numpy as np
 from numba import njit
@@ -33,157 +37,170 @@ def merge(older, newer):
 
 
 @jit
-def finish(out, entry):
-    @FINISH
+def fill(state, entries, slots, marks, above, panes, late, groups, event_us, first, stop, open_us@COLUMNS):
+    """Enters tuples until one moves the clock out of the open pane; gives its row."""
+    pane_start, open_first = state.pane_start, state.open_first
+    mask = entries.size - 1
+    for row in range(np.uint64(first), np.uint64(stop)):
+        event = event_us[row]
+        if np.uint64(event - pane_start) >= open_us:
+            if event >= pane_start:
+                return np.int64(row)
+            late[state.late] = row
+            state.late += 1
+            continue
+        group = groups[row]
+        place = slots[group]
+        if place < open_first:
+            place = state.tail
+            state.tail = place + 1
+            @ENTER
+            slots[group] = place
+            fresh = entries[np.uint64(place & mask)]
+            fresh.group = group
+            fresh.ahead = 0
+            start(fresh)
+        entry = entries[np.uint64(place & mask)]
+        @UPDATE
+    return stop
 
 
 @jit
-def head_of(out, row, group, end):
-    out.row = row
-    out.group = group
-    out.end = end
-
+def process(states, entries, slots, prefix, marks, above, panes, late, groups, event_us, first, stop, every, span,
+            rows, ends, keys@OUT@COLUMNS):
+    """Takes a block from a row on; gives the row before which the outputs ran out of room, else `stop`."""
+    state = states[0]
+    row = first
+    while True:
+        open_us = np.uint64(every if state.started else 0)
+        row = fill(state, entries, slots, marks, above, panes, late, groups, event_us, row, stop, open_us@COLUMNS)
+        if row == stop:
+            return row
+        target = event_us[row] // every
+        if not advance(state, entries, slots, prefix, marks, above, panes, row, target, every, span,
+                       rows, ends, keys@OUT):
+            return row
+        state.started = 1
+        state.pane_start = target * every
 '''
 
-MARKS = '''
-# Marks are bits; above each 64 words of them one word says which are not zero.
+ENTER_TUMBLING = "state.held += 1"
+
+ENTER_SLIDING = """if place == open_first:
+    newest = state.pane_tail & (panes.shape[0] - 1)
+    panes[newest, 0] = state.pane
+    panes[newest, 1] = place
+    state.pane_tail += 1
+older = slots[group]
+if older < state.head:
+    @MARK
+    state.held += 1
+else:
+    entries[np.uint64(older & mask)].ahead = place - older"""
+
+# Marks are bits; for each 64 words of them one word above says which are not zero.
+MARK = """word = np.uint64((place >> 6) & (marks.size - 1))
+marks[word] |= ONE << np.uint64(place & 63)
+above[word >> np.uint64(6)] |= ONE << (word & np.uint64(63))"""
+
+NEXT_MARK = """bits = marks[np.uint64((place >> 6) & (marks.size - 1))] >> np.uint64(place & 63)
+if bits != 0:
+    place += lowest(bits)
+else:
+    far = (place >> 6) + 1
+    bits = above[(far >> 6) & (above.size - 1)] >> np.uint64(far & 63)
+    if bits != 0:
+        far += lowest(bits)
+    else:
+        far = (far >> 6) + 1
+        while above[far & (above.size - 1)] == 0:
+            far += 1
+        far = (far << 6) + lowest(above[far & (above.size - 1)])
+    place = (far << 6) + lowest(marks[far & (marks.size - 1)])"""
+
+SLIDING = '''
+
 ONE = np.uint64(1)
-BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-PLACE = np.zeros(64, np.int64)
-for bit in range(64):
-    PLACE[(0x03F79D71B4CB0A89 << bit & 0xFFFFFFFFFFFFFFFF) >> 58] = bit
 
 
 @jit
 def lowest(bits):
-    return PLACE[np.int64(((bits & (~bits + ONE)) * BRUIJN) >> np.uint64(58))]
+    """The place of the lowest bit that is set: how many bits are below it."""
+    below = (bits & (~bits + ONE)) - ONE
+    below = below - ((below >> ONE) & np.uint64(0x5555555555555555))
+    below = (below & np.uint64(0x3333333333333333)) + ((below >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    below = (below + (below >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((below * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @jit
-def mark(marks, above, position):
-    word = position >> 6
-    marks[word] |= ONE << np.uint64(position & 63)
-    above[word >> 6] |= ONE << np.uint64(word & 63)
-
-
-@jit
-def next_mark(marks, above, position):
-    """The first mark from a position on; there must be one."""
-    word = position >> 6
-    bits = marks[word] >> np.uint64(position & 63)
-    if bits != 0:
-        return position + lowest(bits)
-    word += 1
-    group = word >> 6
-    bits = above[group] >> np.uint64(word & 63)
-    if bits != 0:
-        word += lowest(bits)
-        return (word << 6) + lowest(marks[word])
-    group += 1
-    while above[group] == 0:
-        group += 1
-    word = (group << 6) + lowest(above[group])
-    return (word << 6) + lowest(marks[word])
-
-'''
-
-SLIDING = '''
-@jit
-def enter(state, entries, slots, marks, above, panes, group):
-    place = state.tail
-    state.tail = place + 1
-    if place == state.open_first:
-        panes[state.pane_tail, 0] = state.pane
-        panes[state.pane_tail, 1] = place
-        state.pane_tail += 1
-    older = np.int64(slots[group])
-    if older < state.head:
-        mark(marks, above, place)
-        state.held += 1
-    else:
-        entries[older].next = place
-    slots[group] = place
-    entry = entries[place]
-    entry.group = group
-    entry.next = 0
-    start(entry)
-    return place
-
-
-@jit
-def emit(state, entries, slots, prefix, out, place, row, end, block_ends):
-    """Writes the output of the group whose oldest entry is at `place`, once its newest pane is in its prefix."""
-    oldest = entries[place]
-    group = oldest.group
-    running = prefix[group]
-    newest = slots[group]
-    if newest >= state.open_first:
-        if running.rows == 0:
-            copy(running, entries[newest])
-        else:
-            merge(running, entries[newest])
-    head_of(out, row, group, end)
-    if place >= state.block_first:
-        finish(out, running)
+def fire(state, entries, slots, prefix, marks, above, panes, row, every, span, rows, ends, keys@OUT):
+    """Writes the window that ends with the newest pane and lets go of its oldest pane."""
+    block_ends = (state.pane + 1) % span == 0
+    open_first, block_first, mask = state.open_first, state.block_first, entries.size - 1
+    first, stop, held, filled = state.head, state.head, state.held, state.filled
+    last_pane = panes.shape[0] - 1
+    if panes[state.pane_head & last_pane, 0] == state.pane - span + 1:
+        state.pane_head += 1
+        stop = panes[state.pane_head & last_pane, 1] if state.pane_head < state.pane_tail else state.tail
+    rows[filled : filled + held] = row
+    ends[filled : filled + held] = (state.pane + 1) * every
+    place = first
+    for at in range(np.uint64(filled), np.uint64(filled + held)):
+        if place >= stop:  # all entries of the oldest pane are marked, and later ones here and there
+            @NEXT_MARK
+        oldest = entries[np.uint64(place & mask)]
+        group = oldest.group
+        keys[at] = group
+        running = prefix[group]
+        newest = slots[group]
+        if newest >= open_first:
+            if running.rows == 0:
+                copy(running, entries[np.uint64(newest & mask)])
+            else:
+                merge(running, entries[np.uint64(newest & mask)])
+        entry = oldest if place < block_first else running
+        @LOAD
+        if place < block_first and running.rows > 0:
+            @BOTH
+        @FINISH
         if block_ends:
             running.rows = 0
-    elif running.rows == 0:
-        finish(out, oldest)
-    else:  # entry 0 stands for none and is free to compute in
-        copy(entries[0], oldest)
-        merge(entries[0], running)
-        finish(out, entries[0])
-
-
-@jit
-def fire(state, entries, slots, prefix, marks, above, panes, out, row, every, span):
-    """Writes the window that ends with the newest pane and lets go of its oldest pane."""
-    end = (state.pane + 1) * every
-    block_ends = (state.pane + 1) % span == 0
-    first, stop = state.head, state.head
-    if panes[state.pane_head, 0] == state.pane - span + 1:
-        state.pane_head += 1
-        stop = panes[state.pane_head, 1] if state.pane_head < state.pane_tail else state.tail
-    held = state.held
-    at = state.filled + stop - first
-    place = stop
-    for _ in range(held - (stop - first)):
-        place = next_mark(marks, above, place)
-        emit(state, entries, slots, prefix, out[at], place, row, end, block_ends)
         place += 1
-        at += 1
-    at = state.filled
-    for place in range(first, stop):
-        emit(state, entries, slots, prefix, out[at], place, row, end, block_ends)
-        at += 1
-        newer = np.int64(entries[place].next)
-        if newer > 0:
-            mark(marks, above, newer)
+    for gone in range(first, stop):
+        ahead = np.int64(entries[np.uint64(gone & mask)].ahead)
+        if ahead > 0:
+            place = gone + ahead
+            @MARK
         else:
-            state.held -= 1
-    state.filled += held
+            held -= 1
+    for gone in range(first >> 6, stop >> 6):  # the ring never brings its end into the word of its beginning
+        cleared = gone & (marks.size - 1)
+        marks[cleared] = 0
+        above[cleared >> 6] &= ~(ONE << np.uint64(cleared & 63))
+    state.filled += state.held
+    state.held = held
     state.head = stop
 
 
 @jit
 def turn_block(state, entries):
     """Makes suffixes of a finished block's entries: all that are held belong to it."""
+    mask = entries.size - 1
     for place in range(state.tail - 1, state.head - 1, -1):
-        newer = entries[place].next
-        if newer > 0:
-            merge(entries[place], entries[newer])
+        older = entries[np.uint64(place & mask)]
+        if older.ahead > 0:
+            merge(older, entries[np.uint64((place + np.int64(older.ahead)) & mask)])
     state.block_first = state.tail
 
 
 @jit
-def advance(state, entries, slots, prefix, marks, above, panes, out, row, target, every, span):
-    """Moves the clock to a pane; False if `out` has no room for the next window."""
-    if target == state.pane:
-        return True
+def advance(state, entries, slots, prefix, marks, above, panes, row, target, every, span, rows, ends, keys@OUT):
+    """Moves the clock to a pane; False if there is no room for the next window."""
     while state.held > 0 and state.pane < target:
-        if state.filled + state.held > out.size:
+        if state.filled + state.held > rows.size:
             return False
-        fire(state, entries, slots, prefix, marks, above, panes, out, row, every, span)
+        fire(state, entries, slots, prefix, marks, above, panes, row, every, span, rows, ends, keys@OUT)
         state.pane += 1
         state.open_first = state.tail
         if state.pane % span == 0:
@@ -193,67 +210,30 @@ def advance(state, entries, slots, prefix, marks, above, panes, out, row, target
     state.pane = target
     state.open_first = state.tail
     return True
-
 '''
 
 TUMBLING = '''
-@jit
-def enter(state, entries, slots, marks, above, panes, group):
-    place = state.tail
-    state.tail = place + 1
-    slots[group] = place
-    entry = entries[place]
-    entry.group = group
-    start(entry)
-    return place
-
 
 @jit
-def advance(state, entries, slots, prefix, marks, above, panes, out, row, target, every, span):
-    """Moves the clock to a pane; False if `out` has no room for the window."""
-    if target == state.pane:
-        return True
-    if state.filled + state.tail - state.head > out.size:
+def advance(state, entries, slots, prefix, marks, above, panes, row, target, every, span, rows, ends, keys@OUT):
+    """Moves the clock to a pane; False if there is no room for the window."""
+    filled, stop = state.filled, state.filled + state.held
+    if stop > rows.size:
         return False
-    at = state.filled
-    for place in range(state.head, state.tail):
-        head_of(out[at], row, entries[place].group, (state.pane + 1) * every)
-        finish(out[at], entries[place])
-        at += 1
-    state.filled = at
-    state.head = state.tail
-    state.open_first = state.tail
+    rows[filled:stop] = row
+    ends[filled:stop] = (state.pane + 1) * every
+    place = np.uint64(state.head)
+    for at in range(np.uint64(filled), np.uint64(stop)):
+        entry = entries[place]
+        group = entry.group
+        keys[at] = group
+        slots[group] = 0
+        @LOAD
+        @FINISH
+        place += np.uint64(1)
+    state.filled = stop
+    state.held = 0
+    state.tail = state.head
     state.pane = target
     return True
-
-'''
-
-PROCESS = '''
-@jit
-def process(states, entries, slots, prefix, marks, above, panes, out, late, groups, event_us, first, stop, every,
-            span@COLUMNS):
-    state = states[0]
-    pane_start, pane_end, open_first = state.pane_start, state.pane_end, state.open_first
-    for row in range(first, stop):
-        event = event_us[row]
-        if event >= pane_end:
-            target = event // every
-            if not advance(state, entries, slots, prefix, marks, above, panes, out, row, target, every, span):
-                return row
-            open_first = state.open_first
-            pane_start = target * every
-            pane_end = pane_start + every
-            state.pane_start = pane_start
-            state.pane_end = pane_end
-        elif event < pane_start:
-            late[state.late] = row
-            state.late += 1
-            continue
-        group = groups[row]
-        place = np.int64(slots[group])
-        if place < open_first:
-            place = enter(state, entries, slots, marks, above, panes, group)
-        entry = entries[np.uint64(place)]
-        @UPDATE
-    return stop
 '''

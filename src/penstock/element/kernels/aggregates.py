@@ -72,11 +72,13 @@ class Term:
             return [f"{result} = {a} + {b}"]
         if self.kind == "moments":
             return _merge_moments(into, older, newer, nullable)
-        left, right = (f"np.uint64({a})", f"np.uint64({b})") if self.number == "u" else (a, b)
-        test = f"{left} {'<=' if self.kind == 'min' else '>='} {right}"
-        if self.number == "f":
-            test = f"({test} or {a} != {a})"
-        return [f"{result} = {a} if {test} else {b}"]
+        return self._merge_extremes(result, *((b, a) if into == newer else (a, b)))
+
+    def _merge_extremes(self, result: str, kept: str, other: str) -> list[str]:
+        """Compares in the way one machine instruction does, which keeps `kept` if it is NaN but not if `other` is."""
+        left, right = (f"np.uint64({other})", f"np.uint64({kept})") if self.number == "u" else (other, kept)
+        choice = [f"{result} = {other} if {left} {'<' if self.kind == 'min' else '>'} {right} else {kept}"]
+        return [*choice, f"if {other} != {other}:", f"    {result} = {other}"] if self.number == "f" else choice
 
     def nothing(self) -> tuple[str, ...]:
         """The words that leave any others as they are when merged."""

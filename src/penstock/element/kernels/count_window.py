@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from numba import njit
 
 from penstock.element.column import Array, FixedColumn, Mask
 from penstock.element.kernels.aggregates import KEEPS_TYPE, AggregateCall, check_calls
@@ -71,23 +74,20 @@ class CountWindow:
 
     def process(self, groups: npt.NDArray[np.int32], group_count: int, columns: Sequence[FixedColumn]) -> Fired:
         """Takes a block: the group of each row (each less than `group_count`) and the columns the calls refer to."""
-        shape = self._shape
-        if not shape.nullable and any(_has_nulls(columns[c]) for c in shape.columns):
-            shape = self._become_nullable()
-        self._grow(group_count)
-        rows = len(groups)
-        fired_rows = np.empty(0 if shape.fires_always else rows, np.int64)
-        values = [np.empty(rows, dtype) for dtype in shape.result_types]
-        masks: list[Mask | None] = [np.empty(rows, np.bool_) if m else None for m in self._masked]
-        arguments = [_plain(columns[c].values, self._types[c]) for c in shape.columns]
-        if shape.nullable:
-            arguments += [self._mask(columns[c].valid, rows) for c in shape.columns]
+        if not self._shape.nullable and any(_has_nulls(columns[c]) for c in self._shape.columns):
+            self._become_nullable()
+        if group_count > self._group_count:
+            self._grow(group_count)
+        rows, fires_always = len(groups), self._shape.fires_always
+        arguments = [_plain(columns[c].values, dtype) for c, dtype in self._read]
+        if self._shape.nullable:
+            arguments += [self._mask(columns[c].valid, rows) for c, _ in self._read]
+        outputs = self._new_outputs(rows) if fires_always else self._kept_outputs(rows)
         state = (self._words.integers, self._words.floats, self._nulls.integers)
-        outputs = (fired_rows, *map(_as_numbers, values), *(mask for mask in masks if mask is not None))
-        fired = rows if not rows else self._kernel(_plain(groups, _INT32), *state, *arguments, *outputs)
-        if shape.fires_always:
-            return Fired(None, self._columns(rows, values, masks, columns))
-        return Fired(fired_rows[:fired], self._columns(fired, values, masks, columns))
+        fired = self._kernel(_plain(groups, _INT32), *state, *arguments, *outputs)
+        if not fires_always:
+            outputs = [output[:fired].copy() for output in outputs]
+        return Fired(None if fires_always else outputs[0], self._columns(outputs, columns))
 
     def export(self) -> dict[str, Array]:
         """The state as arrays, for a snapshot."""
@@ -118,16 +118,16 @@ class CountWindow:
 
     def _use(self, shape: Shape) -> None:
         self._shape = shape
-        self._types = tuple(np.dtype(np.uint8) if t == np.bool_ else t for t in shape.types)
-        self._masked = [is_masked(call, shape.nullable) for call in shape.calls]
-        self._kernel = load(kernel_source(shape)).kernel
+        self._read = [(c, _BYTE if shape.types[c] == np.bool_ else shape.types[c]) for c in shape.columns]
+        self._results = [_Result.of(call, dtype, shape) for call, dtype in zip(shape.calls, shape.result_types, strict=True)]
+        self._outputs: list[Array] = []
+        self._kernel = _compiled(kernel_source(shape))
 
-    def _become_nullable(self) -> Shape:
+    def _become_nullable(self) -> None:
         """Switches for good to the kernel that knows nulls; a zero in its own array says that there were none."""
         old = self._shape
         self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True))
         self._nulls = GrowingRows(self._shape.words(about_nulls=True), self._words.capacity)
-        return self._shape
 
     def _grow(self, group_count: int) -> None:
         self._group_count = max(self._group_count, group_count)
@@ -141,34 +141,71 @@ class CountWindow:
             self._all_valid = np.ones(rows, np.bool_)
         return self._all_valid
 
-    def _columns(
-        self, fired: int, values: list[Array], masks: list[Mask | None], columns: Sequence[FixedColumn]
-    ) -> tuple[FixedColumn, ...]:
-        results = []
-        for call, value, mask in zip(self._shape.calls, values, masks, strict=True):
-            kept = call.argument is not None and call.function in KEEPS_TYPE
-            type_ = columns[call.argument].type if kept else _TYPE_BY_KIND[value.dtype.kind]  # type: ignore[index]
-            valid = None if mask is None or mask[:fired].all() else mask[:fired]
-            results.append(FixedColumn(value[:fired], type_, valid))
-        return tuple(results)
+    def _new_outputs(self, rows: int) -> list[Array]:
+        """Rows that fired, results, masks."""
+        values = [np.empty(rows, result.held_as) for result in self._results]
+        masks = [np.empty(rows, np.bool_) for result in self._results if result.is_masked]
+        return [np.empty(0 if self._shape.fires_always else rows, np.int64), *values, *masks]
+
+    def _kept_outputs(self, rows: int) -> list[Array]:
+        """Where few rows fire, their results are copied out of arrays that stay in the processor's cache."""
+        if not self._outputs or len(self._outputs[0]) < rows:
+            self._outputs = self._new_outputs(rows)
+        return self._outputs
+
+    def _columns(self, outputs: list[Array], columns: Sequence[FixedColumn]) -> tuple[FixedColumn, ...]:
+        masks = iter(outputs[1 + len(self._results) :])
+        return tuple(
+            result.column(values, next(masks) if result.is_masked else None, columns)
+            for result, values in zip(self._results, outputs[1:], strict=False)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """How one aggregate's results become a column; `type` None takes that of the column they come from."""
+
+    held_as: np.dtype[Any]
+    is_boolean: bool
+    is_masked: bool
+    source: int
+    type: pa.DataType | None
+
+    @classmethod
+    def of(cls, call: AggregateCall, dtype: np.dtype[Any], shape: Shape) -> _Result:
+        is_boolean = dtype == np.bool_
+        type_ = None if call.function in KEEPS_TYPE else pa.int64() if dtype.kind == "i" else pa.float64()
+        return cls(_BYTE if is_boolean else dtype, is_boolean, is_masked(call, shape.nullable), call.argument or 0, type_)
+
+    def column(self, values: Array, valid: Mask | None, columns: Sequence[FixedColumn]) -> FixedColumn:
+        type_ = columns[self.source].type if self.type is None else self.type
+        if valid is not None and valid.all():
+            valid = None
+        return FixedColumn(values.view(np.bool_) if self.is_boolean else values, type_, valid)
 
 
 _INT32 = np.dtype(np.int32)
-_TYPE_BY_KIND = {"i": pa.int64(), "f": pa.float64()}
+_BYTE = np.dtype(np.uint8)
+
+
+@functools.cache
+def _compiled(source: str) -> Callable[..., int]:
+    module = load(source)
+    # numba finds a cached kernel's module by its name, in this process or a later one.
+    sys.modules.setdefault(module.__name__, module)
+    kernel: Callable[..., int] = njit(module.signature, nogil=True, cache=True, error_model="numpy")(module.kernel)
+    return kernel
 
 
 def _has_nulls(column: FixedColumn) -> bool:
     return column.valid is not None and not column.valid.all()
 
 
-def _as_numbers(values: Array) -> Array:
-    return values.view(np.uint8) if values.dtype == np.bool_ else values
-
-
 def _plain(values: Array, dtype: np.dtype[Any]) -> Array:
     """The array as kernels are compiled for: contiguous, aligned, booleans as bytes; a view where it can be one."""
-    values = _as_numbers(values)
-    if values.dtype != dtype:
-        raise InputError(f"a window was made for a column of type {dtype}; got {values.dtype}")
+    if values.dtype is not dtype and values.dtype != dtype:
+        if values.dtype != np.bool_ or dtype != _BYTE:
+            raise InputError(f"a window was made for a column of type {dtype}; got {values.dtype}")
+        values = values.view(_BYTE)
     flags = values.flags
     return values if flags.c_contiguous and flags.aligned else np.array(values)

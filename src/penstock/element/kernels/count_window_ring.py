@@ -15,7 +15,7 @@ def ring_body(shape: Shape) -> list[str]:
     """The statements for one tuple whose values are at hand."""
     size = shape.size
     lines = ["c = I[b]", f"s = c if c < {size} else c - {size}"]
-    lines += ["c = c + 1", f"I[b] = c if c < {2 * size} else {size}", f"held = min(c, {size})"]
+    lines += ["c = c + 1", f"I[b] = c if c < {2 * size} else {size}"]
     for column in shape.held_columns:
         value = f"({'0.0' if shape.number(column) == 'f' else '0'} if z{column} else x{column})"
         lines.append(f"{_value(shape, column, 's')} = {value if shape.nullable else f'x{column}'}")
@@ -23,9 +23,10 @@ def ring_body(shape: Shape) -> list[str]:
     if shape.nullable:
         lines += _note_nulls(shape)
         is_full += "".join(f" and g{column} == 0" for column in shape.columns)
-    if any(not term.keeps_oldest and not term.about_nulls for term in shape.terms):
-        lines += [f"if {is_full}:", *indent(_whole_by_tree(shape)), "else:", *indent(_whole_by_slot(shape))]
-    return [*lines, *_oldest(shape), *_nulls(shape), *results(shape, "w", "i")]
+    rest = [*_oldest(shape), *_nulls(shape), *results(shape, "w", "i")]
+    # The results are written in both branches, so that dividing by the number of tuples can be a multiplication.
+    lines += [f"if {is_full}:", *indent([f"held = {size}", *_whole_by_tree(shape), *rest])]
+    return [*lines, "else:", *indent([f"held = min(c, {size})", *_whole_by_slot(shape), *rest])]
 
 
 def _value(shape: Shape, column: int, slot: str) -> str:
@@ -96,6 +97,8 @@ def _sum(parts: list[str]) -> str:
 def _whole_by_slot(shape: Shape) -> list[str]:
     terms = [(index, t) for index, t in enumerate(shape.terms) if not t.keeps_oldest and not t.about_nulls]
     lines = [f"w{index}_{word} = {text}" for index, t in terms for word, text in enumerate(t.nothing())]
+    if not terms:
+        return []
     lines += ["for j in range(held):"]
     for column in sorted({term.column for _, term in terms}):
         step = [f"h{column} = {_value(shape, column, 'j')}"]

@@ -95,6 +95,11 @@ class Shape:
         slots = self._stride(about_nulls) * self.full if self.mode != "pane" else 0
         return self._area_start("slot", about_nulls) + slots
 
+    @property
+    def slot_words(self) -> tuple[int, int]:
+        """Where a group's slots begin among its words, and how long one is."""
+        return self._area_start("slot", False), self._stride(False)
+
     def place(self, area: Area, term: Term, word: int = 0, slot: str = "") -> str:
         """The text that reads or writes one word of a term; `slot` is an expression."""
         before = 0

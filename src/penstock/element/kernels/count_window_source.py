@@ -1,9 +1,9 @@
-"""The text of a count window's kernel: one pass over a block, all aggregates, nothing decided at run time that need not be.
+"""The text of a count window's kernel: one pass over a block, all aggregates, no choice left to run time.
 
 Names in the text: I and F the groups' words as int64 and as float64 (the same memory), N the null counts, b and n where
-the group's words begin in them, v the columns, k their masks, x, y, z a tuple's value, the same as float64 and whether it
-is null, e the tuple's terms, a those of the current entry, p of the prefix, w of the whole window, c the group's entries,
-q its position within `every`, o and r the results and their masks.
+the group's words begin in them, v the columns, k their masks, x, y, z a tuple's value, the same as float64 and whether
+it is null, e the tuple's terms, a those of the current entry, p of the prefix, w of the whole window, c the group's
+entries, q its position within `every`, o and r the results and their masks.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from penstock.element.kernels.count_window_results import indent, is_masked, res
 from penstock.element.kernels.count_window_ring import ring_body
 from penstock.element.kernels.count_window_shape import Area, Shape
 
-# Up to this period it is cheaper to write results nobody takes than to mispredict which tuple fires.
-UNCONDITIONAL_EVERY_MAX = 8
+# Up to this period it is cheaper to do what nobody takes than to mispredict which tuple starts or ends a run.
+BRANCHLESS_EVERY_MAX = 16
+# How many tuples ahead a group's memory is asked for, and how many lines of it.
+PREFETCH_TUPLES = 16
+PREFETCH_LINES_MAX = 4
+_LINE_WORDS = 8
 
 
 def kernel_source(shape: Shape) -> str:
-    """The module text whose `kernel(...)` gives the number of windows fired."""
+    """The module text of a Python function `kernel`, which gives the number of windows fired, and its `signature`."""
     body = {"pane": _pane_body, "ring": ring_body, "entries": _entries_body, "stack": _entries_body}[shape.mode](shape)
     return "\n".join([*_header(shape), *indent([*_row(shape), *body], 2), "    return fired", ""])
 
@@ -37,7 +41,9 @@ def _header(shape: Shape) -> list[str]:
     types += ["t.boolean[::1]"] * len(masked)
     return [
         "import numpy as np",
-        "from numba import njit, types as t",
+        "from numba import types as t",
+        "",
+        "from penstock.element.kernels.prefetch import prefetch",
         "",
         "u = np.uintp",
         "",
@@ -46,7 +52,9 @@ def _header(shape: Shape) -> list[str]:
         '    return t.Array(type_, 1, "C", readonly=True)',
         "",
         "",
-        f'@njit(t.int64({", ".join(types)}), nogil=True, cache=True, error_model="numpy")',
+        f"signature = t.int64({', '.join(types)})",
+        "",
+        "",
         f"def kernel({', '.join(names)}):",
         "    fired = 0",
         "    for i in range(groups.size):",
@@ -58,10 +66,29 @@ def _numba_name(dtype: np.dtype[np.generic]) -> str:
 
 
 def _row(shape: Shape) -> list[str]:
-    lines = [f"b = u(groups[i]) * u({shape.words(False)})"]
+    lines = [*_prefetch(shape), f"b = u(groups[i]) * u({shape.words(False)})"]
     if shape.nullable:
         lines.append(f"n = u(groups[i]) * u({shape.words(True)})")
     return lines if shape.mode == "pane" else [*lines, *_values(shape)]
+
+
+def _prefetch(shape: Shape) -> list[str]:
+    """Asks for the lines of a group some tuples ahead; a stack's slot is known only once its head has come."""
+    words, ahead = shape.words(False), PREFETCH_TUPLES
+    if shape.mode != "stack":
+        offsets = sorted({*range(0, min(words, PREFETCH_LINES_MAX * _LINE_WORDS), _LINE_WORDS), words - 1})
+        asked = [f"prefetch(I, f + u({offset}))" for offset in offsets[:PREFETCH_LINES_MAX]]
+        return [f"if i + {ahead} < groups.size:", f"    f = u(groups[i + {ahead}]) * u({words})", *indent(asked)]
+    slot, stride = shape.slot_words
+    return [
+        f"if i + {2 * ahead} < groups.size:",
+        f"    prefetch(I, u(groups[i + {2 * ahead}]) * u({words}))",
+        f"if i + {ahead} < groups.size:",
+        f"    f = u(groups[i + {ahead}]) * u({words})",
+        f"    h = f + u({slot}) + u(I[f + u({shape.head_words - 1})] % {shape.full}) * u({stride})",
+        "    prefetch(I, h)",
+        f"    prefetch(I, h + u({2 * stride - 1}))",
+    ]
 
 
 def _values(shape: Shape) -> list[str]:
@@ -127,47 +154,44 @@ def _fire(shape: Shape, name: str) -> list[str]:
 def _pane_body(shape: Shape) -> list[str]:
     """Running terms; the tuples that no window will hold are passed over."""
     skipped = shape.every - min(shape.every, shape.size)
-    lines = ["q = I[b]"]
+    lines = ["q = F[b]"]
     if skipped:
-        lines += [f"if q < {skipped}:", "    I[b] = q + 1", "    continue"]
+        lines += [f"if q < {skipped}.0:", "    F[b] = q + 1.0", "    continue"]
     lines += [*_values(shape), *_units(shape), f"held = {min(shape.every, shape.size)}"]
     if shape.every == 1:
         return [*lines, *results(shape, "e", "i")]
-    lines += _accumulate(shape, f"q == {skipped}")
-    lines += [*_move(shape, "current", "a", store=True), f"I[b] = q + 1 if q < {shape.every - 1} else 0"]
-    if shape.every <= UNCONDITIONAL_EVERY_MAX and not any(call.function == "stddev" for call in shape.calls):
-        return [*lines, "rows[fired] = i", *results(shape, "a", "fired"), f"fired += np.int64(q == {shape.every - 1})"]
-    return [*lines, f"if q == {shape.every - 1}:", *indent(_fire(shape, "a"))]
+    lines += [*_accumulate(shape, f"q == {skipped}.0"), *_move(shape, "current", "a", store=True)]
+    lines += [f"F[b] = q + 1.0 if q < {shape.every - 1}.0 else 0.0"]
+    if shape.every <= BRANCHLESS_EVERY_MAX and not any(call.function == "stddev" for call in shape.calls):
+        return [*lines, "rows[fired] = i", *results(shape, "a", "fired"), f"fired += np.int64(q == {shape.every - 1}.0)"]
+    return [*lines, f"if q == {shape.every - 1}.0:", *indent(_fire(shape, "a"))]
 
 
 def _accumulate(shape: Shape, is_fresh: str) -> list[str]:
-    """The current entry with this tuple; single words by selection, since which tuple starts anew is hard to predict."""
-    lines = [f"fresh = {is_fresh}", *_move(shape, "current", "a", store=False)]
-    for index, term in enumerate(shape.terms):
-        merged = term.merge(f"m{index}", f"a{index}", f"e{index}", shape.nullable)
-        names = [(f"a{index}_{word}", f"e{index}_{word}", f"m{index}_{word}") for word in range(term.words)]
-        if term.words == 1:
-            lines += [*merged, *(f"{a} = {e} if fresh else {m}" for a, e, m in names)]
-        else:
-            lines += ["if fresh:", *indent(f"{a} = {e}" for a, e, _ in names)]
-            lines += ["else:", *indent(merged), *indent(f"{a} = {m}" for a, _, m in names)]
-    return lines
+    """The current entry with this tuple."""
+    load = _move(shape, "current", "a", store=False)
+    merge, copy = _merge(shape, "a", "a", "e", oldest=True), _copy(shape, "a", "e", oldest=True)
+    if shape.every > BRANCHLESS_EVERY_MAX or any(term.words > 1 for term in shape.terms):
+        return [f"if {is_fresh}:", *indent(copy or ["pass"]), "else:", *indent([*load, *merge] or ["pass"])]
+    # The position is a float, for only such a comparison can select between floats without a branch.
+    chosen = [f"a{index}_0 = e{index}_0 if fresh else m{index}_0" for index in range(len(shape.terms))]
+    return [f"fresh = {is_fresh}", *load, *_merge(shape, "m", "a", "e", oldest=True), *chosen]
 
 
 def _entries_body(shape: Shape) -> list[str]:
     if shape.every == 1:
         return ["c = I[b]", *_units(shape), *_push(shape, "e", 0), *_whole(shape, None), *_fire(shape, "w")]
     every, rest = shape.every, shape.rest
-    start = "q == 0" if rest == 0 else f"q == {every - rest} or q + c == 0"
-    lines = ["q = I[b]", "c = I[b + u(1)]", *_units(shape), *_accumulate(shape, start)]
+    start = "q == 0.0" if rest == 0 else f"q == {every - rest}.0 or (q == 0.0 and c == 0)"
+    lines = ["q = F[b]", "c = I[b + u(1)]", *_units(shape), *_accumulate(shape, start)]
     keep = _move(shape, "current", "a", store=True)
     window = [*_whole(shape, "a" if rest else None), *_fire(shape, "w")]
     if rest == 0:
-        lines += [f"if q < {every - 1}:", *indent([*keep, "I[b] = q + 1", "continue"])]
-        return [*lines, "I[b] = 0", *_push(shape, "a", 1), *window]
-    lines += [f"if q == {every - rest - 1}:", *indent([*_push(shape, "a", 1), "I[b] = q + 1", "continue"])]
-    lines += [*keep, f"if q < {every - 1}:", *indent(["I[b] = q + 1", "continue"])]
-    return [*lines, "I[b] = 0", *window]
+        lines += [f"if q < {every - 1}.0:", *indent([*keep, "F[b] = q + 1.0", "continue"])]
+        return [*lines, "F[b] = 0.0", *_push(shape, "a", 1), *window]
+    lines += [f"if q == {every - rest - 1}.0:", *indent([*_push(shape, "a", 1), "F[b] = q + 1.0", "continue"])]
+    lines += [*keep, f"if q < {every - 1}.0:", *indent(["F[b] = q + 1.0", "continue"])]
+    return [*lines, "F[b] = 0.0", *window]
 
 
 def _push(shape: Shape, name: str, head_word: int) -> list[str]:

@@ -1,3 +1,92 @@
-"""Penstock: a self-tuning stream-processing system for Python people."""
+"""Penstock: a self-tuning stream-processing system for Python people.
+
+>>> import penstock as ps
+>>> app = ps.Application("halves")
+>>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")
+>>> ps.evaluate(app, {"numbers": {"x": [1, 2, 3]}})["out"].column("h").to_pylist()
+[0.5, 1.0, 1.5]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.app import sinks, sources, spade
+    from penstock.app.application import Application
+    from penstock.app.schema import schema_of, type_of
+    from penstock.app.stream import Stream, aggregate_function
+    from penstock.app.windows import Window, sliding, tumbling
+    from penstock.element.engine import Engine
+    from penstock.element.evaluation import Tables, evaluate
+    from penstock.errors import (
+        ApplicationError,
+        ExpressionError,
+        InputError,
+        OperatorError,
+        PenstockError,
+        SpadeSyntaxError,
+    )
 
 __version__ = "0.1.0"
+
+# Imported when first asked for: Arrow and numba take most of a second, which `penstock --help` need not wait for.
+_MODULE_BY_NAME = {
+    "Application": "penstock.app.application",
+    "Stream": "penstock.app.stream",
+    "aggregate_function": "penstock.app.stream",
+    "Window": "penstock.app.windows",
+    "sliding": "penstock.app.windows",
+    "tumbling": "penstock.app.windows",
+    "schema_of": "penstock.app.schema",
+    "type_of": "penstock.app.schema",
+    "Engine": "penstock.element.engine",
+    "evaluate": "penstock.element.evaluation",
+    "Tables": "penstock.element.evaluation",
+    "PenstockError": "penstock.errors",
+    "ApplicationError": "penstock.errors",
+    "ExpressionError": "penstock.errors",
+    "InputError": "penstock.errors",
+    "OperatorError": "penstock.errors",
+    "SpadeSyntaxError": "penstock.errors",
+}
+_MODULES = {"sources": "penstock.app.sources", "sinks": "penstock.app.sinks", "spade": "penstock.app.spade"}
+
+__all__ = [
+    "Application",
+    "Stream",
+    "sources",
+    "sinks",
+    "sliding",
+    "tumbling",
+    "Window",
+    "aggregate_function",
+    "schema_of",
+    "type_of",
+    "spade",
+    "evaluate",
+    "Tables",
+    "Engine",
+    "PenstockError",
+    "ApplicationError",
+    "ExpressionError",
+    "InputError",
+    "OperatorError",
+    "SpadeSyntaxError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value: Any = importlib.import_module(_MODULES[name])
+    elif name in _MODULE_BY_NAME:
+        value = getattr(importlib.import_module(_MODULE_BY_NAME[name]), name)
+    else:
+        raise AttributeError(f"module 'penstock' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

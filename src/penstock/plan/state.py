@@ -1,0 +1,114 @@
+"""How much an operator keeps, from the plan alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from penstock.app import operators as ops
+from penstock.app.expressions.tree import Attribute, Expression, attributes, walk
+from penstock.app.graph import Graph
+from penstock.app.windows import Window
+from penstock.plan.keys import Scope, partitioning_of
+
+STRING_BYTES = 16  # a guess, named wherever it is used: an offset and a dozen letters
+POINTER_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Bytes kept per key (or in all, where `scope` is the stream); None where that depends on the stream."""
+
+    scope: Scope
+    size_bytes: int | None
+    because: str
+
+    def __str__(self) -> str:
+        if self.scope == "none" or self.size_bytes == 0:
+            return "none"
+        amount = "depends on the stream" if self.size_bytes is None else f"{self.size_bytes:,} bytes"
+        return amount if self.size_bytes is None else f"{amount} {'per key' if self.scope == 'key' else 'in all'}"
+
+
+def state_of(graph: Graph, operator: ops.Operator, kernel_bytes: Mapping[str, int] | None = None) -> State:
+    """What an operator keeps; `kernel_bytes` has the bytes per group of those operators whose kernel was asked."""
+    scope = partitioning_of(operator).scope
+    schemas = [graph.producer(stream).schema for stream in operator.inputs]
+    asked = (kernel_bytes or {}).get(operator.name)
+    match operator:
+        case ops.Aggregate() if asked is not None:
+            return State(scope, asked, "as its kernel lays a group out")
+        case ops.Aggregate():
+            return _of_aggregate(operator, schemas[0], scope)
+        case ops.Join():
+            return _of_join(operator, schemas, scope)
+        case ops.Sort():
+            return _of_rows(operator.window, schemas[0], scope)
+        case ops.Functor() if scope == "stream":
+            return State(scope, POINTER_BYTES, "one counter")
+        case ops.Throttle() | ops.Delay():
+            return State("stream", None, f"{row_text(schemas[0])} that waits")
+        case ops.Barrier():
+            return State("stream", None, "every tuple that waits for its partners")
+        case ops.Custom():
+            return State(scope, None, "whatever its state() makes")
+        case _:
+            return State("none", 0, "keeps nothing")
+
+
+def row_bytes(schema: pa.Schema) -> int:
+    """Bytes of one tuple; strings and lists are guessed as `STRING_BYTES`."""
+    return sum(_width(field.type) for field in schema)
+
+
+def row_text(schema: pa.Schema) -> str:
+    """`24 bytes a tuple`, with the guess named where one was made."""
+    guessed = any(not _is_fixed(field.type) for field in schema)
+    return f"{row_bytes(schema)} bytes a tuple" + (f" (strings guessed at {STRING_BYTES})" if guessed else "")
+
+
+def _of_aggregate(operator: ops.Aggregate, schema: pa.Schema, scope: Scope) -> State:
+    read = {name for emit in operator.emit for _, name in attributes(emit.expression)} - set(operator.by)
+    held = pa.schema([field for field in schema if field.name in read])
+    window = operator.window
+    if window.measure == "time" and not operator.functions and all(_is_fixed(field.type) for field in held):
+        panes = int(window.size // window.every) + (1 if window.kind == "sliding" else 0)
+        calls = _calls([emit.expression for emit in operator.emit])
+        size = panes * (calls + 2) * POINTER_BYTES
+        return State(scope, size, f"about: {panes} panes x ({calls} aggregates + 2 words) x {POINTER_BYTES} bytes")
+    return _of_rows(window, held, scope)
+
+
+def _of_join(operator: ops.Join, schemas: list[pa.Schema], scope: Scope) -> State:
+    sides = [_of_rows(w, s, scope) for w, s in zip((operator.left_window, operator.right_window), schemas, strict=True)]
+    sizes = [side.size_bytes for side in sides]
+    total = None if None in sizes else sum(size for size in sizes if size is not None)
+    return State(scope, total, "; ".join(f"{name}: {side.because}" for name, side in zip(("left", "right"), sides, strict=True)))
+
+
+def _of_rows(window: Window, schema: pa.Schema, scope: Scope) -> State:
+    """Tuples held as they are, each with a pointer to the next."""
+    width = row_bytes(schema) + POINTER_BYTES
+    text = row_text(schema)
+    if window.measure == "count":
+        return State(scope, int(window.size) * width, f"{int(window.size):,} tuples x ({text} + {POINTER_BYTES})")
+    return State(scope, None, f"the tuples of its window ({window}) x ({text} + {POINTER_BYTES})")
+
+
+def _calls(expressions: list[Expression]) -> int:
+    """Distinct calls, each of which keeps a word per pane."""
+    return len({node for e in expressions for node in walk(e) if not isinstance(node, Attribute) and hasattr(node, "function")})
+
+
+def _is_fixed(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_primitive(type_) or pa.types.is_boolean(type_) or pa.types.is_dictionary(type_))
+
+
+def _width(type_: pa.DataType) -> int:
+    if pa.types.is_dictionary(type_):
+        return 4
+    if pa.types.is_boolean(type_):
+        return 1
+    return type_.bit_width // 8 if _is_fixed(type_) else STRING_BYTES

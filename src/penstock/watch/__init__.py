@@ -1,0 +1,1 @@
+"""Pictures: graphs in the terminal and as files, and the demonstration's charts."""

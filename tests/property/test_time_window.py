@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -76,7 +77,7 @@ def run(window: TimeWindow, rows: list[Any], cuts: list[int], types: Any) -> tup
     """Outputs and late rows of a stream given in blocks; the state is written out and read back at every third cut."""
     fired, late = [], []
     bounds = [0, *sorted(cut for cut in cuts if cut <= len(rows)), len(rows)]
-    for number, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (start, stop) in enumerate(itertools.pairwise(bounds)):
         result = window.process(*block(rows[start:stop], types))
         fired += outputs(result, start)
         late += [int(row) + start for row in result.late]

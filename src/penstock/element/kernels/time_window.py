@@ -31,7 +31,7 @@ _SMALLEST_RING = 4_096  # one word above the marks
 
 @dataclass(frozen=True, slots=True)
 class TimeFired:
-    """Outputs in order: the input row that triggered each, its group, its window's end, its aggregates; and late rows."""
+    """Outputs in order: the input row that triggered each, its group, its window's end, its aggregates; late rows."""
 
     rows: Ints
     groups: npt.NDArray[np.int32]
@@ -76,7 +76,13 @@ class TimeWindow:
         self._panes = np.zeros((1, 2), np.int64)
         self._marks = self._above = np.zeros(0, np.uint64)
         results = [np.zeros(1_024, type_) for _, type_ in result_arrays(aggregates, types)]
-        self._out = [np.zeros(1_024, np.int64), np.zeros(1_024, np.int64), np.zeros(1_024, np.int32), *results]
+        self._out: list[Array] = [
+            np.zeros(1_024, np.int64),
+            np.zeros(1_024, np.int64),
+            np.zeros(1_024, np.int32),
+            *results,
+        ]
+        self._room = 0  # how many more tuples the log can take for certain
         self._nothing: TimeFired | None = None
 
     @property
@@ -95,13 +101,14 @@ class TimeWindow:
         if rows > len(self._late):
             self._late = np.zeros(rows, np.int64)
         self._counters[_FILLED] = self._counters[_LATE] = 0
-        block = (groups.view(np.uint32), _sealed(event_us))
+        groups, event_us = groups.view(np.uint32), _sealed(event_us)
         values = self._arguments(columns, rows)
-        row = 0
-        while row < rows:
+        for row in range(0, rows, _ROWS_A_CALL):
             stop = min(rows, row + _ROWS_A_CALL)
-            self._make_room(stop - row)
-            row = self._run(block, row, stop, values)
+            self._room -= stop - row
+            if self._room < 0:
+                self._make_room(stop - row)
+            self._run(groups, event_us, row, stop, values)
         return self._fired(columns)
 
     def export(self) -> dict[str, Array]:
@@ -119,31 +126,32 @@ class TimeWindow:
         self._slots[live["group"]] = self._counters[_HEAD] + np.arange(len(live))  # a group's last entry counts
         self._lay_out_entries(live, 0)
         self._lay_out_panes(arrays["panes"], 0)
+        self._room = 0
 
-    def _run(self, block: tuple[Array, Ints], row: int, stop: int, values: list[Array | None]) -> int:
+    def _run(self, groups: Array, event_us: Ints, row: int, stop: int, values: list[Array | None]) -> None:
         """Runs the kernel, again after each time that the outputs filled their room."""
         while True:
             row = self._process(
                 self._states, self._entries, self._slots, self._prefix, self._marks, self._above, self._panes,
-                self._late, *block, row, stop, self._every_us, self._span, *self._out, *values,
+                self._late, groups, event_us, row, stop, self._every_us, self._span, *self._out, *values,
             )  # fmt: skip
             if row == stop:
-                return row
+                return
             room = 2 * int(self._counters[_FILLED] + self._counters[_HELD])
             self._out = [_grown(array, room) for array in self._out]
 
     def _arguments(self, columns: Sequence[FixedColumn], rows: int) -> list[Array | None]:
         """Values and validity of the columns that are read: all masks or none, so that there are but two kernels."""
         arguments: list[Array | None] = []
-        masked = any(columns[place].valid is not None for place in self._columns_read)
+        masked = False
         for place in self._columns_read:
             column = columns[place]
-            arguments.append(_sealed(column.values))
-            arguments.append((np.ones(rows, np.bool_) if column.valid is None else column.valid) if masked else None)
-        return arguments
+            arguments += (_sealed(column.values), column.valid)
+            masked = masked or column.valid is not None
+        return [np.ones(rows, np.bool_) if array is None else array for array in arguments] if masked else arguments
 
     def _fired(self, columns: Sequence[FixedColumn]) -> TimeFired:
-        filled, late = int(self._counters[_FILLED]), int(self._counters[_LATE])
+        filled, late = self._counters.item(_FILLED), self._counters.item(_LATE)
         if filled == late == 0 and self._nothing is not None:
             return self._nothing
         rows, ends_us, groups, *results = (array[:filled].copy() for array in self._out)
@@ -168,46 +176,43 @@ class TimeWindow:
         self._slots = _grown(self._slots, room)
         if self._span > 1:
             self._prefix = _grown(self._prefix, room)
+        self._room = 0
 
     def _make_room(self, rows: int) -> None:
-        """Lets the log take the entries and panes that `rows` more tuples can make."""
-        counters = self._counters
-        if self._span == 1:
-            if len(self._slots) + _FIRST_PLACE > len(self._entries):
-                self._lay_out_entries(self._live_entries(), len(self._slots))
+        """Lets the log take the entries and panes that `rows` more tuples can make, and finds how many more it can."""
+        head, tail, pane_head, pane_tail = self._counters[[_HEAD, _TAIL, _PANE_HEAD, _PANE_TAIL]].tolist()
+        if self._span == 1:  # a group has one entry at most
+            self._lay_out_entries(self._live_entries(), len(self._slots) - (tail - head))
+            self._room = sys.maxsize
             return
-        if counters[_TAIL] - counters[_HEAD] + rows + _GAP > len(self._entries):
+        if tail - head + rows + _GAP > len(self._entries):
             self._lay_out_entries(self._live_entries(), rows)
-        if min(counters[_PANE_TAIL] - counters[_PANE_HEAD] + rows, self._span) > len(self._panes):
+        if min(pane_tail - pane_head + rows, self._span) > len(self._panes):
             self._lay_out_panes(self._live_panes(), rows)
+        room = len(self._entries) - _GAP - (tail - head)
+        if len(self._panes) < self._span:
+            room = min(room, len(self._panes) - (pane_tail - pane_head))
+        self._room = room - rows
 
     def _live_entries(self) -> Array:
-        places = np.arange(self._counters[_HEAD], self._counters[_TAIL])
-        return self._entries[places & (len(self._entries) - 1)]
+        return _unrolled(self._entries, self._counters.item(_HEAD), self._counters.item(_TAIL))
 
     def _live_panes(self) -> Ints:
-        places = np.arange(self._counters[_PANE_HEAD], self._counters[_PANE_TAIL])
-        return self._panes[places & (len(self._panes) - 1)]
+        return _unrolled(self._panes, self._counters.item(_PANE_HEAD), self._counters.item(_PANE_TAIL))
 
     def _lay_out_entries(self, live: Array, rows: int) -> None:
         """Puts the log's entries into a ring with room for `rows` more; their places stay."""
-        ring = _power_of_two(max(_SMALLEST_RING, len(live) + rows + _GAP))
-        places = self._counters[_HEAD] + np.arange(len(live))
-        self._entries = np.zeros(ring, self._entries.dtype)
-        self._entries[places & (ring - 1)] = live
+        ring, head = _power_of_two(max(_SMALLEST_RING, len(live) + rows + _GAP)), self._counters.item(_HEAD)
+        self._entries = _rolled(live, head, ring)
         if self._span > 1:
             oldest = np.ones(len(live), np.bool_)
             oldest[(np.arange(len(live)) + live["ahead"])[live["ahead"] > 0]] = False
-            bits = np.zeros(ring, np.bool_)
-            bits[places[oldest] & (ring - 1)] = True
-            self._marks = np.packbits(bits, bitorder="little").view(np.uint64)
+            self._marks = np.packbits(_rolled(oldest, head, ring), bitorder="little").view(np.uint64)
             self._above = np.packbits(self._marks != 0, bitorder="little").view(np.uint64)
 
     def _lay_out_panes(self, live: Ints, rows: int) -> None:
-        ring = _power_of_two(min(len(live) + rows, self._span))
-        places = self._counters[_PANE_HEAD] + np.arange(len(live))
-        self._panes = np.zeros((ring, 2), np.int64)
-        self._panes[places & (ring - 1)] = live
+        ring = _power_of_two(min(max(_SMALLEST_RING, 2 * (len(live) + rows)), self._span))
+        self._panes = _rolled(live, self._counters.item(_PANE_HEAD), ring)
 
 
 def _sealed(values: Array) -> Array:
@@ -222,6 +227,22 @@ def _grown(array: Array, room: int) -> Array:
     longer = np.zeros(room, array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+def _unrolled(ring: Array, first: int, stop: int) -> Array:
+    """What a ring, whose length is a power of two, has between two places."""
+    start = first & (len(ring) - 1)
+    end = start + stop - first
+    return np.concatenate([ring[start:end], ring[: max(0, end - len(ring))]])
+
+
+def _rolled(live: Array, first: int, length: int) -> Array:
+    """The inverse: a ring that has `live` from a place on."""
+    ring = np.zeros((length, *live.shape[1:]), live.dtype)
+    start = first & (length - 1)
+    cut = min(len(live), length - start)
+    ring[start : start + cut], ring[: len(live) - cut] = live[:cut], live[cut:]
+    return ring
 
 
 def _power_of_two(least: int) -> int:

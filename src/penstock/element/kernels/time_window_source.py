@@ -21,8 +21,8 @@ from penstock.element.kernels.time_window_text import (
 
 DType = np.dtype[Any]
 
-COUNTERS = ("started", "pane", "pane_start", "head", "tail", "open_first", "block_first", "pane_head", "pane_tail")
-COUNTERS += ("held", "filled", "late")
+_PLACES = ("head", "tail", "open_first", "block_first", "pane_head", "pane_tail")
+COUNTERS = ("started", "pane", "pane_start", *_PLACES, "held", "filled", "late")  # all int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The fixed lines of a time window's kernel, Python that numba compiles; what depends on the shape replaces the @WORDS.
 
 A tuple that is not late belongs to the newest pane (the stretch of `every` microseconds that the clock is in), so panes
-fill one after the other, and what a (pane, group) holds is one entry of a log: oldest pane first, within a pane in order
-of the groups' first appearance.  Places in the log only grow and are kept in a ring.  `slots` gives a group's newest
+fill one after the other, and what a (pane, group) holds is one entry of a log: oldest pane first, in a pane in order of
+the groups' first appearance.  Places in the log only grow and are kept in a ring.  `slots` gives a group's newest
 entry, `ahead` how far on in the log the group's following entry is (0: nowhere), and an entry is marked if it is its
 group's oldest in the window: firing walks the marks in order.
 

@@ -103,12 +103,16 @@ def _cast(arguments: tuple[Expression, ...], types: Types) -> pa.DataType:
     word = arguments[1]
     if not isinstance(word, Literal) or not isinstance(word.value, str):
         raise ExpressionError("casts to a type that is no literal")
-    wanted = type_of(word.value)
-    kind, target = kind_of(types[0]), kind_of(wanted)
-    if kind in ("unknown", target) and (kind != "list" or types[0] == wanted):
+    return cast_type(types[0], type_of(word.value))
+
+
+def cast_type(given: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """The wanted type, if a cast can give it."""
+    kind, target = kind_of(given), kind_of(wanted)
+    if kind in ("unknown", target) and (kind != "list" or given == wanted):
         return wanted
     if kind == "list" or (target != "text" and target not in _CASTS[kind]):
-        raise ExpressionError(f"casts {article_and_word(types[0])} to {article_and_word(wanted)}")
+        raise ExpressionError(f"casts {article_and_word(given)} to {article_and_word(wanted)}")
     return wanted
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from penstock.app.expressions.functions import Rule, Types
 from penstock.app.expressions.kinds import article_and_word, common_type, computed, kind_of
-from penstock.app.expressions.operators import meeting_type
+from penstock.app.expressions.operators import cast_type, meeting_type
 from penstock.app.schema import TIMESTAMP
 from penstock.errors import ExpressionError
 
@@ -63,6 +63,16 @@ def contained(types: Types) -> pa.DataType:
     if common_type((element_of(types), types[1])) is None:
         raise ExpressionError(f"looks for {article_and_word(types[1])} in {article_and_word(types[0])}")
     return pa.bool_()
+
+
+def converted(wanted: pa.DataType) -> Rule:
+    return lambda types: cast_type(types[0], wanted)
+
+
+def duration(types: Types) -> pa.DataType:
+    if kind_of(types[0]) not in ("timestamp", "integer", "float", "unknown"):
+        raise ExpressionError(f"takes microseconds of {article_and_word(types[0])}")
+    return pa.int64()
 
 
 def nullif(types: Types) -> pa.DataType:

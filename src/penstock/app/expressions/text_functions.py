@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from penstock.app.expressions import patterns, rules
 from penstock.app.expressions.functions import function
 
@@ -134,10 +136,16 @@ TEXTS = (
         "",
         patterns.validate_regex,
     ),
-    function("to_string(x:any)", rules.TEXT, "As text; same as cast(x as string).", "to_string(1.5)", "'1.5'"),
+    function(
+        "to_string(x:any)",
+        rules.converted(pa.string()),
+        "As text; same as cast(x as string).",
+        "to_string(1.5)",
+        "'1.5'",
+    ),
     function(
         "to_integer(x:any)",
-        rules.INT,
+        rules.converted(pa.int64()),
         "As int64: fractions are cut, text that is no whole number is null.",
         "to_integer('12')",
         "12",
@@ -145,7 +153,7 @@ TEXTS = (
     ),
     function(
         "to_float(x:any)",
-        rules.FLOAT,
+        rules.converted(pa.float64()),
         "As float64; text that is no number is null.",
         "to_float('1.5e3')",
         "1500.0",

@@ -53,7 +53,7 @@ TIMES = (
     function("milliseconds(x:number)", rules.INT, "So many milliseconds in microseconds.", "milliseconds(2)", "2000"),
     function(
         "microseconds(t:any)",
-        rules.INT,
+        rules.duration,
         "A timestamp's microseconds since 1970, or so many microseconds.",
         "microseconds(timestamp '1970-01-01 00:00:01')",
         "1000000",

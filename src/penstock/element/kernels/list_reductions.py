@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from penstock.element.kernels import scalars
 
-_options = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
+_options: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
 
 SUM, LEAST, GREATEST = 0, 1, 2
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from penstock.app.expressions import moments
 
-_inline = {"nogil": True, "cache": True, "error_model": "numpy"}
+_inline: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 days_of = njit(**_inline)(moments.days_of)
 year = njit(**_inline)(moments.year_of)
@@ -76,8 +77,8 @@ def fmod(x, y):  # type: ignore[no-untyped-def]
 
 @njit(**_inline)
 def sign(x):  # type: ignore[no-untyped-def]
-    """Keeps NaN and the sign of zero."""
-    return x * 0 + 1 if x > 0 else (x * 0 - 1 if x < 0 else x)
+    """Of a float; keeps NaN and the sign of zero."""
+    return 1.0 if x > 0 else (-1.0 if x < 0 else x)
 
 
 @njit(**_inline)
@@ -109,12 +110,14 @@ def round_half_away(x):  # type: ignore[no-untyped-def]
 @njit(**_inline)
 def round_digits(x, digits):  # type: ignore[no-untyped-def]
     """x to so many digits after the point, or before it where negative; x itself where the scale overflows."""
+    if not math.isfinite(x):
+        return x
     scale = 1.0
     for _ in range(min(abs(digits), 400)):
         scale *= 10.0
     scaled = x * scale if digits >= 0 else x / scale
-    if not math.isfinite(scaled) or scale == np.inf:
-        return x if digits >= 0 else x * 0.0
+    if scale == np.inf or not math.isfinite(scaled):
+        return x if digits >= 0 else math.copysign(0.0, x)
     nearest = round_half_away(scaled)
     return nearest / scale if digits >= 0 else nearest * scale
 
@@ -154,12 +157,12 @@ def integer(x):  # type: ignore[no-untyped-def]
 @njit(**_inline)
 def least(x, y):  # type: ignore[no-untyped-def]
     """The smaller, x where equal, NaN where either is."""
-    return y if y < x or y != y else x  # noqa: PLR0124
+    return y if y < x or y != y else x
 
 
 @njit(**_inline)
 def greatest(x, y):  # type: ignore[no-untyped-def]
-    return y if y > x or y != y else x  # noqa: PLR0124
+    return y if y > x or y != y else x
 
 
 @njit(**_inline)

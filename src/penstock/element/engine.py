@@ -84,6 +84,13 @@ class Engine:
         _extend(results, self._step({}))
         return results
 
+    def process(self, blocks: dict[str, Block]) -> dict[str, Block]:
+        """Runs blocks by source through every operator once and gives the blocks of sinks and taps.
+
+        For callers that cut and order tuples themselves; blocks of merged sources carry positions.
+        """
+        return self._step(blocks)
+
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
         for blocks in self._steps():
@@ -157,10 +164,16 @@ class Engine:
             else:
                 outputs = self.running[operator.name].process(inputs, self._frontier)
             for stream, block in zip(operator.outputs, outputs, strict=True):
-                if block.position is not None and stream not in self.positioned:
-                    block.position = None
-                streams[stream] = block
+                streams[stream] = self._placed(stream, block)
         return {name: streams[stream] for name, stream in self.collected.items() if streams[stream].rows}
+
+    def _placed(self, stream: str, block: Block) -> Block:
+        """The block with positions where the stream needs them, and without where it does not."""
+        if (block.position is not None) == (stream in self.positioned):
+            return block
+        position = None if block.position is not None else self._empty[stream].position
+        assert position is None or not block.rows
+        return Block(block.schema, block.columns, block.rows, position, block.punctuations)
 
     @staticmethod
     def _rests(operator: Operator, inputs: list[Block]) -> bool:

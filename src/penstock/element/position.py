@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-ABSENT = -1  # pads the levels of a shorter position, so that it comes before its extensions
+ABSENT = np.iinfo(np.int64).min  # pads the levels of a shorter position, so that it comes before its extensions
 LAST = np.iinfo(np.int64).max  # pads the levels of a punctuation, so that it comes after its tuple's extensions
+_AT_PUNCTUATION = 1 << 62  # the level of what a punctuation fired: after all that came of its tuple, right before itself
 
 
 class Frontier(NamedTuple):
@@ -55,12 +56,31 @@ class Position:
 
     def extend(self, numbers: Integers) -> Position:
         """The positions of outputs: each row's own, followed by its number."""
+        if not len(self.levels) or not (self.levels[-1] == ABSENT).any():  # all of one depth
+            return Position(self.stamp, self.place, self.sequence, np.vstack([self.levels, numbers]))
         levels = np.vstack([self.levels, np.full((1, len(self)), ABSENT, np.int64)])
-        free = np.argmax((levels == ABSENT) | (levels == LAST), axis=0)
-        columns = np.arange(len(self))
-        levels[free, columns] = numbers
-        levels[levels == LAST] = ABSENT
+        free = np.argmax(levels == ABSENT, axis=0)
+        levels[free, np.arange(len(self))] = numbers
         return Position(self.stamp, self.place, self.sequence, levels)
+
+    def before_punctuations(self, numbers: Integers) -> Position:
+        """The positions of what these punctuations fired: right before each, in the order of their numbers."""
+        levels = np.vstack([self.levels, np.full((1, len(self)), LAST, np.int64)])
+        last, columns = np.argmax(levels == LAST, axis=0), np.arange(len(self))
+        levels[levels == LAST] = ABSENT
+        levels[last, columns] = _AT_PUNCTUATION
+        levels[last + 1, columns] = numbers
+        return Position(self.stamp, self.place, self.sequence, levels)
+
+    def runs(self) -> Integers:
+        """For each row of ascending positions the number of its run of equal ones, from 0."""
+        same = (self.sequence[1:] == self.sequence[:-1]) & (self.place[1:] == self.place[:-1])
+        same &= self.stamp[1:] == self.stamp[:-1]
+        if not same.any():
+            return np.arange(len(self), dtype=np.int64)
+        same &= (self.levels[:, 1:] == self.levels[:, :-1]).all(axis=0)
+        runs: Integers = np.cumsum(np.append(0, ~same) if len(self) else same, dtype=np.int64)
+        return runs
 
     def within(self, frontier: Frontier) -> int:
         """How many of these ascending positions are not beyond the frontier."""

@@ -7,33 +7,68 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.app.graph import Graph
+from penstock.app.operators import Barrier, Join, Punctor
 from penstock.element.position import LAST, Integers, Position, concat_position_list
 
 if TYPE_CHECKING:
     from penstock.element.block import Block
 
+_MOST_PUNCTORS = 1 << 16
+
 
 class Punctuations:
-    """Marks of a block: mark i stands before row `offsets[i]`; `origins` tells which punctor made it.
+    """Marks of a block: mark i stands before row `offsets[i]`; `identities` tells marks apart.
 
-    Copies of one punctuation, made where a stream has several readers, have the same position and origin; they become one
-    again where the copies meet.
+    Copies of one punctuation, made where a stream has several readers, have the same identity; they become one again where
+    the copies meet.
     """
 
-    __slots__ = ("offsets", "origins", "position")
+    __slots__ = ("identities", "offsets", "position")
 
-    def __init__(self, offsets: Integers, origins: Integers, position: Position | None) -> None:
-        self.offsets, self.origins, self.position = offsets, origins, position
+    def __init__(self, offsets: Integers, identities: Integers, position: Position | None) -> None:
+        self.offsets, self.identities, self.position = offsets, identities, position
 
     def __len__(self) -> int:
         return len(self.offsets)
 
     def through(self, rows: Integers) -> Punctuations:
         """The marks among outputs that were made from these rows (ascending)."""
-        return Punctuations(np.searchsorted(rows, self.offsets), self.origins, self.position)
+        return Punctuations(np.searchsorted(rows, self.offsets), self.identities, self.position)
 
     def moved(self, offsets: Integers) -> Punctuations:
-        return Punctuations(offsets, self.origins, self.position)
+        return Punctuations(offsets, self.identities, self.position)
+
+    def at(self, position: Position) -> Punctuations:
+        return Punctuations(self.offsets, self.identities, position)
+
+    def take(self, marks: Integers) -> Punctuations | None:
+        """Some of the marks; None for none."""
+        position = None if self.position is None else self.position.take(marks)
+        return Punctuations(self.offsets[marks], self.identities[marks], position) if len(marks) else None
+
+
+def identities(punctor: int, first: int, marks: int) -> Integers:
+    """Identities of a punctor's marks, the first of which is its mark number `first`."""
+    return np.arange(first, first + marks, dtype=np.int64) * _MOST_PUNCTORS + punctor
+
+
+def punctor_of(identity: Integers) -> Integers:
+    """The number of the operator that made each mark."""
+    return identity % _MOST_PUNCTORS
+
+
+def punctors_by_stream(graph: Graph) -> dict[str, frozenset[int]]:
+    """The numbers of the punctors whose marks each stream carries; they end at joins and barriers."""
+    carried: dict[str, frozenset[int]] = {}
+    for number, operator in enumerate(graph.operators):
+        marks = frozenset[int]().union(*(carried[stream] for stream in operator.inputs))
+        if isinstance(operator, Punctor):
+            marks |= {number}
+        if isinstance(operator, Join | Barrier):
+            marks = frozenset()
+        carried |= dict.fromkeys(operator.outputs, marks)
+    return carried
 
 
 def concat_punctuations(blocks: Sequence[Block]) -> Punctuations | None:
@@ -45,6 +80,6 @@ def concat_punctuations(blocks: Sequence[Block]) -> Punctuations | None:
     positions = [p.position for _, p in parts if p.position is not None]
     return Punctuations(
         np.concatenate([p.offsets + start for start, p in parts]),
-        np.concatenate([p.origins for _, p in parts]),
+        np.concatenate([p.identities for _, p in parts]),
         concat_position_list(positions, LAST) if len(positions) == len(parts) else None,
     )

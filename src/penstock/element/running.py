@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.element.dead_letters import DeadLetters
@@ -15,6 +17,7 @@ from penstock.element.operators.punctor import RunningPunctor
 from penstock.element.operators.python_functions import RunningCustom, RunningMap
 from penstock.element.operators.routing import RunningSink, RunningSplit, RunningUnion
 from penstock.element.operators.sort import RunningSort
+from penstock.element.punctuation import punctors_by_stream
 
 
 def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
@@ -30,7 +33,7 @@ def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters)
         case ops.Split():
             return RunningSplit(operator)
         case ops.Union():
-            return RunningUnion()
+            return RunningUnion(_copies_by_punctor(operator, graph))
         case ops.Sort():
             return RunningSort(operator, letters)
         case ops.Punctor():
@@ -47,3 +50,9 @@ def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters)
             return RunningCustom(operator, letters)
         case _:
             return RunningSink()
+
+
+def _copies_by_punctor(operator: ops.Union, graph: Graph) -> Counter[int]:
+    """On how many inputs a copy of each punctor's marks arrives."""
+    carried = punctors_by_stream(graph)
+    return Counter(punctor for stream in operator.inputs for punctor in carried[stream])

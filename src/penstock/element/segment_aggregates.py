@@ -21,11 +21,19 @@ def aggregate_segments(function: str, column: Column, offsets: Integers) -> Colu
     return _FUNCTIONS[function](column, offsets)
 
 
-def user_aggregate(function: Callable[[pa.Array], Any], column: Column, offsets: Integers, returns: pa.DataType) -> Column:
-    """A user's function called once per segment."""
-    array = column.to_arrow()
-    results = [_plain(function(array.slice(a, b - a))) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
-    return column_of(pa.array(results, returns))
+def user_aggregate(
+    function: Callable[[pa.Array], Any], column: Column, offsets: Integers, returns: pa.DataType
+) -> tuple[Column, dict[int, Exception]]:
+    """A user's function called once per segment, and what it raised for which of them (whose result is null)."""
+    array, nothing = column.to_arrow(), pa.nulls(1, returns)
+    results, failures = [pa.array([], returns)], {}
+    for segment, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        try:
+            results.append(pa.array([_plain(function(array.slice(start, stop - start)))], returns))
+        except Exception as error:  # whatever a user's function raises concerns that output alone
+            results.append(nothing)
+            failures[segment] = error
+    return column_of(pa.chunked_array(results)), failures
 
 
 def _plain(value: Any) -> Any:
@@ -51,7 +59,7 @@ def _sum(column: Column, offsets: Integers) -> Column:
     values, valid = _numbers(column), _valid(column)
     floating = values.dtype.kind == "f"
     sums = np.zeros(len(offsets) - 1, np.float64 if floating else np.int64)
-    segments.segment_sum(values, valid, offsets, sums)
+    segments.segment_sum(values.astype(sums.dtype, copy=False), valid, offsets, sums)
     return FixedColumn(sums, pa.float64() if floating else pa.int64(), _some(valid, offsets))
 
 

@@ -21,6 +21,7 @@ from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.time_window import TimeFired, TimeWindow
 from penstock.element.operators.aggregate_plan import Plan, has_own_windows, plan_aggregate
 from penstock.element.operators.held_windows import HeldWindows
+from penstock.element.operators.python_functions import failure
 from penstock.element.operators.window_attribute import window_values, without_missing
 from penstock.element.position import Frontier, Integers, output_numbers
 from penstock.element.segment_aggregates import aggregate_segments, user_aggregate
@@ -42,6 +43,7 @@ class RunningAggregate:
         self.arguments = FunctorKernel(None, plan.arguments, schema) if plan.arguments else None
         self.outputs = None if plan.is_bare else FunctorKernel(None, plan.outputs, plan.call_schema)
         self.bare = tuple(int(o.name[1:]) for o in plan.outputs) if plan.is_bare else ()  # type: ignore[union-attr]
+        self.failed: set[int] = set()  # outputs of the block at hand that a user's function could not compute
         self.has_own_windows = has_own_windows(operator)
         self.counts, self.times = _kernels(operator, plan)
         self.held = HeldWindows(operator.window) if plan.by_rows or not (self.counts or self.times) else None
@@ -61,11 +63,20 @@ class RunningAggregate:
             rows, results = self._time_windows(block, groups, group_count, arguments)
         else:
             rows, results = self._shared_windows(block, groups, group_count, arguments)
+        rows, results = self._without_failed(rows, results, block.rows)
         count = block.rows if rows is None else len(rows)
         columns = self._columns(results, count)
         if self.operator.window.measure == "punctuation" and rows is not None:
             return (self._at_marks(block, columns, rows),)
         return (emitted(block, self.operator.schema, columns, rows),)
+
+    def _without_failed(self, rows: Integers | None, results: Results, count: int) -> tuple[Integers | None, Results]:
+        if not self.failed:
+            return rows, results
+        rows = np.arange(count) if rows is None else rows
+        kept = np.delete(np.arange(len(rows)), sorted(self.failed))
+        self.failed.clear()
+        return rows[kept], {call: column.take(kept) for call, column in results.items()}
 
     def _groups(self, block: Block) -> tuple[Groups, int]:
         if self.keys is None:
@@ -130,12 +141,21 @@ class RunningAggregate:
         results: Results = {}
         for call, function, argument in self.plan.by_rows:
             if argument is None:
-                results[call] = FixedColumn(firings.window_rows, pa.int64()) if function == "mcnt" else lengths
+                results[call] = lengths
             elif function in self.functions:
-                own = self.functions[function]
-                results[call] = user_aggregate(own.function, taken[place[argument]], firings.offsets, own.returns)
+                results[call] = self._of_user(function, taken[place[argument]], firings.offsets)
             else:
                 results[call] = aggregate_segments(function, taken[place[argument]], firings.offsets)
+        return results
+
+    def _of_user(self, name: str, column: Column, offsets: Integers) -> Column:
+        """A user's aggregate; the outputs for which it fails become dead letters."""
+        own = self.functions[name]
+        results, failures = user_aggregate(own.function, column, offsets, own.returns)
+        for output, error in failures.items():
+            values = column.slice(int(offsets[output]), int(offsets[output + 1])).to_arrow().to_pylist()
+            self.letters.add(self.operator.name, failure(error), {name: values})
+            self.failed.add(output)
         return results
 
     def _of_groups(self, groups: npt.NDArray[np.integer]) -> Results:
@@ -175,7 +195,7 @@ class RunningAggregate:
             return Block(self.operator.schema, columns, len(marks))
         position = None
         if own.position is not None and block.position is not None:
-            position = own.position.take(marks).extend(output_numbers(marks))
+            position = own.position.take(marks).before_punctuations(output_numbers(marks))
         ends = np.searchsorted(marks, np.arange(len(own)), side="right")
         return Block(self.operator.schema, columns, len(marks), position, own.moved(ends))
 

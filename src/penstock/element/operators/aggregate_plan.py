@@ -55,7 +55,7 @@ def plan_aggregate(operator: Aggregate, schema: pa.Schema) -> Plan:
     own_windows = has_own_windows(operator)
     kinds: dict[str, list[tuple[int, str, int | None]]] = {k: [] for k in ("key", "trigger", "window", "kernel", "rows")}
     for i, call in enumerate(calls):
-        argument = arguments.index(call.arguments[0]) if call.arguments else None
+        argument = arguments.index(call.arguments[0]) if call.arguments and call.function != "mcnt" else None
         kind = _kind(call, operator, own_windows, None if argument is None else types[argument])
         kinds[kind].append((i, call.function, argument))
     if operator.window.measure == "time" and kinds["rows"]:  # one way for a whole time window
@@ -76,7 +76,8 @@ def plan_aggregate(operator: Aggregate, schema: pa.Schema) -> Plan:
 
 
 def _kind(call: Call, operator: Aggregate, own_windows: bool, argument: pa.DataType | None) -> str:
-    if call.function in _WINDOW_FUNCTIONS and not (own_windows and call.function == "mcnt"):
+    window_is_the_groups = own_windows or operator.window.per_group  # which then has no tuples of others
+    if call.function in _WINDOW_FUNCTIONS and not (window_is_the_groups and call.function == "mcnt"):
         return "window"
     of_key = bool(call.arguments) and isinstance(call.arguments[0], Attribute) and call.arguments[0].name in operator.by
     if of_key and call.function in _KEY_FUNCTIONS:

@@ -76,7 +76,7 @@ class RunningJoin:
         emits = [emit.expression for emit in self.operator.emit]
         environment = self._environment(emits, left, right)
         columns = tuple(evaluate(expression, environment) for expression in emits)
-        position = merged.position.take(trigger).extend(output_numbers(trigger))
+        position = merged.position.take(trigger).extend(output_numbers(merged.position.runs()[trigger]))
         return Block(self.operator.schema, columns, len(trigger), position)
 
     def _with_keys(self, pairs: Pairs) -> tuple[Integers, Integers, Integers]:

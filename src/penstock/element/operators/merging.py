@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.element.block import Block
-from penstock.element.position import LAST, Integers, Position, concat_position_list, merge_order
+from penstock.element.position import ABSENT, LAST, Integers, Position, concat_position_list, merge_order
 from penstock.element.punctuation import Punctuations
 
 
@@ -23,7 +23,7 @@ class Merged:
 
 
 def merge(blocks: Sequence[Block]) -> Merged:
-    """All rows, and all punctuations with their copies made one, in the order of positions."""
+    """All rows, and all punctuations (copies too), in the order of positions."""
     positions = [_position(block) for block in blocks]
     starts = np.cumsum([0, *(block.rows for block in blocks)])
     joined = concat_position_list(positions)
@@ -43,19 +43,19 @@ def _position(block: Block) -> Position:
 def _merge_with_marks(blocks: Sequence[Block], positions: Sequence[Position]) -> tuple[Integers, Punctuations | None]:
     """Merges rows and marks alike, as one run per block, and tells them apart again."""
     runs, numbers = [], []
-    origins: list[Integers] = []
+    identities: list[Integers] = []
     row_start, mark_start, total_rows = 0, 0, sum(block.rows for block in blocks)
     for block, position in zip(blocks, positions, strict=True):
         items = np.arange(row_start, row_start + block.rows)
         marks = block.punctuations
         if marks is not None and marks.position is not None:
             depth = max(len(position.levels), len(marks.position.levels))
-            both = concat_position_list([position.pad(depth, -1), marks.position.pad(depth, LAST)])
+            both = concat_position_list([position.pad(depth, ABSENT), marks.position.pad(depth, LAST)])
             ids = np.concatenate([items, total_rows + mark_start + np.arange(len(marks))])
             # a mark stands before the row at its offset: half a step below it
             order = np.argsort(np.concatenate([np.arange(block.rows) + 0.5, marks.offsets]), kind="stable")
             items, position = ids[order], both.take(order)
-            origins.append(marks.origins)
+            identities.append(marks.identities)
             mark_start += len(marks)
         runs.append(position)
         numbers.append(items)
@@ -63,15 +63,15 @@ def _merge_with_marks(blocks: Sequence[Block], positions: Sequence[Position]) ->
     runs = _same_depth(runs, total_rows, numbers)
     order = merge_order(runs)
     items, position = np.concatenate(numbers)[order], concat_position_list(runs).take(order)
-    return _tell_apart(items, position, np.concatenate(origins), total_rows)
+    return _tell_apart(items, position, np.concatenate(identities), total_rows)
 
 
 def _same_depth(runs: list[Position], total_rows: int, numbers: list[Integers]) -> list[Position]:
-    """Pads the rows of all runs with -1 and their marks with LAST, so that they compare as they should."""
+    """Pads the rows of all runs with ABSENT and their marks with LAST, so that they compare as they should."""
     depth = max(len(run.levels) for run in runs)
     padded = []
     for run, items in zip(runs, numbers, strict=True):
-        deeper = run.pad(depth, -1)
+        deeper = run.pad(depth, ABSENT)
         if len(deeper.levels) > len(run.levels):
             deeper.levels[len(run.levels) :, items >= total_rows] = LAST
         padded.append(deeper)
@@ -79,16 +79,12 @@ def _same_depth(runs: list[Position], total_rows: int, numbers: list[Integers]) 
 
 
 def _tell_apart(
-    items: Integers, position: Position, origins: Integers, total_rows: int
+    items: Integers, position: Position, identities: Integers, total_rows: int
 ) -> tuple[Integers, Punctuations | None]:
-    """Rows, and the marks between them; of the copies of a mark the last one stays."""
+    """Rows, and the marks between them."""
     is_mark = items >= total_rows
+    if not is_mark.any():
+        return items, None
     offsets = np.cumsum(~is_mark)[is_mark]
     own = position.take(np.flatnonzero(is_mark))
-    origin = origins[items[is_mark] - total_rows]
-    if not len(origin):
-        return items[~is_mark], None
-    keys = np.vstack([own.stamp, own.place, own.sequence, own.levels.astype(np.float64), origin])
-    _, from_the_end = np.unique(keys[:, ::-1], axis=1, return_index=True)
-    last_copies = np.sort(len(origin) - 1 - from_the_end)
-    return items[~is_mark], Punctuations(offsets[last_copies], origin[last_copies], own.take(last_copies))
+    return items[~is_mark], Punctuations(offsets, identities[items[is_mark] - total_rows], own)

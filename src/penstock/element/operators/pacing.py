@@ -9,8 +9,8 @@ import numpy as np
 from penstock.app.operators import Delay, Throttle
 from penstock.element.block import Block, concat_blocks
 from penstock.element.kernels.pacing import paced_stamps
+from penstock.element.position import LAST, Frontier, Position, concat_position_list, later_rows
 from penstock.element.punctuation import Punctuations
-from penstock.element.position import Frontier
 
 
 class _Holding:
@@ -25,28 +25,17 @@ class _Holding:
 
     def _release(self, block: Block, frontier: Frontier) -> Block:
         """Everything held and new that is within the frontier."""
-        if block.position is None:
-            return block
         pending = block if self._held is None else concat_blocks([self._held, block])
         assert pending.position is not None
         ready = pending.position.within(frontier)
-        marks = pending.punctuations
         first, rest = pending.slice(0, ready), pending.slice(ready, pending.rows)
-        if marks is not None:
-            first.punctuations, rest.punctuations = _cut(marks, ready)
+        marks = pending.punctuations
+        if marks is not None and marks.position is not None:
+            cut = marks.position.within(frontier)
+            first.punctuations = marks.take(np.arange(cut))
+            rest.punctuations = marks.moved(marks.offsets - ready).take(np.arange(cut, len(marks)))
         self._held = rest if rest.rows or rest.punctuations is not None else None
         return first
-
-
-def _cut(marks: Punctuations, rows: int) -> tuple[Punctuations | None, Punctuations | None]:
-    """Marks up to and including those right after the first `rows` rows, and the others."""
-    split = int(np.searchsorted(marks.offsets, rows, side="right"))
-
-    def part(start: int, stop: int, shift: int) -> Punctuations | None:
-        position = None if marks.position is None else marks.position.slice(start, stop)
-        return Punctuations(marks.offsets[start:stop] - shift, marks.origins[start:stop], position) if stop > start else None
-
-    return part(0, split, 0), part(split, len(marks), rows)
 
 
 class RunningDelay(_Holding):
@@ -60,35 +49,46 @@ class RunningDelay(_Holding):
         block = inputs[0]
         if block.position is None:
             return (block,)
-        moved = Block(block.schema, block.columns, block.rows, block.position.shift(block.position.stamp + self.delay_s))
-        moved.punctuations = _shifted(block.punctuations, self.delay_s)
-        return (self._release(moved, frontier),)
+        position = self._later(block.position).extend(np.zeros(block.rows, np.int64))
+        marks = block.punctuations
+        if marks is not None and marks.position is not None:
+            marks = marks.at(self._later(marks.position))
+        return (self._release(Block(block.schema, block.columns, block.rows, position, marks), frontier),)
 
-
-def _shifted(marks: Punctuations | None, delay_s: float) -> Punctuations | None:
-    if marks is None or marks.position is None:
-        return marks
-    return Punctuations(marks.offsets, marks.origins, marks.position.shift(marks.position.stamp + delay_s))
+    def _later(self, position: Position) -> Position:
+        return position.shift(position.stamp + self.delay_s)
 
 
 class RunningThrottle(_Holding):
-    """Stamps at least a period apart."""
+    """Stamps at least a period apart; a punctuation stays behind the tuple before it."""
 
     def __init__(self, operator: Throttle) -> None:
         super().__init__()
         self.period_s = 1.0 / operator.rate_tuples_s
-        self._last_s = -np.inf
+        self._last: Position | None = None
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]
-        if block.position is None or not block.rows:
-            return (self._release(block, frontier),)
-        stamps = paced_stamps(block.position.stamp, self._last_s, self.period_s)
-        self._last_s = float(stamps[-1])
-        paced = Block(block.schema, block.columns, block.rows, block.position.shift(stamps), block.punctuations)
-        marks = block.punctuations
-        if marks is not None and marks.position is not None:
-            rows = np.maximum(marks.offsets - 1, 0)
-            later = np.maximum(marks.position.stamp, stamps[rows])
-            paced.punctuations = Punctuations(marks.offsets, marks.origins, marks.position.shift(later))
-        return (self._release(paced, frontier),)
+        if block.position is None:
+            return (block,)
+        last_s = -np.inf if self._last is None else float(self._last.stamp[0])
+        stamps = paced_stamps(block.position.stamp, last_s, self.period_s)
+        position = block.position.shift(stamps).extend(np.zeros(block.rows, np.int64))
+        marks = None if block.punctuations is None else self._behind(block.punctuations, position)
+        if block.rows:
+            self._last = position.slice(block.rows - 1, block.rows)
+        return (self._release(Block(block.schema, block.columns, block.rows, position, marks), frontier),)
+
+    def _behind(self, marks: Punctuations, position: Position) -> Punctuations:
+        """The marks, those that their tuples overtook moved to right after the tuple before them."""
+        assert marks.position is not None
+        first = 0 if self._last is None else 1
+        tuples = position if self._last is None else concat_position_list([self._last, position])
+        before = marks.offsets - 1 + first
+        behind = np.flatnonzero(before >= 0)
+        ends = tuples.take(before[behind]).as_punctuations(before=False)
+        both = concat_position_list([marks.position, ends], LAST)
+        rows = np.arange(len(marks))
+        overtaken = later_rows(both.slice(len(marks), len(both)), both.take(rows[behind]))
+        rows[behind[overtaken]] = len(marks) + np.flatnonzero(overtaken)
+        return marks.at(both.take(rows))

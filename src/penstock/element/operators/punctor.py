@@ -14,14 +14,15 @@ from penstock.element.expressions.evaluate import evaluate
 from penstock.element.operators.protocol import Stateless
 from penstock.element.operators.routing import truth
 from penstock.element.position import LAST, Frontier, concat_position_list
-from penstock.element.punctuation import Punctuations
+from penstock.element.punctuation import Punctuations, identities
 
 
 class RunningPunctor(Stateless):
     """Passes all tuples and adds a mark where its condition is true."""
 
-    def __init__(self, operator: Punctor, origin: int) -> None:
-        self.when, self.before, self.origin = operator.when, operator.before, origin
+    def __init__(self, operator: Punctor, number: int) -> None:
+        self.when, self.before, self.number = operator.when, operator.before, number
+        self.marks = 0
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]
@@ -30,7 +31,9 @@ class RunningPunctor(Stateless):
         if not len(rows):
             return (output,)
         position = None if output.position is None else output.position.take(rows).as_punctuations(before=self.before)
-        added = Punctuations(rows if self.before else rows + 1, np.full(len(rows), self.origin, np.int64), position)
+        own = identities(self.number, self.marks, len(rows))
+        self.marks += len(rows)
+        added = Punctuations(rows if self.before else rows + 1, own, position)
         output.punctuations = _combined(block.punctuations, added, old_first=self.before)
         return (output,)
 
@@ -44,4 +47,4 @@ def _combined(old: Punctuations | None, new: Punctuations, *, old_first: bool) -
     order = np.argsort(offsets, kind="stable")
     positions = [p.position for p in parts if p.position is not None]
     position = concat_position_list(positions, LAST).take(order) if len(positions) == 2 else None
-    return Punctuations(offsets[order], np.concatenate([p.origins for p in parts])[order], position)
+    return Punctuations(offsets[order], np.concatenate([p.identities for p in parts])[order], position)

@@ -17,6 +17,7 @@ from penstock.element.operators.protocol import Stateless
 from penstock.element.position import Frontier, Integers
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
+_ONE_NAN = object()  # as a key all NaN are one
 _FAILURES = (Exception,)  # whatever a user's function raises concerns that tuple alone
 
 
@@ -48,6 +49,8 @@ class RunningMap(Stateless):
         rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
             raise ValueError(f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ")
+        if rows is not None and len(rows) and (rows[0] < 0 or rows[-1] >= batch.num_rows or (np.diff(rows) < 0).any()):
+            raise ValueError(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
         schema = self.operator.schema
         return pa.table([table.column(f.name).cast(f.type) for f in schema], schema=schema), rows
 
@@ -83,7 +86,7 @@ class RunningCustom:
         return (_per_row(inputs[0], operator.name, operator.schema, self._call, self.letters),)
 
     def _call(self, row: dict[str, Any]) -> Any:
-        key = tuple(row[name] for name in self.operator.by)
+        key = tuple(_ONE_NAN if row[name] != row[name] else row[name] for name in self.operator.by)
         if key not in self.states:
             self.states[key] = self.operator.instance.state()
         return self.operator.instance.process(row, self.states[key])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +13,10 @@ from penstock.element.column import FixedColumn
 from penstock.element.emission import emitted
 from penstock.element.expressions.environment import environment_of
 from penstock.element.expressions.evaluate import evaluate
+from penstock.element.operators.mark_copies import MarkCopies
 from penstock.element.operators.merging import merge
 from penstock.element.operators.protocol import Stateless
-from penstock.element.position import Frontier
+from penstock.element.position import Frontier, output_numbers
 
 
 class RunningSplit(Stateless):
@@ -46,7 +47,10 @@ def truth(column: object) -> np.ndarray:  # type: ignore[type-arg]
 
 
 class RunningUnion(Stateless):
-    """All inputs in the order of positions."""
+    """All inputs in the order of positions; of a punctuation's copies the last one goes on."""
+
+    def __init__(self, copies_by_punctor: Mapping[int, int]) -> None:
+        self.copies = MarkCopies(copies_by_punctor)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         if sum(block.rows for block in inputs) == 0 and all(block.punctuations is None for block in inputs):
@@ -54,8 +58,9 @@ class RunningUnion(Stateless):
         merged = merge(inputs)
         columns = concat_blocks([Block(b.schema, b.columns, b.rows) for b in inputs])
         taken = tuple(c.take(merged.rows) for c in columns.columns)
-        position = merged.position.extend(np.zeros(len(merged.rows), np.int64))
-        return (Block(inputs[0].schema, taken, len(merged.rows), position, merged.punctuations),)
+        position = merged.position.extend(output_numbers(merged.position.runs()))
+        marks = None if merged.punctuations is None else self.copies.last(merged.punctuations)
+        return (Block(inputs[0].schema, taken, len(merged.rows), position, marks),)
 
 
 class RunningSink(Stateless):

@@ -50,7 +50,9 @@ class RunningSort:
         own = block.punctuations
         if own is None:
             return Block(block.schema, columns, 0)
-        position = None if own.position is None else own.position.take(triggers).extend(output_numbers(triggers))
+        position = None
+        if own.position is not None:
+            position = own.position.take(triggers).before_punctuations(output_numbers(triggers))
         ends = np.searchsorted(triggers, np.arange(len(own)), side="right")
         return Block(block.schema, columns, len(triggers), position, own.moved(ends))
 

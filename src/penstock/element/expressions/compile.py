@@ -147,4 +147,4 @@ def _mask(mask: Mask | None, rows: int) -> Mask:
 
 
 def _regular(argument: object) -> object:
-    return np.require(argument, requirements="CA").copy() if isinstance(argument, np.ndarray) else argument
+    return np.array(argument, order="C") if isinstance(argument, np.ndarray) else argument

@@ -67,7 +67,9 @@ class _Tuples(Protocol):
 
 def environment_of(block: _Tuples, first_sequence: int = 0) -> Environment:
     """The environment of a block's columns, without a qualifier."""
-    columns = {(None, name): column for name, column in zip(block.schema.names, block.columns, strict=True)}
+    columns: dict[Key, Column] = {
+        (None, name): column for name, column in zip(block.schema.names, block.columns, strict=True)
+    }
     return Environment(block.rows, columns, first_sequence)
 
 

@@ -13,11 +13,12 @@ from penstock.app.expressions.tree import Attribute, Call, Literal
 from penstock.element.column import numpy_type
 from penstock.element.expressions.evaluate import coded_equality
 from penstock.element.expressions.forms import form_of, word_of_computation
-from penstock.element.expressions.lowering import has_numbers_only
+from penstock.element.expressions.lowering import has_numbers_only, is_fixed_width
 from penstock.element.kernels import scalars
+from penstock.element.kernels.elementwise import PREAMBLE
 
 _HEAD = '''"""A functor's kernel; scalars {mark}."""
-
+{preamble}
 import numpy as np
 from numba import njit, types
 
@@ -81,11 +82,7 @@ def stored_word(type_: pa.DataType) -> str:
 
 
 def _is_kernel_type(type_: pa.DataType) -> bool:
-    return (
-        pa.types.is_dictionary(type_)
-        or word_of_computation(type_) in ("float64", "bool")
-        or pa.types.is_primitive(type_)
-    )
+    return pa.types.is_dictionary(type_) or is_fixed_width(type_)
 
 
 def _is_null_test_of_symbol(node: Typed) -> bool:
@@ -161,7 +158,7 @@ class _Writer:
             if nullable[place]:
                 parameters.append((f"v{place}", "_write(types.boolean)"))
         names, types = (", ".join(column) for column in zip(*parameters, strict=True))
-        return _HEAD.format(mark=scalars.MARK, types=types, names=names)
+        return _HEAD.format(mark=scalars.MARK, preamble=PREAMBLE, types=types, names=names)
 
     def value(self, node: Typed, word: str) -> tuple[str, str | None]:
         """A node's value brought to a type of computation."""

@@ -77,14 +77,17 @@ def _number(function: Callable[[Operands], pa.Array]) -> Evaluation:
 def _compare(name: str, function: Callable[..., pa.Array]) -> Evaluation:
     def evaluate(call: Operands) -> Value:
         for place, other in ((0, 1), (1, 0)):
-            column, value = call.values[place], call.values[other]
-            is_plain = isinstance(column, ArrowColumn) and isinstance(value, pa.StringScalar) and value.is_valid
-            if is_plain and name in ("equal", "not_equal"):
-                equal = equals_constant(column, value.as_py())
+            column, wanted = call.values[place], _constant_text(call.values[other])
+            if name in ("equal", "not_equal") and isinstance(column, ArrowColumn) and wanted is not None:
+                equal = equals_constant(column, wanted)
                 return equal if name == "equal" else FixedColumn(~equal.values, pa.bool_(), equal.valid)
         return fixed_of(function(call.either(0), call.either(1)), pa.bool_())
 
     return evaluate
+
+
+def _constant_text(value: Value) -> str | None:
+    return str(value.as_py()) if isinstance(value, pa.Scalar) and value.is_valid else None
 
 
 def _concat(call: Operands) -> Value:

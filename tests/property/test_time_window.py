@@ -123,6 +123,17 @@ def test_floats_equal_the_definition(nulls: bool, data: st.DataObject, panes: in
     assert got[1] == expected[1]
 
 
+def test_a_log_that_went_round_its_ring_many_times_equals_the_definition() -> None:
+    chance = np.random.default_rng(7)
+    events = np.cumsum(chance.choice([0, 0, 0, 0, 1, 9], 12_000, p=[0.2, 0.2, 0.2, 0.2, 0.19, 0.01]))
+    groups = np.where(chance.random(12_000) < 0.99, chance.integers(0, 12, 12_000), chance.integers(12, 400, 12_000))
+    rows = [(int(group), int(event), (1.0,)) for group, event in zip(groups, events, strict=True)]
+    window, got = TimeWindow(120, 3, FLOATS, FLOAT_TYPES), []
+    for start in range(0, len(rows), 100):
+        got += outputs(window.process(*block(rows[start : start + 100], FLOAT_TYPES)), start)
+    assert_alike(got, reference(120, 3, FLOATS, rows)[0])
+
+
 mixed_values = st.tuples(
     st.none() | st.integers(-(2**63), 2**63 - 1),
     st.none() | st.integers(0, 2**64 - 1),

@@ -1,9 +1,8 @@
-"""The time window as its definition reads: every tuple is kept, every window is computed anew."""
+"""The time window as its definition reads: tuples are kept, every window is computed anew from them."""
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -45,6 +44,7 @@ class ReferenceTimeWindow:
                 if self.clock_us < end <= event_us:
                     fired += self._window(row, end)
             self.clock_us = event_us
+            self.kept = [kept for kept in self.kept if kept.event_us >= event_us - self.size_us - self.every_us]
         self.kept.append(Kept(group, event_us, values))
         return fired
 
@@ -80,7 +80,8 @@ def aggregate(call: AggregateCall, tuples: Sequence[tuple[Value, ...]]) -> Value
             return math.nan
         return min(values) if call.function == "min" else max(values)
     if call.function == "stddev":
-        return statistics.stdev(values) if all(map(math.isfinite, values)) else math.nan
+        mean = sum(values) / len(values)
+        return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
     if call.function == "avg":
         return sum(values) / len(values)
     if call.function == "sum":

@@ -1,0 +1,52 @@
+"""`penstock bench`: measures, prints a table, ends with one JSON object."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Measure ours beside limits and peers, in one process and run.", no_args_is_help=True)
+
+
+@app.callback()
+def bench() -> None:
+    """Measure ours beside limits and peers, in one process and run."""
+
+
+@app.command()
+def kernels(
+    case: Annotated[
+        list[str] | None, typer.Option(help="Only cases of this name or pattern ('vwap_*'); may be repeated.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter rounds, windows filled less; figures are rougher.")
+    ] = False,
+    peers: Annotated[bool, typer.Option(help="Run polars and DuckDB too.")] = True,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also draw the ratios into this file (PNG, SVG, PDF).")] = None,
+) -> None:
+    """Kernels of an element on one thread, beside the plain numba loop for the same job and beside batch engines."""
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before anything imports polars
+    from rich.console import Console
+
+    from penstock.bench.cases import chosen_cases
+    from penstock.bench.machine import this_machine
+    from penstock.bench.measurement import QUICK, Effort
+    from penstock.bench.picture import draw
+    from penstock.bench.report import print_report, summary
+    from penstock.bench.run import run_cases
+
+    effort, machine = QUICK if quick else Effort(), this_machine()
+    results = run_cases(chosen_cases(case or ()), effort, with_peers=peers)
+    console = Console()
+    print_report(Console(width=max(console.width, 150)), results, machine, effort)
+    if picture is not None:
+        draw(results, machine, picture)
+    line = json.dumps(summary(results, machine, effort))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)

@@ -1,0 +1,95 @@
+"""Cases of count windows per key: kind x size x keys x spelling of keys."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.application import Application
+from penstock.app.windows import sliding, tumbling
+from penstock.bench.job import KEY_TYPES, Case, Job, KeyType, Scale, even_cuts
+from penstock.bench.loop import Loop
+from penstock.bench.query import Frames, Query
+from penstock.bench.ticks import draw_ticks, key_column, key_names
+from penstock.bench.window_limits import window_buffers, window_loop
+
+GOAL_RATIO = 0.70
+SIZES = (4, 10, 1000)
+KEY_COUNTS = (2836, 100_000)
+_STRING_NOTE = "limit on dense integer keys, so not judged"
+
+
+def window_cases() -> list[Case]:
+    """All count windows, the tumbling ones first."""
+    return [
+        Case(f"{kind}_{size}_{keys}_{key_type}", "window", key_type, None if key_type == "string" else GOAL_RATIO,
+             partial(_window, kind, size, keys, key_type), _note(kind, size, key_type))
+        for kind, size, keys, key_type in product(("tumbling", "sliding"), SIZES, KEY_COUNTS, KEY_TYPES)
+    ]  # fmt: skip
+
+
+def _note(kind: str, size: int, key_type: KeyType) -> str:
+    notes = ["limit is a running add/subtract sum"] if (kind, size) == ("sliding", 1000) else []
+    return "; ".join(notes + ([_STRING_NOTE] if key_type == "string" else []))
+
+
+def _window(kind: str, size: int, case_keys: int, key_type: KeyType, scale: Scale) -> Job:
+    keys = scale.keys or case_keys
+    ticks, names = draw_ticks(scale.rows, keys, scale.generator), key_names(keys)
+    table = pa.table(
+        {"seq": np.arange(scale.rows), "ticker": key_column(ticks.ticker, names, key_type), "price": ticks.price}
+    )
+    inputs = list(zip(np.split(ticks.ticker, scale.blocks), np.split(ticks.price, scale.blocks), strict=True))
+    state, outputs = window_buffers(kind, size, keys, scale.block_rows)
+    loop = Loop(window_loop(kind, size), inputs, state, outputs)
+    query = Query(partial(_polars, kind, size), _sliding_sql(size) if kind == "sliding" else _tumbling_sql(size))
+    return Job(_application(kind, size, table.schema), {"ticks": table}, even_cuts("ticks", scale), loop, query,
+               {} if key_type == "int32" else {"ticker": names}, warm_tuples=size * keys)  # fmt: skip
+
+
+def _application(kind: str, size: int, schema: pa.Schema) -> Application:
+    app = Application(f"{kind}_{size}")
+    window = sliding(count=size, every=1, per_group=True) if kind == "sliding" else tumbling(count=size, per_group=True)
+    calls = {"ticker": "any(ticker)", "n": "count()"} | _calls(size)
+    app.source("ticks", schema=schema).aggregate("window", by="ticker", window=window, emit=calls).sink("out")
+    return app
+
+
+def _calls(size: int) -> dict[str, str]:
+    extremes = {"low": "min(price)", "high": "max(price)"} if size < 1000 else {}
+    return {"total": "sum(price)", **extremes, "mean": "avg(price)"}
+
+
+def _sliding_sql(size: int) -> str:
+    calls = ", ".join(f"{call} OVER w AS {name}" for name, call in _calls(size).items())
+    window = f"PARTITION BY ticker ORDER BY seq ROWS BETWEEN {size - 1} PRECEDING AND CURRENT ROW"
+    return f"SELECT ticker, count(*) OVER w AS n, {calls} FROM ticks WINDOW w AS ({window})"
+
+
+def _tumbling_sql(size: int) -> str:
+    calls = ", ".join(f"{call} AS {name}" for name, call in _calls(size).items())
+    numbered = f"SELECT *, (row_number() OVER (PARTITION BY ticker ORDER BY seq) - 1) // {size} AS part FROM ticks"
+    return f"SELECT ticker, count(*) AS n, {calls} FROM ({numbered}) GROUP BY ticker, part HAVING count(*) = {size}"
+
+
+def _polars(kind: str, size: int, frames: Frames) -> Any:
+    import polars as pl
+
+    price, number = pl.col("price"), pl.int_range(pl.len()).over("ticker")
+    if kind == "tumbling":
+        calls = {"total": price.sum(), "low": price.min(), "high": price.max(), "mean": price.mean()}
+        parts = frames["ticks"].with_columns(part=number // size).group_by("ticker", "part")
+        made = parts.agg(n=pl.len().cast(pl.Int64), **{name: calls[name] for name in _calls(size)})
+        return made.filter(pl.col("n") == size).drop("part")
+    rolled = {
+        "total": price.rolling_sum(size, min_samples=1).over("ticker"),
+        "low": price.rolling_min(size, min_samples=1).over("ticker"),
+        "high": price.rolling_max(size, min_samples=1).over("ticker"),
+        "mean": price.rolling_mean(size, min_samples=1).over("ticker"),
+    }
+    held = pl.min_horizontal(number + 1, pl.lit(size))
+    return frames["ticks"].select("ticker", held.alias("n"), **{name: rolled[name] for name in _calls(size)})

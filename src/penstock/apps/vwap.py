@@ -1,4 +1,4 @@
-"""The volume-weighted average price of trades: per ticker (demonstration and benchmark), and over all of them (MODEL)."""
+"""The volume-weighted average price of trades: per ticker (demonstration, benchmark), and over all of them (MODEL)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requested partitions -> elements: operators fused together, with a host, such that data flows between elements one way."""
+"""Requested partitions -> elements: operators fused together, on a host, with data flowing between elements one way."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ def fuse(graph: Graph) -> Fusion:
     for operator in graph.operators:
         request = wishes.get(operator.name, Request(operator.name))
         before = _parts_before(graph, operator, parts)
-        fitting = (i for i, part in enumerate(parts) if _same_wish(part, request) and not _reaches(graph, parts, i, before - {i}))
+        fitting = (
+            i
+            for i, part in enumerate(parts)
+            if _same_wish(part, request) and not _reaches(graph, parts, i, before - {i})
+        )
         place = next(fitting, None)
         if place is None:
             parts.append(_Part(request.partition, request.host, (operator.name,)))
@@ -135,7 +139,13 @@ def _listed(elements: Sequence[Element]) -> str:
 
 def _reason(graph: Graph, elements: Sequence[Element]) -> str:
     hosts = tuple(dict.fromkeys(element.host for element in elements))
-    where = f"; both stay on {hosts[0]}" if hosts[0] and len(elements) == 2 else f"; all stay on {hosts[0]}" if hosts[0] else ""
+    where = (
+        f"; both stay on {hosts[0]}"
+        if hosts[0] and len(elements) == 2
+        else f"; all stay on {hosts[0]}"
+        if hosts[0]
+        else ""
+    )
     path = _path_back(graph, {name for element in elements for name in element.operators})
     if len(hosts) > 1:
         return f"its operators ask for different hosts ({', '.join(host or 'any' for host in hosts)})"
@@ -149,7 +159,9 @@ def _path_back(graph: Graph, members: set[str]) -> tuple[str, ...] | None:
     for operator in graph.operators:
         if operator.name not in members:
             continue
-        waiting = [(operator.name, reader.name) for reader in graph.consumers(operator) if reader.name not in members]
+        waiting: list[tuple[str, ...]] = [
+            (operator.name, reader.name) for reader in graph.consumers(operator) if reader.name not in members
+        ]
         seen: set[str] = set()
         while waiting:
             path = waiting.pop(0)

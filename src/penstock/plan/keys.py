@@ -107,10 +107,15 @@ def _of_aggregate(operator: ops.Aggregate) -> Partitioning:
     window = operator.window
     if not operator.by:
         return Partitioning("stream", f"its window ({window}) holds the whole stream, not a group")
-    if any(isinstance(n, Call) and n.function == "mcnt" for e in operator.emit for n in walk(e.expression)) and not window.per_group:
+    if (
+        any(isinstance(n, Call) and n.function == "mcnt" for e in operator.emit for n in walk(e.expression))
+        and not window.per_group
+    ):
         return Partitioning("stream", "mcnt() counts the tuples of all groups in the window")
     if not _goes_by_key(window):
-        return Partitioning("stream", f"its window ({window}) is one over the whole stream, although results are grouped")
+        return Partitioning(
+            "stream", f"its window ({window}) is one over the whole stream, although results are grouped"
+        )
     return Partitioning("key", _by(operator.by) + _clock(window), (operator.by,))
 
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.app import operators as ops
-from penstock.app.expressions.tree import Attribute, Expression, attributes, walk
+from penstock.app.expressions.check import aggregate_calls
+from penstock.app.expressions.tree import Attribute, attributes
 from penstock.app.graph import Graph
 from penstock.app.windows import Window
 from penstock.plan.keys import Scope, partitioning_of
 
 STRING_BYTES = 16  # a guess, named wherever it is used: an offset and a dozen letters
 POINTER_BYTES = 8
+_OF_WINDOW = ("mcnt", "window_start", "window_end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _of_aggregate(operator: ops.Aggregate, schema: pa.Schema, scope: Scope) -> S
     window = operator.window
     if window.measure == "time" and not operator.functions and all(_is_fixed(field.type) for field in held):
         panes = int(window.size // window.every) + (1 if window.kind == "sliding" else 0)
-        calls = _calls([emit.expression for emit in operator.emit])
+        calls = _calls(operator)
         size = panes * (calls + 2) * POINTER_BYTES
         return State(scope, size, f"about: {panes} panes x ({calls} aggregates + 2 words) x {POINTER_BYTES} bytes")
     return _of_rows(window, held, scope)
@@ -85,7 +87,9 @@ def _of_join(operator: ops.Join, schemas: list[pa.Schema], scope: Scope) -> Stat
     sides = [_of_rows(w, s, scope) for w, s in zip((operator.left_window, operator.right_window), schemas, strict=True)]
     sizes = [side.size_bytes for side in sides]
     total = None if None in sizes else sum(size for size in sizes if size is not None)
-    return State(scope, total, "; ".join(f"{name}: {side.because}" for name, side in zip(("left", "right"), sides, strict=True)))
+    return State(
+        scope, total, "; ".join(f"{name}: {side.because}" for name, side in zip(("left", "right"), sides, strict=True))
+    )
 
 
 def _of_rows(window: Window, schema: pa.Schema, scope: Scope) -> State:
@@ -97,9 +101,11 @@ def _of_rows(window: Window, schema: pa.Schema, scope: Scope) -> State:
     return State(scope, None, f"the tuples of its window ({window}) x ({text} + {POINTER_BYTES})")
 
 
-def _calls(expressions: list[Expression]) -> int:
-    """Distinct calls, each of which keeps a word per pane."""
-    return len({node for e in expressions for node in walk(e) if not isinstance(node, Attribute) and hasattr(node, "function")})
+def _calls(operator: ops.Aggregate) -> int:
+    """Distinct aggregates that are kept per pane; a window's bounds and the key's own attributes are known anyway."""
+    calls = {call for emit in operator.emit for call in aggregate_calls(emit.expression, {})}
+    of_key = {Attribute(name) for name in operator.by}
+    return sum(c.function not in _OF_WINDOW and not (c.arguments and c.arguments[0] in of_key) for c in calls)
 
 
 def _is_fixed(type_: pa.DataType) -> bool:

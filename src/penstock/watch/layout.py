@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 _SWEEPS = 12
 
@@ -24,7 +25,12 @@ class Layout:
 
 
 def lay_out(
-    names: Sequence[str], edges: Iterable[tuple[str, str]], width: Mapping[str, float], *, gap: float, point_width: float = 0.0
+    names: Sequence[str],
+    edges: Iterable[tuple[str, str]],
+    width: Mapping[str, float],
+    *,
+    gap: float,
+    point_width: float = 0.0,
 ) -> Layout:
     """The layout of boxes of given widths, at least `gap` apart; `names` are in topological order."""
     distinct = tuple(dict.fromkeys(edges))
@@ -65,7 +71,7 @@ def _chains(
             level[points[-1]] = step
         chain = (start, *points, end)
         chains[start, end] = chain
-        links += list(zip(chain, chain[1:], strict=False))
+        links += list(pairwise(chain))
     return chains, links
 
 
@@ -88,7 +94,7 @@ def _reorder(layers: list[list[str]], before: Mapping[str, list[str]], after: Ma
             place = {name: n for n, name in enumerate(layers[i - 1 if down else i + 1])}
             near = before if down else after
             own = {name: n for n, name in enumerate(layers[i])}
-            layers[i].sort(key=lambda name: _mean([place[o] for o in near.get(name, ())], own[name]))  # noqa: B023
+            layers[i].sort(key=lambda name: _mean([place[o] for o in near.get(name, ())], own[name]))
         crossings = _crossings(layers, after)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in layers], crossings
@@ -97,7 +103,7 @@ def _reorder(layers: list[list[str]], before: Mapping[str, list[str]], after: Ma
 
 def _crossings(layers: Sequence[Sequence[str]], after: Mapping[str, list[str]]) -> int:
     total = 0
-    for upper, lower in zip(layers, layers[1:], strict=False):
+    for upper, lower in pairwise(layers):
         place = {name: n for n, name in enumerate(lower)}
         ends = [(n, place[end]) for n, name in enumerate(upper) for end in after.get(name, ())]
         total += sum(a[0] < b[0] and a[1] > b[1] for a in ends for b in ends)
@@ -130,7 +136,7 @@ def _apart(layer: Sequence[str], wanted: Sequence[float], width: Mapping[str, fl
     Taking the needed distances off leaves places that must only not fall; pooling neighbours that do is exact.
     """
     offsets = [0.0]
-    for left, right in zip(layer, layer[1:], strict=False):
+    for left, right in pairwise(layer):
         offsets.append(offsets[-1] + (width[left] + width[right]) / 2 + gap)
     pools: list[tuple[float, int]] = []
     for want, offset in zip(wanted, offsets, strict=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from penstock.watch.layout import Layout, lay_out
 
@@ -103,7 +104,7 @@ def _wires(layout: Layout, number: int) -> list[_Wire]:
     links: dict[str, list[str]] = {name: [] for name in layout.layers[number]}
     sources: dict[str, list[str]] = {}
     for chain in layout.chains.values():
-        for start, end in zip(chain, chain[1:], strict=False):
+        for start, end in pairwise(chain):
             if start in links and end not in links[start]:
                 links[start].append(end)
                 sources.setdefault(end, []).append(start)
@@ -120,7 +121,9 @@ def _tracks(wires: list[_Wire]) -> list[list[_Wire]]:
     """Rows for the wires, those without overlap sharing one; a wire that starts where another ends lies above it."""
     waiting, rows = sorted(wires, key=lambda wire: wire.reach), list[list[_Wire]]()
     while waiting:
-        ready = [w for w in waiting if not any(o is not w and w.start != o.start and o.start in w.ends for o in waiting)]
+        ready = [
+            w for w in waiting if not any(o is not w and w.start != o.start and o.start in w.ends for o in waiting)
+        ]
         row: list[_Wire] = []
         for wire in ready or waiting[:1]:
             if all(wire.reach[0] > other.reach[1] + 1 or wire.reach[1] + 1 < other.reach[0] for other in row):

@@ -1,0 +1,29 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from penstock.errors import PenstockError
+
+WRONG = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs a command and ends the process: 0, 2 with one sentence per mistake, 130 on Ctrl-C.
+
+    What nobody foresaw keeps its traceback.
+    """
+    from penstock.cli.commands import app
+
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="penstock")
+    except PenstockError as error:
+        print(error, file=sys.stderr)
+        sys.exit(WRONG)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    sys.exit(0)

@@ -1,0 +1,163 @@
+"""The commands and their options; what each does is in a file of its own, imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    help="Penstock: a self-tuning stream-processing system for Python people.",
+)
+
+_APPLICATION_HELP = "FILE.py[:NAME], MODULE:NAME, FILE.spade or FILE.json"
+ApplicationArgument = Annotated[str, typer.Argument(metavar="APP", help=_APPLICATION_HELP, show_default=False)]
+
+
+@app.callback(invoke_without_command=True)
+def _penstock(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from penstock import __version__
+
+        typer.echo(f"penstock {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def evaluate(
+    application: ApplicationArgument,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", "-i", metavar="NAME=FILE", help="Tuples of a source: .parquet, .csv (with a header), .arrow."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to write one file per sink.")
+    ] = None,
+    taps: Annotated[
+        list[str] | None,
+        typer.Option("--tap", metavar="STREAM[=DIR]", help="Also keep a stream that no sink keeps."),
+    ] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the sources' own files are; else the current directory.")
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", metavar="parquet|csv", help="How to write files.")] = "parquet",
+    block_rows: Annotated[int, typer.Option(metavar="N", help="Tuples per block.")] = 8192,
+    on_error: Annotated[
+        str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
+    ] = "dead_letter",
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows of each result to show.")] = 5,
+) -> None:
+    """Run an application over finite input, show the results and write them to files.
+
+    Examples:
+
+    - `penstock evaluate examples/momentum.py --input trades=out/data/trades.parquet --output out/momentum`
+
+    - `penstock evaluate examples/spade/join-cf1.1.spade --data-dir out/data --tap Join1 --format csv --output out/join`
+
+    - `penstock evaluate penstock.apps.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet`
+    """
+    from penstock.cli.evaluate import Wish, evaluate_command
+
+    evaluate_command(
+        Wish(application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows)
+    )
+
+
+@app.command()
+def explain(
+    application: ApplicationArgument,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg|png", help="Also draw the graph with its elements into a file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Say what an application is made of: operators, state, order, parallelism, elements.
+
+    Examples:
+
+    - `penstock explain examples/spade/vwap-cf3.spade`
+
+    - `penstock explain penstock.apps.vwap:vwap_per_ticker --picture out/vwap.svg`
+
+    - `penstock explain examples/momentum.py --json`
+    """
+    from penstock.cli.explain import explain_command
+
+    explain_command(application, picture, as_json=json)
+
+
+@app.command()
+def generate(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|all", help="Which data; see the list below.", show_default=False)
+    ],
+    rows: Annotated[int, typer.Option(metavar="N", help="Rows of each file.")] = 100_000,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same bytes.")] = 7,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/data"),
+) -> None:
+    """Write data to try things with.
+
+    Names: `trades` (trades.parquet: half trades, half quotes of 2,836 tickers), and the files that the programs of
+    examples/spade read: `SourceData.dat`, `stock_report.dat`, `auction_bid.dat`, `product_match.dat`,
+    `TradesAndQuotes.csv.long`.
+
+    Examples:
+
+    - `penstock generate all --rows 100000`
+
+    - `penstock generate trades --rows 5000000 --seed 1 --output out/data`
+    """
+    from penstock.cli.generate import generate_command
+
+    generate_command(name, rows, seed, output)
+
+
+@app.command()
+def demo(
+    rows: Annotated[int, typer.Option(metavar="N", help="How many trades and quotes.")] = 5_000_000,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/demo"),
+) -> None:
+    """Compute prices per ticker over a generated trading day, and draw them.
+
+    Examples:
+
+    - `penstock demo`
+
+    - `penstock demo --rows 1000000 --output out/small`
+    """
+    from penstock.cli.demo import demo_command
+
+    demo_command(rows, output)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)
+def bench(context: typer.Context) -> None:
+    """Measure parts of Penstock against their peers.
+
+    Examples:
+
+    - `penstock bench --help`
+
+    - `penstock bench kernels`
+    """
+    try:
+        from penstock.bench.command import app as bench_app
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("penstock.bench"):
+            raise
+        from penstock.errors import InputError
+
+        raise InputError("this installation of Penstock has no benchmarks (package penstock.bench)") from error
+    bench_app(args=context.args or ["--help"], prog_name="penstock bench")

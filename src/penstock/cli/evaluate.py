@@ -1,0 +1,207 @@
+"""penstock evaluate: an application over finite input."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.app.graph import Graph
+from penstock.cli.application import load_application
+from penstock.cli.output import FORMATS, write_table
+from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, size
+from penstock.errors import InputError, PenstockError, did_you_mean
+
+if TYPE_CHECKING:
+    from penstock.element.evaluation import Tables
+
+DEAD_LETTERS = "dead_letters"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The options as the user gave them."""
+
+    application: str
+    inputs: tuple[str, ...] = ()
+    output: Path | None = None
+    taps: tuple[str, ...] = ()
+    data_dir: Path | None = None
+    format: str = "parquet"
+    block_rows: int = 8192
+    on_error: str = "dead_letter"
+    rows: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The options, understood."""
+
+    graph: Graph
+    warnings: tuple[str, ...]
+    inputs: dict[str, str]
+    taps: dict[str, Path | None]
+
+
+def evaluate_command(wish: Wish) -> None:
+    """Loads, checks, runs, shows, writes."""
+    job = understand(wish)
+    screen = console()
+    for warning in job.warnings:
+        Console(stderr=True, highlight=False).print(f"warning: {warning}", markup=False)
+    tables, tuples_in, seconds = run(job, wish)
+    for name, table in tables.items():
+        _show(screen, name, table, wish.rows)
+    _show_dead_letters(screen, tables.dead_letters)
+    _show_summary(screen, tables, tuples_in, seconds)
+    for path in written(wish, job, tables):
+        screen.print(f"wrote {path}", markup=False, soft_wrap=True)
+
+
+def understand(wish: Wish) -> Job:
+    """What the options mean; raises InputError with every mistake in them."""
+    problems = list(_problems_of_values(wish))
+    inputs = dict(_pairs(wish.inputs, problems))
+    taps = {name: Path(folder) if folder else None for name, _, folder in (tap.partition("=") for tap in wish.taps)}
+    try:
+        app = load_application(wish.application)
+        graph = app.graph
+    except PenstockError as error:
+        raise InputError("\n".join([*problems, str(error)])) from error
+    problems += _problems_of_inputs(graph, inputs, wish)
+    problems += _problems_of_taps(graph, taps, wish)
+    if problems:
+        raise InputError("\n".join(problems))
+    return Job(graph, tuple(app.warnings), inputs, taps)
+
+
+def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
+    """The results, how many tuples came in, and how many seconds it took (reading and compiling included)."""
+    from penstock.element.evaluation import evaluate
+
+    tuples_in = 0
+    with progress_bar(job.graph.name) as advance:
+
+        def note(done: int, total: int) -> None:
+            nonlocal tuples_in
+            tuples_in = total
+            advance(done, total)
+
+        begin = time.perf_counter()
+        tables = evaluate(
+            job.graph, job.inputs, taps=tuple(job.taps), data_dir=wish.data_dir,
+            block_rows=wish.block_rows, on_error=wish.on_error, progress=note,
+        )  # fmt: skip
+        return tables, tuples_in, time.perf_counter() - begin
+
+
+def written(wish: Wish, job: Job, tables: Tables) -> Iterator[Path]:
+    """Writes a file per sink and tap that has a directory, and one for dead letters if there are any."""
+    for name, table in tables.items():
+        folder = job.taps.get(name) or wish.output
+        if folder is not None:
+            yield write_table(table, folder, name, wish.format)
+    if wish.output is not None and tables.dead_letters.num_rows:
+        yield write_table(tables.dead_letters, wish.output, DEAD_LETTERS, wish.format)
+
+
+def _problems_of_values(wish: Wish) -> Iterator[str]:
+    if wish.format not in FORMATS:
+        yield f"--format is {' or '.join(FORMATS)}; got '{wish.format}'"
+    if wish.on_error not in ("dead_letter", "fail"):
+        yield f"--on-error is dead_letter or fail; got '{wish.on_error}'"
+    if wish.block_rows < 1:
+        yield f"--block-rows is at least 1; got {wish.block_rows}"
+    if wish.rows < 0:
+        yield f"--rows is at least 0; got {wish.rows}"
+    if wish.data_dir is not None and not wish.data_dir.is_dir():
+        yield f"--data-dir is a directory; got {wish.data_dir}, which is not"
+    for option, folder in (
+        ("--output", wish.output),
+        *(("--tap", Path(t.partition("=")[2])) for t in wish.taps if "=" in t),
+    ):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            yield f"{option} is a directory; got {folder}, which is a file"
+
+
+def _pairs(texts: tuple[str, ...], problems: list[str]) -> Iterator[tuple[str, str]]:
+    seen = set()
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            problems.append(f"--input is NAME=FILE; got '{text}'")
+        elif name in seen:
+            problems.append(f"--input names source '{name}' twice")
+        else:
+            seen.add(name)
+            yield name, path
+
+
+def _problems_of_inputs(graph: Graph, inputs: dict[str, str], wish: Wish) -> Iterator[str]:
+    sources = [source.name for source in graph.sources]
+    for name, path in inputs.items():
+        if name not in sources:
+            hint = did_you_mean(name, sources)
+            yield f"application '{graph.name}' has no source '{name}'; it has: {', '.join(sources)}" + (
+                f"; {hint}" if hint else ""
+            )
+        elif not Path(path).is_file():
+            yield f"source '{name}' reads the file {path}, which is not there"
+    for source in graph.sources:
+        if source.name in inputs:
+            continue
+        if source.connector is None:
+            yield f"source '{source.name}' has no file of its own; add --input {source.name}=FILE"
+        elif not (file := (wish.data_dir or Path()) / source.connector.path).is_file():
+            hint = f"add --data-dir DIR or --input {source.name}=FILE"
+            yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
+
+
+def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) -> Iterator[str]:
+    streams = [stream for operator in graph.operators for stream in operator.outputs]
+    for name in taps:
+        if name not in streams:
+            hint = did_you_mean(name, streams)
+            yield (
+                f"application '{graph.name}' has no stream '{name}' to tap; it has: {', '.join(streams)}"
+                + (f"; {hint}" if hint else "")
+            )
+    if wish.output is not None and DEAD_LETTERS in (*taps, *(sink.name for sink in graph.sinks)):
+        yield f"a stream called '{DEAD_LETTERS}' would be written over the dead letters; give it another name"
+    if not graph.sinks and not taps:
+        yield f"application '{graph.name}' has no sink, so nothing is kept; add --tap STREAM ({', '.join(streams)})"
+
+
+def _show(screen: Console, name: str, table: pa.Table, rows: int) -> None:
+    if rows:
+        more = f"first {rows} of {table.num_rows:,}" if table.num_rows > rows else amount(table.num_rows, "tuple")
+        screen.print(rows_table(table, f"{name} ({more})", rows))
+
+
+def _show_dead_letters(screen: Console, letters: pa.Table) -> None:
+    if not letters.num_rows:
+        return
+    counts = letters.group_by(["operator", "reason"], use_threads=False).aggregate([([], "count_all")])
+    shown = Table(title=f"{amount(letters.num_rows, 'dead letter')}", title_justify="left", title_style="bold red")
+    for column, justify in (("operator", "left"), ("reason", "left"), ("tuples", "right")):
+        shown.add_column(column, justify="right" if justify == "right" else "left")
+    for row in counts.to_pylist():
+        shown.add_row(escape(row["operator"]), escape(row["reason"]), f"{row['count_all']:,}")
+    screen.print(shown)
+
+
+def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: float) -> None:
+    out = ", ".join(f"{table.num_rows:,} to {name}" for name, table in tables.items())
+    speed = f"{seconds:.2f} s, {rate(tuples_in, seconds)} (reading and compiling included)"
+    lines = [f"{amount(tuples_in, 'tuple')} in, {out}; {speed}"]
+    kept = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
+    lines.append(f"state: {', '.join(kept) or 'none'}")
+    for line in lines:
+        screen.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,93 @@
+"""penstock explain: what an application is made of, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.cli.application import load_application
+from penstock.cli.kernel_state import kernel_bytes
+from penstock.cli.screen import console
+from penstock.errors import InputError
+from penstock.plan.explain import Explanation, OperatorPlan, explain
+from penstock.watch.terminal_graph import draw_graph
+
+PICTURES = (".svg", ".png")
+
+
+def explain_command(application: str, picture: Path | None, *, as_json: bool) -> None:
+    """Explains as text or JSON, and as a picture where one is asked for."""
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise InputError(f"--picture is a file that ends in {' or '.join(PICTURES)}; got {picture}")
+    app = load_application(application)
+    explanation = explain(app.graph, kernel_bytes(app.graph))
+    if as_json:
+        print(json.dumps({**explanation.as_json(), "warnings": app.warnings}, indent=1))
+    else:
+        _show(console(), explanation, tuple(app.warnings))
+    if picture is not None:
+        from penstock.watch.graph_picture import save_graph
+
+        save_graph(explanation, picture)
+        Console(stderr=as_json, highlight=False).print(f"wrote {picture}", markup=False, soft_wrap=True)
+
+
+def _show(screen: Console, explanation: Explanation, warnings: tuple[str, ...]) -> None:
+    screen.print(f"[bold]application {escape(explanation.application)}[/bold]\n")
+    labels = {o.name: [o.name, o.kind, *o.windows] for o in explanation.operators}
+    drawing = draw_graph(labels, [(start, end) for start, _, end in explanation.edges])
+    screen.print(drawing, markup=False, no_wrap=True, crop=False, soft_wrap=True)
+    screen.print()
+    for operator in explanation.operators:
+        _show_operator(screen, operator)
+    screen.print(_elements(explanation))
+    for note in (*explanation.notes, *(f"warning: {warning}" for warning in warnings)):
+        screen.print(f"* {note}", markup=False, soft_wrap=True)
+
+
+def _show_operator(screen: Console, operator: OperatorPlan) -> None:
+    place = f" [dim]({escape(operator.place)})[/dim]" if operator.place else ""
+    reads = f" reads {escape(', '.join(operator.inputs))}" if operator.inputs else ""
+    screen.print(f"[bold]{escape(operator.name)}[/bold]: {operator.kind}{reads}{place}")
+    for word, text in _facts(operator):
+        screen.print(f"  {word:<9} {text}", markup=False, soft_wrap=True)
+
+
+def _facts(operator: OperatorPlan) -> list[tuple[str, str]]:
+    facts = [
+        ("emits" if operator.kind != "sink" else "takes", ", ".join(f"{n} {w}" for n, w in operator.schema.items()))
+    ]
+    facts += [("window", window) for window in operator.windows]
+    if operator.keys:
+        facts.append(("keys", " = ".join(dict.fromkeys(", ".join(key) for key in operator.keys))))
+    if operator.state.size_bytes != 0:
+        facts.append(("state", f"{operator.state} ({operator.state.because})"))
+    facts.append(("order", operator.order))
+    facts.append(("replicas", f"{operator.parallelism}: {operator.parallelism.because}"))
+    return facts
+
+
+def _elements(explanation: Explanation) -> Table:
+    shown = Table(title="elements, as requested", title_justify="left", title_style="bold")
+    if all(plan.element.partition is None for plan in explanation.elements):
+        shown.title = "elements (no fusion is requested: each operator is one)"
+    shown.add_column("element")
+    shown.add_column("operators")
+    shown.add_column("host")
+    shown.add_column("replicas", justify="right")
+    shown.add_column("because")
+    for plan in explanation.elements:
+        element, parallelism = plan.element, plan.parallelism
+        cells = (
+            element.name,
+            ", ".join(element.operators),
+            element.host or "any",
+            str(parallelism),
+            parallelism.because,
+        )
+        shown.add_row(*map(escape, cells))
+    return shown

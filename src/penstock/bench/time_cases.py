@@ -36,8 +36,8 @@ def time_cases() -> list[Case]:
 def _window(panes: int, key_type: KeyType, scale: Scale) -> Job:
     keys = scale.keys or KEYS
     ticks, names = draw_ticks(scale.rows, keys, scale.generator), key_names(keys)
-    # a small slice is thinner, so that it still reaches beyond one window
-    step_us = max(_STEP_US, (panes + 4) * PANE_US // scale.rows)
+    # a slice of less than a second is made thinner, so that it still reaches beyond one window
+    step_us = _STEP_US if scale.rows * _STEP_US > PANE_US else (panes + 4) * PANE_US // scale.rows
     times = _FIRST_US + np.arange(scale.rows) * step_us
     keyed = key_column(ticks.ticker, names, key_type)
     table = pa.table({"ticker": keyed, "ts": pa.array(times, pa.timestamp("us")), "price": ticks.price})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -61,7 +62,7 @@ class Term:
         if self.kind == "moments":
             return (f"(0.0 if {z} else 1.0)", f"(0.0 if {z} else {y})", "0.0") if nullable else ("1.0", y, "0.0")
         value = y if self.number == "f" else x
-        return (f"({self.nothing()[0]} if {z} else {value})",) if nullable else (value,)
+        return (f"({literal(self.nothing()[0])} if {z} else {value})",) if nullable else (value,)
 
     def merge(self, into: str, older: str, newer: str, nullable: bool) -> list[str]:
         """Statements that merge two groups of words, named by prefix, into a third (which may be one of the two)."""
@@ -80,17 +81,22 @@ class Term:
         choice = [f"{result} = {other} if {left} {'<' if self.kind == 'min' else '>'} {right} else {kept}"]
         return [*choice, f"if {other} != {other}:", f"    {result} = {other}"] if self.number == "f" else choice
 
-    def nothing(self) -> tuple[str, ...]:
+    def nothing(self) -> tuple[int | float, ...]:
         """The words that leave any others as they are when merged."""
         if self.kind == "moments":
-            return ("0.0", "0.0", "0.0")
+            return (0.0, 0.0, 0.0)
         if self.kind not in ("min", "max"):
-            return ("-0.0",) if self.number == "f" else ("0",)
+            return (-0.0,) if self.number == "f" else (0,)
         if self.number == "f":
-            return ("np.inf",) if self.kind == "min" else ("-np.inf",)
+            return (math.inf,) if self.kind == "min" else (-math.inf,)
         if self.number == "u":
-            return ("-1",) if self.kind == "min" else ("0",)
-        return ("9223372036854775807",) if self.kind == "min" else ("-9223372036854775808",)
+            return (-1,) if self.kind == "min" else (0,)
+        return (2**63 - 1,) if self.kind == "min" else (-(2**63),)
+
+
+def literal(value: float) -> str:
+    """A number as kernel text."""
+    return repr(value).replace("inf", "np.inf")
 
 
 def number_of(type_: np.dtype[Any]) -> Number:

@@ -58,6 +58,7 @@ class CountWindow:
         # A tumbling window is the sliding one whose step is its size.
         self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False))
         self._words = GrowingRows(self._shape.words(about_nulls=False))
+        self._words.rows(0, 1)[:] = self._shape.first_row()
         self._nulls = GrowingRows(0)
         self._group_count = 0
         self._all_valid: Mask = np.ones(0, np.bool_)
@@ -91,10 +92,8 @@ class CountWindow:
 
     def export(self) -> dict[str, Array]:
         """The state as arrays, for a snapshot."""
-        arrays: dict[str, Array] = {"words": self._words.table(self._group_count)}
-        if self._shape.nullable:
-            arrays["nulls"] = self._nulls.table(self._group_count)
-        return arrays
+        tables = {"words": self._words, "nulls": self._nulls}
+        return {name: table.rows(1, self._group_count + 1).copy() for name, table in tables.items() if table.words}
 
     @classmethod
     def restore(
@@ -110,16 +109,19 @@ class CountWindow:
         window = cls(size, every, tumbling, aggregates, types)
         if "nulls" in arrays:
             window._become_nullable()
-        window._grow(len(arrays["words"]))
-        window._words.integers[: arrays["words"].size] = arrays["words"].ravel()
+        group_count = len(arrays["words"])
+        window._grow(group_count)
+        window._words.rows(1, group_count + 1)[:] = arrays["words"]
         if "nulls" in arrays:
-            window._nulls.integers[: arrays["nulls"].size] = arrays["nulls"].ravel()
+            window._nulls.rows(1, group_count + 1)[:] = arrays["nulls"]
         return window
 
     def _use(self, shape: Shape) -> None:
         self._shape = shape
         self._read = [(c, _BYTE if shape.types[c] == np.bool_ else shape.types[c]) for c in shape.columns]
-        self._results = [_Result.of(call, dtype, shape) for call, dtype in zip(shape.calls, shape.result_types, strict=True)]
+        self._results = [
+            _Result.of(call, dtype, shape) for call, dtype in zip(shape.calls, shape.result_types, strict=True)
+        ]
         self._outputs: list[Array] = []
         self._kernel = _compiled(kernel_source(shape))
 
@@ -131,8 +133,8 @@ class CountWindow:
 
     def _grow(self, group_count: int) -> None:
         self._group_count = max(self._group_count, group_count)
-        self._words.grow(group_count)
-        self._nulls.grow(group_count)
+        self._words.grow(group_count + 1)
+        self._nulls.grow(group_count + 1)
 
     def _mask(self, valid: Mask | None, rows: int) -> Mask:
         if valid is not None:
@@ -175,7 +177,9 @@ class _Result:
     def of(cls, call: AggregateCall, dtype: np.dtype[Any], shape: Shape) -> _Result:
         is_boolean = dtype == np.bool_
         type_ = None if call.function in KEEPS_TYPE else pa.int64() if dtype.kind == "i" else pa.float64()
-        return cls(_BYTE if is_boolean else dtype, is_boolean, is_masked(call, shape.nullable), call.argument or 0, type_)
+        return cls(
+            _BYTE if is_boolean else dtype, is_boolean, is_masked(call, shape.nullable), call.argument or 0, type_
+        )
 
     def column(self, values: Array, valid: Mask | None, columns: Sequence[FixedColumn]) -> FixedColumn:
         type_ = columns[self.source].type if self.type is None else self.type

@@ -6,7 +6,7 @@ any other one slot after slot.  Which of the two is a matter of the window's con
 
 from __future__ import annotations
 
-from penstock.element.kernels.aggregates import Term
+from penstock.element.kernels.aggregates import Term, literal
 from penstock.element.kernels.count_window_results import indent, results
 from penstock.element.kernels.count_window_shape import Shape
 
@@ -96,7 +96,7 @@ def _sum(parts: list[str]) -> str:
 
 def _whole_by_slot(shape: Shape) -> list[str]:
     terms = [(index, t) for index, t in enumerate(shape.terms) if not t.keeps_oldest and not t.about_nulls]
-    lines = [f"w{index}_{word} = {text}" for index, t in terms for word, text in enumerate(t.nothing())]
+    lines = [f"w{index}_{word} = {literal(value)}" for index, t in terms for word, value in enumerate(t.nothing())]
     if not terms:
         return []
     lines += ["for j in range(held):"]

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penstock.element.column import Array
 from penstock.element.kernels.aggregates import AggregateCall, Number, Term, number_of, result_type, terms_of
 
 Mode = Literal["pane", "ring", "entries", "stack"]
@@ -28,6 +29,8 @@ Area = Literal["current", "prefix", "slot"]
 # Measured: up to here recomputing beats the two merges and the second pass of the stack.
 RING_TUPLES_MAX = 16
 RING_ENTRIES_MAX = 8
+# Measured: up to here reading the terms of nothing is cheaper than mispredicting which tuple starts a run.
+BRANCHLESS_EVERY_MAX = 64
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,12 @@ class Shape:
         return self.every == 1
 
     @cached_property
+    def is_branchless(self) -> bool:
+        """Whether running terms start anew without a branch."""
+        simple = all(term.words == 1 and not term.keeps_oldest for term in self.terms)
+        return simple and 1 < self.every <= BRANCHLESS_EVERY_MAX and (self.mode == "pane" or self.rest == 0)
+
+    @cached_property
     def head_words(self) -> int:
         """Position within `every`, and the number of entries (wrapped so that it stays small)."""
         return 1 if self.mode == "pane" or self.every == 1 else 2
@@ -99,6 +108,16 @@ class Shape:
     def slot_words(self) -> tuple[int, int]:
         """Where a group's slots begin among its words, and how long one is."""
         return self._area_start("slot", False), self._stride(False)
+
+    def first_row(self) -> Array:
+        """Row 0 of the state, which belongs to no group: the current terms of no tuples, for branchless kernels."""
+        row = np.zeros(self.words(about_nulls=False), np.int64)
+        offset = self._area_start("current", False)
+        for term in self._terms_in("current", False) if self.is_branchless else []:
+            value = term.nothing()[0]
+            row[offset] = np.float64(value).view(np.int64) if term.number == "f" else value
+            offset += 1
+        return row
 
     def place(self, area: Area, term: Term, word: int = 0, slot: str = "") -> str:
         """The text that reads or writes one word of a term; `slot` is an expression."""

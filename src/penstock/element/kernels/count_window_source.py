@@ -14,8 +14,8 @@ from penstock.element.kernels.count_window_results import indent, is_masked, res
 from penstock.element.kernels.count_window_ring import ring_body
 from penstock.element.kernels.count_window_shape import Area, Shape
 
-# Up to this period it is cheaper to do what nobody takes than to mispredict which tuple starts or ends a run.
-BRANCHLESS_EVERY_MAX = 16
+# Measured: up to here writing results that nobody takes is cheaper than mispredicting which tuple fires.
+UNCONDITIONAL_EVERY_MAX = 9
 # How many tuples ahead a group's memory is asked for, and how many lines of it.
 PREFETCH_TUPLES = 16
 PREFETCH_LINES_MAX = 4
@@ -66,9 +66,10 @@ def _numba_name(dtype: np.dtype[np.generic]) -> str:
 
 
 def _row(shape: Shape) -> list[str]:
-    lines = [*_prefetch(shape), f"b = u(groups[i]) * u({shape.words(False)})"]
+    words, nulls = shape.words(False), shape.words(True)
+    lines = [*_prefetch(shape), f"b = u(groups[i]) * u({words}) + u({words})"]
     if shape.nullable:
-        lines.append(f"n = u(groups[i]) * u({shape.words(True)})")
+        lines.append(f"n = u(groups[i]) * u({nulls}) + u({nulls})")
     return lines if shape.mode == "pane" else [*lines, *_values(shape)]
 
 
@@ -78,13 +79,14 @@ def _prefetch(shape: Shape) -> list[str]:
     if shape.mode != "stack":
         offsets = sorted({*range(0, min(words, PREFETCH_LINES_MAX * _LINE_WORDS), _LINE_WORDS), words - 1})
         asked = [f"prefetch(I, f + u({offset}))" for offset in offsets[:PREFETCH_LINES_MAX]]
-        return [f"if i + {ahead} < groups.size:", f"    f = u(groups[i + {ahead}]) * u({words})", *indent(asked)]
+        next_row = f"f = u(groups[i + {ahead}]) * u({words}) + u({words})"
+        return [f"if i + {ahead} < groups.size:", *indent([next_row, *asked])]
     slot, stride = shape.slot_words
     return [
         f"if i + {2 * ahead} < groups.size:",
-        f"    prefetch(I, u(groups[i + {2 * ahead}]) * u({words}))",
+        f"    prefetch(I, u(groups[i + {2 * ahead}]) * u({words}) + u({words}))",
         f"if i + {ahead} < groups.size:",
-        f"    f = u(groups[i + {ahead}]) * u({words})",
+        f"    f = u(groups[i + {ahead}]) * u({words}) + u({words})",
         f"    h = f + u({slot}) + u(I[f + u({shape.head_words - 1})] % {shape.full}) * u({stride})",
         "    prefetch(I, h)",
         f"    prefetch(I, h + u({2 * stride - 1}))",
@@ -153,45 +155,54 @@ def _fire(shape: Shape, name: str) -> list[str]:
 
 def _pane_body(shape: Shape) -> list[str]:
     """Running terms; the tuples that no window will hold are passed over."""
-    skipped = shape.every - min(shape.every, shape.size)
-    lines = ["q = F[b]"]
+    skipped, last = shape.every - min(shape.every, shape.size), shape.every - 1
+    lines = ["q = I[b]"]
     if skipped:
-        lines += [f"if q < {skipped}.0:", "    F[b] = q + 1.0", "    continue"]
+        lines += [f"if q < {skipped}:", "    I[b] = q + 1", "    continue"]
     lines += [*_values(shape), *_units(shape), f"held = {min(shape.every, shape.size)}"]
     if shape.every == 1:
         return [*lines, *results(shape, "e", "i")]
-    lines += [*_accumulate(shape, f"q == {skipped}.0"), *_move(shape, "current", "a", store=True)]
-    lines += [f"F[b] = q + 1.0 if q < {shape.every - 1}.0 else 0.0"]
-    if shape.every <= BRANCHLESS_EVERY_MAX and not any(call.function == "stddev" for call in shape.calls):
-        return [*lines, "rows[fired] = i", *results(shape, "a", "fired"), f"fired += np.int64(q == {shape.every - 1}.0)"]
-    return [*lines, f"if q == {shape.every - 1}.0:", *indent(_fire(shape, "a"))]
+    lines += [*_accumulate(shape, f"q == {skipped}", f"q - {skipped}"), *_move(shape, "current", "a", store=True)]
+    if not shape.is_branchless or shape.every > UNCONDITIONAL_EVERY_MAX:
+        lines += ["I[b] = q + 1", f"if q == {last}:", *indent(["I[b] = 0", *_fire(shape, "a")])]
+        return lines
+    bits = last.bit_length()
+    lines += [f"I[b] = u(q + 1) * (u(1) - (u(q + {1 + (1 << bits) - shape.every}) >> u({bits})))"]
+    return [*lines, "rows[fired] = i", *results(shape, "a", "fired"), f"fired += np.int64(q == {last})"]
 
 
-def _accumulate(shape: Shape, is_fresh: str) -> list[str]:
-    """The current entry with this tuple."""
-    load = _move(shape, "current", "a", store=False)
-    merge, copy = _merge(shape, "a", "a", "e", oldest=True), _copy(shape, "a", "e", oldest=True)
-    if shape.every > BRANCHLESS_EVERY_MAX or any(term.words > 1 for term in shape.terms):
+def _accumulate(shape: Shape, is_fresh: str, position: str) -> list[str]:
+    """The current entry with this tuple, whose position in it is given.
+
+    Compilers turn a choice between values into a branch, which would often be mispredicted; so the choice is made by
+    arithmetic on the place to read from: the group's own row or row 0, where the terms of nothing are.
+    """
+    merge = _merge(shape, "a", "a", "e", oldest=True)
+    if not shape.is_branchless:
+        copy, load = _copy(shape, "a", "e", oldest=True), _move(shape, "current", "a", store=False)
         return [f"if {is_fresh}:", *indent(copy or ["pass"]), "else:", *indent([*load, *merge] or ["pass"])]
-    # The position is a float, for only such a comparison can select between floats without a branch.
-    chosen = [f"a{index}_0 = e{index}_0 if fresh else m{index}_0" for index in range(len(shape.terms))]
-    return [f"fresh = {is_fresh}", *load, *_merge(shape, "m", "a", "e", oldest=True), *chosen]
+    bits = (shape.every - 1).bit_length()
+    lines = [f"begun = u({position} + {(1 << bits) - 1}) >> u({bits})", "own, b = b, b * begun"]
+    lines += [*_move(shape, "current", "a", store=False), "b = own"]
+    if shape.nullable:
+        lines = ["own_n = n", lines[0], "n = n * begun", *lines[1:], "n = own_n"]
+    return [*lines, *merge]
 
 
 def _entries_body(shape: Shape) -> list[str]:
     if shape.every == 1:
         return ["c = I[b]", *_units(shape), *_push(shape, "e", 0), *_whole(shape, None), *_fire(shape, "w")]
     every, rest = shape.every, shape.rest
-    start = "q == 0.0" if rest == 0 else f"q == {every - rest}.0 or (q == 0.0 and c == 0)"
-    lines = ["q = F[b]", "c = I[b + u(1)]", *_units(shape), *_accumulate(shape, start)]
+    start = "q == 0" if rest == 0 else f"q == {every - rest} or q + c == 0"
+    lines = ["q = I[b]", "c = I[b + u(1)]", *_units(shape), *_accumulate(shape, start, "q")]
     keep = _move(shape, "current", "a", store=True)
     window = [*_whole(shape, "a" if rest else None), *_fire(shape, "w")]
     if rest == 0:
-        lines += [f"if q < {every - 1}.0:", *indent([*keep, "F[b] = q + 1.0", "continue"])]
-        return [*lines, "F[b] = 0.0", *_push(shape, "a", 1), *window]
-    lines += [f"if q == {every - rest - 1}.0:", *indent([*_push(shape, "a", 1), "F[b] = q + 1.0", "continue"])]
-    lines += [*keep, f"if q < {every - 1}.0:", *indent(["F[b] = q + 1.0", "continue"])]
-    return [*lines, "F[b] = 0.0", *window]
+        lines += [f"if q < {every - 1}:", *indent([*keep, "I[b] = q + 1", "continue"])]
+        return [*lines, "I[b] = 0", *_push(shape, "a", 1), *window]
+    lines += [f"if q == {every - rest - 1}:", *indent([*_push(shape, "a", 1), "I[b] = q + 1", "continue"])]
+    lines += [*keep, f"if q < {every - 1}:", *indent(["I[b] = q + 1", "continue"])]
+    return [*lines, "I[b] = 0", *window]
 
 
 def _push(shape: Shape, name: str, head_word: int) -> list[str]:

@@ -41,9 +41,9 @@ class GrowingRows:
         self._memory.resize(max(self.capacity * self.words * _WORD_BYTES, mmap.PAGESIZE))
         self._look()
 
-    def table(self, rows: int) -> npt.NDArray[np.int64]:
-        """A copy of the first rows."""
-        return self.integers[: rows * self.words].reshape(rows, self.words).copy()
+    def rows(self, start: int, stop: int) -> npt.NDArray[np.int64]:
+        """A view of some rows, good until the next growth (which it forbids while it lives)."""
+        return self.integers[start * self.words : stop * self.words].reshape(stop - start, self.words)
 
     def _look(self) -> None:
         self.integers = np.frombuffer(self._memory, np.int64, self.capacity * self.words)

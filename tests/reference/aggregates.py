@@ -15,7 +15,7 @@ from penstock.app.expressions.tree import Attribute, Call
 from tests.reference.events import Item, Mark, Row
 from tests.reference.letters import Letters, failure
 from tests.reference.operators import Outputs
-from tests.reference.values import value
+from tests.reference.values import values_of
 from tests.reference.windows import Firing, Held, Windows, number_of
 
 LATE = "came late: its window had fired already"
@@ -43,6 +43,8 @@ class Aggregate:
         self.operator, self.schema, self.letters = operator, schema, letters
         self.windows = Windows(operator.window)
         self.functions = {name.lower(): own for name, own in operator.functions}
+        own = {name: function.returns for name, function in self.functions.items()}
+        self.own, self.scope, self.values = own, Scope(((None, schema),), own), values_of(schema)
 
     def on_tuple(self, port: int, item: Item) -> list[tuple[int, Row]]:
         name, number = self.operator.name, number_of(item.row, self.operator.window, self.schema)
@@ -72,13 +74,13 @@ class Aggregate:
         return rows
 
     def _result(self, held: list[Held], firing: Firing) -> Row:
-        own = {name: function.returns for name, function in self.functions.items()}
         row = {}
         for emit in self.operator.emit:
-            calls = aggregate_calls(emit.expression, own)
+            calls = aggregate_calls(emit.expression, self.own)
             results = {f"#{i}": self._call(call, held, firing) for i, call in enumerate(calls)}
             names: dict[Call, Any] = {call: Attribute(f"#{i}") for i, call in enumerate(calls)}
-            row[emit.name] = value(replace_calls(emit.expression, names), results)
+            types = pa.schema([(f"#{i}", type_of_expression(call, self.scope)) for i, call in enumerate(calls)])
+            row[emit.name] = values_of(types).value(replace_calls(emit.expression, names), results)
         return row
 
     def _call(self, call: Call, held: list[Held], firing: Firing) -> Any:
@@ -89,8 +91,8 @@ class Aggregate:
             return firing.end_us - (int(self.operator.window.size) if call.function == "window_start" else 0)
         if not call.arguments:
             return len(held)
-        values = [value(call.arguments[0], h.row) for h in held]
-        type_ = type_of_expression(call.arguments[0], Scope(((None, self.schema),)))
+        values = [self.values.value(call.arguments[0], h.row) for h in held]
+        type_ = type_of_expression(call.arguments[0], self.scope)
         if call.function in self.functions:
             return _own(self.functions[call.function], values, type_, call.function)
         return aggregate(call.function, values, type_)

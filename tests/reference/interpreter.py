@@ -100,7 +100,7 @@ def _reference(operator: ops.Operator, graph: Graph, inputs: Sequence[list[Event
     schemas = [graph.producer(stream).schema for stream in operator.inputs]
     match operator:
         case ops.Functor():
-            return plain.Functor(operator)
+            return plain.Functor(operator, schemas[0])
         case ops.Aggregate():
             return Aggregate(operator, schemas[0], letters)
         case ops.Join():
@@ -114,7 +114,7 @@ def _reference(operator: ops.Operator, graph: Graph, inputs: Sequence[list[Event
         case ops.Punctor():
             return plain.Punctor(operator)
         case ops.Barrier():
-            return plain.Barrier(operator)
+            return plain.Barrier(operator, schemas)
         case ops.Delay():
             return plain.Delay(operator)
         case ops.Throttle():

@@ -13,7 +13,7 @@ from tests.reference.aggregates import key_of
 from tests.reference.events import Item, Mark, Row
 from tests.reference.letters import Letters
 from tests.reference.operators import Outputs
-from tests.reference.values import holds, value
+from tests.reference.values import Values
 from tests.reference.windows import number_of
 
 
@@ -32,6 +32,7 @@ class Join:
         self.names = (tuple(a for a, _ in operator.on), tuple(b for _, b in operator.on))
         self.held: tuple[list[Partner], list[Partner]] = ([], [])
         self.clock_us: int | None = None
+        self.values = Values((("left", schemas[0]), ("right", schemas[1])))
 
     def on_tuple(self, port: int, item: Item) -> list[tuple[int, Row]]:
         window, row = self.windows[port], item.row
@@ -70,11 +71,11 @@ class Join:
         if new.key != other.key or any(new.row[name] is None for name in self.names[port]):
             return False
         where = self.operator.where
-        return where is None or holds(where, self._both(port, new, other))
+        return where is None or self.values.holds(where, self._both(port, new, other))
 
     def _pair(self, port: int, new: Partner, other: Partner) -> Row:
         both = self._both(port, new, other)
-        return {e.name: value(e.expression, both) for e in self.operator.emit}
+        return {e.name: self.values.value(e.expression, both) for e in self.operator.emit}
 
     def _both(self, port: int, new: Partner, other: Partner) -> Row:
         left, right = (new.row, other.row) if port == 0 else (other.row, new.row)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import pyarrow as pa
+
 from penstock.app import operators as ops
 from tests.reference.events import AFTER_ALL, Event, Item, Mark, Position, Row, mark_after, mark_before
-from tests.reference.values import holds, value
+from tests.reference.values import Values, values_of
 
 Outputs = list[tuple[int, Event]]  # the number of the output, and what goes there
 
@@ -30,24 +32,27 @@ class PassesMarks:
 
 
 class Functor(PassesMarks):
-    def __init__(self, operator: ops.Functor) -> None:
-        self.operator, self.sequence = operator, 0
+    def __init__(self, operator: ops.Functor, schema: pa.Schema) -> None:
+        self.operator, self.sequence, self.values = operator, 0, values_of(schema)
 
     def on_tuple(self, port: int, item: Item) -> list[tuple[int, Row]]:
         number, row = self.sequence, item.row
         self.sequence += 1
-        if self.operator.where is not None and not holds(self.operator.where, row, number):
+        if self.operator.where is not None and not self.values.holds(self.operator.where, row, number):
             return []
-        return [(0, {e.name: value(e.expression, row, number) for e in emits}) for emits in self.operator.emits]
+        return [
+            (0, {e.name: self.values.value(e.expression, row, number) for e in emits}) for emits in self.operator.emits
+        ]
 
 
 class Split(PassesMarks):
     def __init__(self, operator: ops.Split) -> None:
         self.branches, self.outputs = operator.branches, len(operator.branches)
+        self.values = values_of(operator.schema)
 
     def on_tuple(self, port: int, item: Item) -> list[tuple[int, Row]]:
         for number, branch in enumerate(self.branches):
-            if branch.where is None or holds(branch.where, item.row):
+            if branch.where is None or self.values.holds(branch.where, item.row):
                 return [(number, item.row)]
         return []
 
@@ -72,11 +77,11 @@ class Union:
 
 class Punctor(PassesMarks):
     def __init__(self, operator: ops.Punctor) -> None:
-        self.operator, self.marks = operator, 0
+        self.operator, self.marks, self.values = operator, 0, values_of(operator.schema)
 
     def on_tuple(self, port: int, item: Item) -> Outputs:
         passed = Item((*item.position, 0), item.row)
-        if not holds(self.operator.when, item.row):
+        if not self.values.holds(self.operator.when, item.row):
             return [(0, passed)]
         place = mark_before(passed.position) if self.operator.before else mark_after(passed.position)
         mark = Mark(place, (self.operator.name, self.marks))
@@ -85,8 +90,8 @@ class Punctor(PassesMarks):
 
 
 class Barrier:
-    def __init__(self, operator: ops.Barrier) -> None:
-        self.operator = operator
+    def __init__(self, operator: ops.Barrier, schemas: Sequence[pa.Schema]) -> None:
+        self.operator, self.values = operator, Values(list(zip(operator.ports, schemas, strict=True)))
         self.waiting: list[list[Row]] = [[] for _ in operator.ports]
 
     def on_tuple(self, port: int, item: Item) -> list[tuple[int, Row]]:
@@ -95,7 +100,7 @@ class Barrier:
             return []
         rows = [queue.pop(0) for queue in self.waiting]
         named = {f"{name}.{k}": v for name, row in zip(self.operator.ports, rows, strict=True) for k, v in row.items()}
-        return [(0, {e.name: value(e.expression, named) for e in self.operator.emit})]
+        return [(0, {e.name: self.values.value(e.expression, named) for e in self.operator.emit})]
 
     def on_mark(self, port: int, mark: Mark) -> Outputs:
         return []

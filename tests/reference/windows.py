@@ -123,5 +123,5 @@ def _per_owner(firings: list[Firing], per_group: bool) -> list[Firing]:
     own = []
     for held, end_us in firings:
         for group in dict.fromkeys(h.group for h in held):
-            own.append(Firing([h for h in held if h.group == group], end_us))
+            own += [Firing([h for h in held if h.group == group], end_us)]
     return own

@@ -141,7 +141,8 @@ def _needed(function: Callable[..., Any]) -> list[str]:
 
 
 def _kind(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 
 def _file_of(module: ModuleType) -> Path | None:

@@ -15,6 +15,7 @@ from penstock.bench.ours import Ours
 from penstock.bench.peers import peers_of, rate_tuples_s
 
 Progress = Callable[[str], None]
+_TURN_S = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +79,31 @@ def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Progress)
 
 
 def _rounds(job: Job, effort: Effort, progress: Progress) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Rates of ours and of the limit by round; who goes first alternates."""
+    """Rates of ours and of the limit by round, after both have filled their windows alike."""
     runners: tuple[_Runner, _Runner] = (Ours(job), job.loop)
     progress("filling windows")
     warm_passes = 2 + min(job.warm_tuples, effort.warm_tuples) // job.tuples
     for runner in runners:
         _pass_s(runner, len(job.cuts), warm_passes)
     slower_s = max(_pass_s(runner, len(job.cuts), 1) for runner in runners)
-    passes = max(1, round(effort.round_s / slower_s))
+    passes = max(1, round(_TURN_S / slower_s))
+    turns = max(1, round(effort.round_s / (passes * slower_s)))
     rates: tuple[list[float], list[float]] = ([], [])
     for number in range(effort.rounds):
         progress(f"round {number + 1} of {effort.rounds}")
-        for which in (0, 1) if number % 2 == 0 else (1, 0):
-            rates[which].append(passes * job.tuples / _pass_s(runners[which], len(job.cuts), passes))
+        seconds = _turns_s(runners, len(job.cuts), passes, turns)
+        for which, spent_s in enumerate(seconds):
+            rates[which].append(turns * passes * job.tuples / spent_s)
     return tuple(rates[0]), tuple(rates[1])
+
+
+def _turns_s(runners: tuple[_Runner, _Runner], blocks: int, passes: int, turns: int) -> list[float]:
+    """Seconds of each runner over many short turns, so that whatever else the machine does falls on both."""
+    seconds = [0.0, 0.0]
+    for turn in range(turns):
+        for which in (0, 1) if turn % 2 == 0 else (1, 0):
+            seconds[which] += _pass_s(runners[which], blocks, passes)
+    return seconds
 
 
 def _pass_s(runner: _Runner, blocks: int, passes: int) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from penstock.bench.loop import Array
 
 LoopFunction = Callable[..., int]
+_HEAD = np.dtype([("slot", np.int32), ("held", np.int32), ("total", np.float64)])
 
 
 def window_buffers(kind: str, size: int, keys: int, rows: int) -> tuple[tuple[Array, ...], dict[str, Array]]:
@@ -29,8 +30,8 @@ def window_buffers(kind: str, size: int, keys: int, rows: int) -> tuple[tuple[Ar
     if kind == "tumbling":
         empty = (0.0, 0.0) if size >= 1000 else (0.0, 0.0, np.inf, -np.inf)
         return (np.tile(np.array(empty), (keys, 1)),), outputs
-    state: tuple[Array, ...] = (np.full((keys, size), 0.0), np.full(keys, 0))
-    return (state if size < 1000 else (*state, np.full(keys, 0.0))), outputs
+    ring = np.full((keys, size), 0.0)
+    return (ring, np.full(keys, 0) if size < 1000 else np.zeros(keys, _HEAD)), outputs
 
 
 def window_loop(kind: str, size: int) -> LoopFunction:
@@ -113,17 +114,19 @@ def _sliding(size: int) -> LoopFunction:
 
 
 def _sliding_sum(size: int) -> LoopFunction:
+    """What a key has besides its ring lies side by side: one access to memory less, which is what bounds the rate."""
+
     @nb.njit(nogil=True, cache=True, error_model="numpy")
-    def sliding_sum(ticker, price, ring, count, sums, out_ticker, out_n, out_total, out_mean):  # type: ignore[no-untyped-def]
+    def sliding_sum(ticker, price, ring, heads, out_ticker, out_n, out_total, out_mean):  # type: ignore[no-untyped-def]
         for i in range(ticker.shape[0]):
             k, p = ticker[i], price[i]
-            c = count[k]
-            slot = c % size
+            slot, held = heads[k].slot, heads[k].held
             # a ring that is not full yet holds zeros, so that the same subtraction serves
-            total = sums[k] + p - ring[k, slot]
-            ring[k, slot], sums[k], count[k] = p, total, c + 1
-            m = min(c + 1, size)
-            out_ticker[i], out_n[i], out_total[i], out_mean[i] = k, m, total, total / m
+            total = heads[k].total + p - ring[k, slot]
+            held += held < size
+            ring[k, slot], heads[k].total, heads[k].held = p, total, held
+            heads[k].slot = 0 if slot == size - 1 else slot + 1
+            out_ticker[i], out_n[i], out_total[i], out_mean[i] = k, held, total, total / held
         return ticker.shape[0]
 
     loop: LoopFunction = sliding_sum

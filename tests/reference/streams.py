@@ -46,3 +46,27 @@ def trades(draw: st.DrawFn, *, odd: bool = True, most: int = 45) -> pa.Table:
         clock += step
         rows.append({name: draw(st.none() | s if has_nulls else s) for name, s in columns.items()} | {"t": clock})
     return table_of(rows, schema_of(TRADES))
+
+
+PLAIN = {"k": "symbol", "x": "float64", "n": "int64", "s": "float64"}
+
+stamps = st.one_of(st.integers(0, 12).map(float), st.integers(0, 40).map(lambda n: n / 3))
+odd_stamps = st.sampled_from([None, float("nan"), float("inf")])
+
+
+@st.composite
+def plain(draw: st.DrawFn, *, odd: bool = False, most: int = 14) -> pa.Table:
+    """Tuples with a stamp `s` that mostly ascends, often stands still and sometimes goes back."""
+    numbers: st.SearchStrategy[Any] = quarters | odd_floats | st.none() if odd else quarters
+    times = sorted(draw(st.lists(stamps, max_size=most)))
+    moved = [draw(st.sampled_from([t, t, t, t - 2.0])) for t in times]
+    rows: list[Row] = [
+        {
+            "k": draw(words | st.none() if odd else words),
+            "x": draw(numbers),
+            "n": draw(small_integers),
+            "s": draw(odd_stamps | st.just(t)) if odd and draw(st.integers(0, 9)) == 0 else t,
+        }
+        for t in moved
+    ]
+    return table_of(rows, schema_of(PLAIN))

@@ -37,6 +37,7 @@ def _shown(value: object, type_: pa.DataType) -> object:
 
 
 def failure(error: Exception) -> str:
-    """What is said of a user's function that raised, with the line that did."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    """What is said of a user's function that raised, with the line of the user's that did."""
+    lines = traceback.extract_tb(error.__traceback__)
+    last = [line for line in lines if "pyarrow" not in line.filename and "reference" not in line.filename][-1]
     return f"failed with {type(error).__name__}: {error} at {Path(last.filename).name}:{last.lineno}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from penstock.element.operators.protocol import Stateless
 from penstock.element.position import Frontier, Integers
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
+_NOT_THE_USERS = (str(Path(__file__).resolve().parents[2]), str(Path(pa.__file__).parent), "pyarrow/")
 _ONE_NAN = object()  # as a key all NaN are one
 _FAILURES = (Exception,)  # whatever a user's function raises concerns that tuple alone
 
@@ -122,9 +125,8 @@ def _dicts(result: Any) -> list[dict[str, Any]]:
 
 
 def failure(error: BaseException) -> str:
-    """One short clause about an exception, with the user's line."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" at {trace.tb_frame.f_code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno}" if trace else ""
+    """One short clause about an exception, with the user's line where one raised it."""
+    lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(file, line) for file, line in lines if not file.startswith(_NOT_THE_USERS)]
+    place = f" at {Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
     return f"failed with {type(error).__name__}: {error}{place}"

@@ -47,8 +47,8 @@ trades = app.source(
     schema={"seq": "int64", "ticker": "symbol", "ttype": "symbol", "price": "float64", "volume": "float64"},
 )
 rises = trades.functor("real_trades", where="ttype = 'Trade'").operator(
-    "rises", Rises(length=5), by="ticker", schema={"seq": "int64", "ticker": "symbol", "rise": "float64"}
+    "rises", Rises(length=3), by="ticker", schema={"seq": "int64", "ticker": "symbol", "rise": "float64"}
 )
-large, small = rises.split("by_size", {"large": "rise >= 0.1", "small": None})
+large, small = rises.split("by_size", {"large": "rise >= 0.25", "small": None})
 large.sink("large")
 small.sink("small")

@@ -125,7 +125,8 @@ def test_all_bad_options_are_reported_at_once(penstock: Run) -> None:
     Path("file").write_text("")
     ended = penstock(
         "evaluate", "picky.py", "--input", "number=numbers.parquet", "--input", "oops", "--tap", "positiv",
-        "--format", "xml", "--block-rows", "0", "--on-error", "ignore", "--output", "file", "--data-dir", "nowhere", "--rows", "-1",
+        "--format", "xml", "--block-rows", "0", "--on-error", "ignore",
+        "--output", "file", "--data-dir", "nowhere", "--rows", "-1",
     )  # fmt: skip
     assert ended.code == WRONG
     lines = ended.err.splitlines()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from rich.table import Table
 
 from penstock.cli.output import write_table
-from penstock.cli.screen import console, progress_bar, rate, size
+from penstock.cli.screen import console, progress_bar, rate, show_table, size
 from penstock.errors import InputError
 
 SEED = 7
@@ -54,7 +54,7 @@ def demo_command(rows: int, output: Path) -> None:
         f"vwap_per_ticker: {rows:,} tuples in, {trades:,} out, {outcome.seconds:.2f} s, {rate(rows, outcome.seconds)} "
         f"on one thread; state {size(outcome.state_bytes)}; kernels were ready in {outcome.compile_s:.1f} s before that"
     )
-    screen.print(_table(outcome.results))
+    show_table(screen, f"the {SHOWN} most traded tickers, at the end of the day", _table(outcome.results))
     table = write_table(outcome.results, output, "vwap_per_ticker", "parquet")
     pictures = (output / "vwap_per_ticker.png", output / "vwap_per_ticker.svg")
     draw(quotes, outcome, pictures)
@@ -126,9 +126,7 @@ def _table(results: pa.Table) -> Table:
     codes, names, counts = _tickers(results)
     newest = np.zeros(len(names), np.int64)
     newest[codes] = np.arange(len(codes))
-    shown = Table(
-        title=f"the {SHOWN} most traded tickers, at the end of the day", title_justify="left", title_style="bold"
-    )
+    shown = Table()
     for column in ("ticker", "trades", "n", "low", "high", "mean", "volume", "vwap"):
         shown.add_column(column, justify="left" if column == "ticker" else "right")
     for code in np.argsort(-counts, kind="stable")[:SHOWN]:

@@ -16,7 +16,7 @@ from rich.table import Table
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.output import FORMATS, write_table
-from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, size
+from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
 from penstock.errors import InputError, PenstockError, did_you_mean
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def evaluate_command(wish: Wish) -> None:
     job = understand(wish)
     screen = console()
     for warning in job.warnings:
-        Console(stderr=True, highlight=False).print(f"warning: {warning}", markup=False)
+        Console(stderr=True, highlight=False).print(f"warning: {warning}", markup=False, soft_wrap=True)
     tables, tuples_in, seconds = run(job, wish)
     for name, table in tables.items():
         _show(screen, name, table, wish.rows)
@@ -182,19 +182,18 @@ def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) ->
 def _show(screen: Console, name: str, table: pa.Table, rows: int) -> None:
     if rows:
         more = f"first {rows} of {table.num_rows:,}" if table.num_rows > rows else amount(table.num_rows, "tuple")
-        screen.print(rows_table(table, f"{name} ({more})", rows))
+        show_table(screen, f"{name} ({more})", rows_table(table, rows))
 
 
 def _show_dead_letters(screen: Console, letters: pa.Table) -> None:
     if not letters.num_rows:
         return
     counts = letters.group_by(["operator", "reason"], use_threads=False).aggregate([([], "count_all")])
-    shown = Table(title=f"{amount(letters.num_rows, 'dead letter')}", title_justify="left", title_style="bold red")
-    for column, justify in (("operator", "left"), ("reason", "left"), ("tuples", "right")):
-        shown.add_column(column, justify="right" if justify == "right" else "left")
+    shown = Table("operator", "reason")
+    shown.add_column("tuples", justify="right")
     for row in counts.to_pylist():
         shown.add_row(escape(row["operator"]), escape(row["reason"]), f"{row['count_all']:,}")
-    screen.print(shown)
+    show_table(screen, amount(letters.num_rows, "dead letter"), shown, style="bold red")
 
 
 def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: float) -> None:

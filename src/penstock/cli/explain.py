@@ -11,7 +11,7 @@ from rich.table import Table
 
 from penstock.cli.application import load_application
 from penstock.cli.kernel_state import kernel_bytes
-from penstock.cli.screen import console
+from penstock.cli.screen import console, show_table
 from penstock.errors import InputError
 from penstock.plan.explain import Explanation, OperatorPlan, explain
 from penstock.watch.terminal_graph import draw_graph
@@ -44,7 +44,7 @@ def _show(screen: Console, explanation: Explanation, warnings: tuple[str, ...]) 
     screen.print()
     for operator in explanation.operators:
         _show_operator(screen, operator)
-    screen.print(_elements(explanation))
+    show_table(screen, _title(explanation), _elements(explanation))
     for note in (*explanation.notes, *(f"warning: {warning}" for warning in warnings)):
         screen.print(f"* {note}", markup=False, soft_wrap=True)
 
@@ -71,13 +71,14 @@ def _facts(operator: OperatorPlan) -> list[tuple[str, str]]:
     return facts
 
 
-def _elements(explanation: Explanation) -> Table:
-    shown = Table(title="elements, as requested", title_justify="left", title_style="bold")
+def _title(explanation: Explanation) -> str:
     if all(plan.element.partition is None for plan in explanation.elements):
-        shown.title = "elements (no fusion is requested: each operator is one)"
-    shown.add_column("element")
-    shown.add_column("operators")
-    shown.add_column("host")
+        return "elements (no fusion is requested: each operator is one)"
+    return "elements, as requested"
+
+
+def _elements(explanation: Explanation) -> Table:
+    shown = Table("element", "operators", "host")
     shown.add_column("replicas", justify="right")
     shown.add_column("because")
     for plan in explanation.elements:

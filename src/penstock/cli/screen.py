@@ -39,11 +39,15 @@ def progress_bar(text: str) -> Iterator[Advance]:
         yield advance
 
 
-def rows_table(table: pa.Table, title: str, rows: int, *, caption: str | None = None) -> Table:
+def show_table(screen: Console, title: str, table: Table, *, style: str = "bold") -> None:
+    """A table under its title, which may be longer than the table is wide."""
+    screen.print(f"[{style}]{escape(title)}[/{style}]", soft_wrap=True)
+    screen.print(table)
+
+
+def rows_table(table: pa.Table, rows: int) -> Table:
     """The first rows of a result."""
-    shown = Table(
-        title=escape(title), title_justify="left", title_style="bold", caption=caption, caption_justify="left"
-    )
+    shown = Table()
     for field in table.schema:
         shown.add_column(escape(field.name), justify="right" if _is_number(field.type) else "left", overflow="fold")
     for row in table.slice(0, rows).to_pylist():

@@ -79,7 +79,8 @@ def _of_aggregate(operator: ops.Aggregate, schema: pa.Schema, scope: Scope) -> S
         panes = int(window.size // window.every) + (1 if window.kind == "sliding" else 0)
         calls = _calls(operator)
         size = panes * (calls + 2) * POINTER_BYTES
-        return State(scope, size, f"about: {panes} panes x ({calls} aggregates + 2 words) x {POINTER_BYTES} bytes")
+        words = f"{_counted(panes, 'pane')} x ({_counted(calls, 'aggregate')} + 2) x {POINTER_BYTES} bytes"
+        return State(scope, size, f"about {words}")
     return _of_rows(window, held, scope)
 
 
@@ -106,6 +107,10 @@ def _calls(operator: ops.Aggregate) -> int:
     calls = {call for emit in operator.emit for call in aggregate_calls(emit.expression, {})}
     of_key = {Attribute(name) for name in operator.by}
     return sum(c.function not in _OF_WINDOW and not (c.arguments and c.arguments[0] in of_key) for c in calls)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _is_fixed(type_: pa.DataType) -> bool:

@@ -107,11 +107,9 @@ def _draw_rate(axes: Any, run: Run) -> None:
     axes.axhline(median, color=_QUIET, lw=0.9, ls=(0, (4, 3)))
     axes.set_ylim(0, max(rates.max(initial=0.0) * 1.15, 1e-3))
     axes.margins(x=0)
-    axes.set_title(
-        f"Throughput: median {median:.1f} M tuples/s, one thread", loc="left", fontsize=10.5, fontweight="bold"
-    )
+    axes.set_title(f"Throughput: median {median:.1f} M tuples/s", loc="left", fontsize=10.5, fontweight="bold")
     axes.set_xlabel("tuples done, millions", fontsize=9.5)
-    axes.set_ylabel("M tuples/s", fontsize=9.5)
+    axes.set_ylabel("M tuples/s, one thread", fontsize=9.5)
     _quieten(axes)
 
 

@@ -224,6 +224,12 @@ def test_generate_tells_what_there_is(penstock: Run) -> None:
     assert second == "--rows is at least 1; got 0"
 
 
+def test_generate_tells_where_it_cannot_write(penstock: Run) -> None:
+    Path("file").write_text("")
+    ended = penstock("generate", "trades", "--rows", "10", "--output", "file/below")
+    assert (ended.code, ended.err.strip()) == (WRONG, "cannot write into file/below: Not a directory")
+
+
 @pytest.mark.parametrize(
     "arguments", [("evaluate",), ("frobnicate",), ("evaluate", "picky.py", "--nosuch"), ("demo", "--rows", "x")]
 )

@@ -35,10 +35,13 @@ def generate_command(name: str, rows: int, seed: int, output: Path) -> None:
         problems.append(f"--output is a directory; got {output}, which is a file")
     if problems:
         raise InputError("\n".join(problems))
-    output.mkdir(parents=True, exist_ok=True)
     screen = console()
     for write in known.values() if name == "all" else [known[name]]:
-        path, count = write(output, rows, seed)
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            path, count = write(output, rows, seed)
+        except OSError as error:
+            raise InputError(f"cannot write into {output}: {error.strerror or error}") from error
         screen.print(f"wrote {path} ({amount(count, 'row')})", markup=False, soft_wrap=True)
 
 

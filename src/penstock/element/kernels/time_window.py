@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from penstock.element.column import FixedColumn
 from penstock.element.kernels.aggregates import KEEPS_TYPE, AggregateCall, check_calls, result_type
+from penstock.element.kernels.gather import read_only
 from penstock.element.kernels.generated import load
 from penstock.element.kernels.time_window_source import COUNTERS, entry_type, kernel_source, result_arrays
 from penstock.errors import InputError
@@ -101,7 +102,7 @@ class TimeWindow:
         if rows > len(self._late):
             self._late = np.zeros(rows, np.int64)
         self._counters[_FILLED] = self._counters[_LATE] = 0
-        groups, event_us = groups.view(np.uint32), _sealed(event_us)
+        groups, event_us = groups.view(np.uint32), read_only(event_us)
         values = self._arguments(columns, rows)
         for row in range(0, rows, _ROWS_A_CALL):
             stop = min(rows, row + _ROWS_A_CALL)
@@ -146,7 +147,7 @@ class TimeWindow:
         masked = False
         for place in self._columns_read:
             column = columns[place]
-            arguments += (_sealed(column.values), column.valid)
+            arguments += (read_only(column.values), column.valid)
             masked = masked or column.valid is not None
         return [np.ones(rows, np.bool_) if array is None else array for array in arguments] if masked else arguments
 
@@ -213,14 +214,6 @@ class TimeWindow:
     def _lay_out_panes(self, live: Ints, rows: int) -> None:
         ring = _power_of_two(min(max(_SMALLEST_RING, 2 * (len(live) + rows)), self._span))
         self._panes = _rolled(live, self._counters.item(_PANE_HEAD), ring)
-
-
-def _sealed(values: Array) -> Array:
-    """A read-only view, as Arrow's memory gives it, so that numba compiles for that kind of array alone."""
-    if values.flags.writeable:
-        values = values.view()
-        values.flags.writeable = False
-    return values
 
 
 def _grown(array: Array, room: int) -> Array:

@@ -9,7 +9,20 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from penstock.element.kernels.window_join_loop import COUNT, DELTA, DONE, LOOP, NEED_PAIRS, PORT, RING, TIME, join
+from penstock.element.kernels.gather import read_only
+from penstock.element.kernels.window_join_loop import (
+    COUNT,
+    DELTA,
+    DONE,
+    LOOP,
+    NEED_PAIRS,
+    PORT,
+    RING,
+    TIME,
+    join,
+    mark_live,
+    renumber_rows,
+)
 from penstock.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -61,7 +74,10 @@ class WindowJoin:
         self._queue = np.zeros((2, 1), np.int32)
         self._free = np.full(_LONGEST_PIECE_LOG2 + 1, -1, np.int32)
         self._runs = np.zeros(0, np.int64)
-        self._pool_values = self._newest = self._clock = self._sizes = None
+        self._pool_values: Array | None = None
+        self._newest: Array | None = None
+        self._clock: Array | None = None
+        self._sizes: Array | None = None
         self._by_value = any(side.measure != "count" for side in self._sides)
         self._room_for_pairs = 1_024
         for port, side in zip(self._ports, self._sides, strict=True):
@@ -89,49 +105,43 @@ class WindowJoin:
             values = None
         elif self._pool_values is None:
             self._start_values(values)
+        if values is not None:
+            values = read_only(values)
         self._make_room(len(keys), key_count)
         self._loop["filled"] = 0
-        trigger, pairs = np.empty(self._room_for_pairs, np.int64), np.empty((2, self._room_for_pairs), np.int64)
+        out = np.empty((3, self._room_for_pairs), np.int64)
         row = 0
         while True:
             row = join(
                 ports, keys, values, row, self._loop, self._ports, self._sizes, self._rings, self._pool,
-                self._pool_values, self._queue, self._free, self._runs, self._newest, self._clock, trigger, pairs,
+                self._pool_values, self._queue, self._free, self._runs, self._newest, self._clock, out.reshape(-1),
             )  # fmt: skip
             status = self._loop["status"][0]
             if status == DONE:
                 break
             if status == NEED_PAIRS:
-                trigger, pairs = _wider(trigger, 2 * len(trigger)), _wider(pairs, 2 * len(trigger))
+                out = _wider(out, 2 * out.shape[1])
             else:
                 self._grow_pool()
         filled = int(self._loop["filled"][0])
-        self._room_for_pairs = max(1_024, filled + filled // 4)
-        return Pairs(trigger[:filled], pairs[0, :filled], pairs[1, :filled])
+        self._room_for_pairs = max(1_024, 1 << (filled + filled // 8).bit_length())  # sizes that malloc sees again
+        return Pairs(out[0, :filled], out[1, :filled], out[2, :filled])
 
     def live(self, port: int) -> Ints:
         """The store rows that a port's window holds, ascending."""
-        places = self._places(port)
-        if self._sides[port].measure == "time" and self._pool_values is not None:
-            places = places[self._pool_values[places] > self._clock[0] - self._sizes[port]]
-        return np.sort(self._pool[places]).astype(np.int64)
+        live = np.zeros(self.store_rows(port), np.bool_)
+        oldest = None
+        if self._sides[port].measure == "time" and self._clock is not None and self._sizes is not None:
+            oldest = self._clock[0] - self._sizes[port]
+        mark_live(port, self._rings, self._pool, self._pool_values, oldest, live)
+        return np.flatnonzero(live)
 
     def renumber(self, port: int, live: Ints) -> None:
         """Follows the caller, who has cut a port's store down to its live rows."""
-        places = self._places(port)
-        rank = np.zeros(self.store_rows(port), np.int32)
-        rank[live] = np.arange(len(live))
-        self._pool[places] = rank[self._pool[places]]
+        numbers = np.zeros(self.store_rows(port), np.int32)
+        numbers[live] = np.arange(len(live), dtype=np.int32)
+        renumber_rows(port, self._rings, self._pool, numbers)
         self._ports["store"][port] = len(live)
-
-    def _places(self, port: int) -> Ints:
-        """Where in the pool the rows of a port's rings are."""
-        rings = self._rings[port::2]
-        rings = rings[rings["count"] > 0]
-        counts = rings["count"].astype(np.int64)
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        turned = (np.repeat(rings["head"], counts) + within) & np.repeat(rings["length"] - 1, counts)
-        return np.repeat(rings["start"], counts) + turned
 
     def _start_values(self, values: Array | None) -> None:
         if values is None or values.dtype not in (np.dtype(np.int64), np.dtype(np.float64)):

@@ -14,6 +14,7 @@ import numpy as np
 
 COUNT, TIME, DELTA = 0, 1, 2
 DONE, NEED_PAIRS, NEED_POOL = 0, 1, 2
+ONE = np.uint64(1)
 SHORTEST = 4  # the shortest piece; a ring that ran empty keeps none that is longer
 RING = np.dtype([(name, np.int32) for name in ("start", "length", "head", "count")])
 PORT = np.dtype([(name, np.int64) for name in ("measure", "per_group", "size", "queue_head", "queued", "store")])
@@ -40,7 +41,7 @@ def give_back(ring, pool, free):  # type: ignore[no-untyped-def]
 @nb.njit(nogil=True, cache=True)
 def lengthen(ring, loop, pool, pool_values, free):  # type: ignore[no-untyped-def]
     """Moves a full ring to a piece twice as long; False if the pool has none."""
-    length = max(SHORTEST, 2 * np.int64(ring.length))
+    length = 2 * np.int64(ring.length) if ring.length > 0 else np.int64(SHORTEST)
     kind = np.int64(np.log2(length))
     start = np.int64(free[kind])
     if start >= 0:
@@ -87,28 +88,40 @@ def sweep(port, key, value, size, window, rings, pool, pool_values, queue, free)
 
 
 @nb.njit(nogil=True, cache=True)
+def mark_live(port, rings, pool, pool_values, oldest, live):  # type: ignore[no-untyped-def]
+    """Marks the store rows of a port's rings, or of those the ones whose value is above `oldest` (None: any)."""
+    for place in range(port, rings.size, 2):
+        ring = rings[place]
+        for row in range(ring.head, ring.head + ring.count):
+            at = ring.start + (row & (ring.length - 1))
+            if oldest is None:  # numba drops a branch only if the test for None stands alone
+                live[pool[at]] = True
+            elif pool_values[at] > oldest:  # noqa: SIM114
+                live[pool[at]] = True
+
+
+@nb.njit(nogil=True, cache=True)
+def renumber_rows(port, rings, pool, numbers):  # type: ignore[no-untyped-def]
+    """Gives the store rows of a port's rings their new numbers."""
+    for place in range(port, rings.size, 2):
+        ring = rings[place]
+        for row in range(ring.head, ring.head + ring.count):
+            at = ring.start + (row & (ring.length - 1))
+            pool[at] = numbers[pool[at]]
+
+
+@nb.njit(nogil=True, cache=True)
 def join(  # type: ignore[no-untyped-def]
-    ports,
-    keys,
-    values,
-    first,
-    loops,
-    windows,
-    sizes,
-    rings,
-    pool,
-    pool_values,
-    queue,
-    free,
-    runs,
-    newest,
-    clock,
-    trigger,
-    pairs,
-):
-    """Joins tuples from a row on; gives the row before which room ran out (of what, the status says), else their number."""
+    ports, keys, values, first, loops, windows, sizes, rings, pool, pool_values, queue, free, runs, newest, clock, out,
+):  # fmt: skip
+    """Joins tuples from a row on; gives the row before which room ran out (the status says of what), else their number.
+
+    One long function, since only its rare paths may call others (see above); the simple version that it must equal is
+    tests/reference/window_join.py.  `values` and all that goes with them are None when both windows count: numba then
+    drops those branches.
+    """
     loop = loops[0]
-    filled, last_queued, ring_of = loop.filled, queue.shape[1] - 1, np.int64(2)
+    filled, last_queued, ring_of, room = loop.filled, queue.shape[1] - 1, np.int64(2), out.size // 3
     for row in range(first, keys.size):
         port, key = np.int64(ports[row]), np.int64(keys[row])
         mine, own, theirs = windows[port], rings[ring_of * key + port], rings[ring_of * key + 1 - port]
@@ -158,7 +171,7 @@ def join(  # type: ignore[no-untyped-def]
                     held -= 1
                 if run <= held:  # what is held does not ascend: others than the oldest may be too far
                     sweep(port, key, value, sizes[port], mine, rings, pool, pool_values, queue, free)
-        if filled + theirs.count > trigger.size:
+        if filled + theirs.count > room:
             loop.status = NEED_PAIRS
             loop.filled = filled
             return row
@@ -180,19 +193,23 @@ def join(  # type: ignore[no-untyped-def]
                     newest[lane] = value
         store = mine.store
         mine.store = store + 1
-        start, head, mask = np.int64(theirs.start), np.int64(theirs.head), np.int64(theirs.length) - 1
-        if values is not None:
+        start, mask = np.uint64(theirs.start), np.uint64(theirs.length - 1)
+        head = np.uint64(theirs.head)
+        at, mine_at = np.uint64(filled), np.uint64(filled + (1 + port) * room)
+        theirs_at = np.uint64(filled + (2 - port) * room)
+        if values is not None:  # noqa: SIM102
             if windows[1 - port].measure == TIME:
-                for partner in range(theirs.count):
-                    place = start + ((head + partner) & mask)
+                for partner in range(head, head + np.uint64(theirs.count)):
+                    place = start + (partner & mask)
                     if pool_values[place] > clock[0] - sizes[1 - port]:
-                        trigger[filled], pairs[port, filled], pairs[1 - port, filled] = row, store, pool[place]
-                        filled += 1
+                        out[at], out[mine_at], out[theirs_at] = row, store, pool[place]
+                        at, mine_at, theirs_at = at + ONE, mine_at + ONE, theirs_at + ONE
+                filled = np.int64(at)
                 continue
-        for partner in range(theirs.count):
-            trigger[filled], pairs[port, filled] = row, store
-            pairs[1 - port, filled] = pool[start + ((head + partner) & mask)]
-            filled += 1
+        for partner in range(head, head + np.uint64(theirs.count)):
+            out[at], out[mine_at], out[theirs_at] = row, store, pool[start + (partner & mask)]
+            at, mine_at, theirs_at = at + ONE, mine_at + ONE, theirs_at + ONE
+        filled = np.int64(at)
     loop.status = DONE
     loop.filled = filled
     return keys.size

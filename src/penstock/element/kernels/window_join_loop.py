@@ -94,9 +94,9 @@ def mark_live(port, rings, pool, pool_values, oldest, live):  # type: ignore[no-
         ring = rings[place]
         for row in range(ring.head, ring.head + ring.count):
             at = ring.start + (row & (ring.length - 1))
-            if oldest is None:  # numba drops a branch only if the test for None stands alone
+            if oldest is None:  # noqa: SIM114  (numba drops a branch only if the test for None stands alone)
                 live[pool[at]] = True
-            elif pool_values[at] > oldest:  # noqa: SIM114
+            elif pool_values[at] > oldest:
                 live[pool[at]] = True
 
 

@@ -78,3 +78,15 @@ def test_all_windows_equal_the_definition(
     steps = np.array([step for _, _, step in stream], type_)
     values = np.cumsum(np.abs(steps) if ascending else steps).astype(type_)
     assert run(sides, stream, cuts, values) == reference(sides, stream, values)
+
+
+@given(sides=st.tuples(any_window, any_window), stream=tuples)
+@settings(max_examples=100, deadline=None)
+def test_live_rows_are_those_that_the_definition_holds(sides: Any, stream: list[Any]) -> None:
+    values = np.cumsum([step for _, _, step in stream]).astype(np.int64)
+    join, definition = WindowJoin(*sides), ReferenceJoin(sides)
+    join.process(np.array([r[0] for r in stream], np.uint8), np.array([r[1] for r in stream], np.int32), 4, values)
+    for (port, key, _), value in zip(stream, values.tolist(), strict=True):
+        definition.push(port, key, value)
+    for port in range(2):
+        assert join.live(port).tolist() == [held.row for held in definition.held[port]]

@@ -94,14 +94,15 @@ def _assign(values, valid, start, direct, table, keys, counts, ids):  # type: ig
             ids[i] = counts[2] - 1
             continue
         if np.uint64(value) < np.uint64(len(direct)):
-            found = direct[value]
+            near = np.uint64(value)
+            found = direct[near]
             if found == 0:
                 if counts[0] == len(keys):
                     return i
                 keys[counts[0]] = value
                 counts[0] += 1
                 found = counts[0]
-                direct[value] = found
+                direct[near] = found
             ids[i] = found - 1
             continue
         if np.uint64(value) < np.uint64(DIRECT_VALUES_MAX):

@@ -157,4 +157,4 @@ def _strings(offsets: Array, text: Array, null_id: int) -> ArrowColumn:
     valid = None if null_id < 0 else np.arange(len(offsets) - 1) != null_id
     bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
     buffers = [bitmap, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(text))]
-    return ArrowColumn(pa.StringArray.from_buffers(pa.string(), len(offsets) - 1, buffers))
+    return ArrowColumn(pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers))

@@ -25,11 +25,14 @@ from penstock.errors import InputError
 _KEYS_AT_FIRST = 1 << 10
 _BYTES_AT_FIRST = 1 << 14
 _BYTES_MAX = 2**31 - 1
+_WORD_BYTES = 8
 _DICTIONARIES_MAX = 64
 _DICTIONARIES_COMPARED = 4
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _LONG = np.uint64(0xFF << 56)
+
+_NO_CODES: Ids = np.zeros(0, np.int32)
 
 Offsets = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.uint8]
@@ -64,37 +67,27 @@ class StringKeys:
         """The string of each id (null's is empty), over the keys' own memory; the same object until there are more."""
         if len(self._dictionary) != self.count:
             buffers = [None, pa.py_buffer(self._offsets), pa.py_buffer(self._text)]
-            self._dictionary = pa.StringArray.from_buffers(pa.string(), self.count, buffers)
+            self._dictionary = pa.Array.from_buffers(pa.string(), self.count, buffers)
         return self._dictionary
 
     def assign(self, column: ArrowColumn | CodedColumn) -> Ids:
+        """The id of each row's string."""
         ids = np.empty(len(column), np.int32)
         mask = NO_MASK if column.valid is None else np.ascontiguousarray(column.valid)
         if isinstance(column, CodedColumn):
-            translation = self._translation(column.dictionary)
-            codes = np.ascontiguousarray(column.codes)
-            arguments = (codes, mask, translation.offsets, translation.text)
-            self._run(_coded_kernel(), arguments, (translation.ids, ids), translation.offsets, codes)
+            known = self._translation(column.dictionary)
+            codes, offsets, text, known_ids = np.ascontiguousarray(column.codes), known.offsets, known.text, known.ids
         else:
-            offsets, text = column.string_buffers()
-            self._run(_plain_kernel(), (mask, offsets, text), (ids,), offsets, None)
-        return ids
-
-    def _run(
-        self,
-        kernel: Callable[..., int],
-        inputs: tuple[Any, ...],
-        outputs: tuple[Any, ...],
-        offsets: Offsets,
-        codes: Ids | None,
-    ) -> None:
-        """Calls a kernel until it has seen all rows, making room whenever it stops at one."""
-        row, rows = 0, len(outputs[-1])
-        while row < rows:
-            row = kernel(*inputs, row, self._table, self._offsets, self._text, self._counts, *outputs)
-            if row < rows:
-                place = row if codes is None else codes[row]
+            offsets, text = _buffers(column)
+            codes = known_ids = _NO_CODES
+        kernel, row = _kernel(), 0
+        while row < len(ids):
+            tables = (self._table, self._offsets, self._text, self._counts)
+            row = kernel(codes, mask, offsets, text, row, *tables, known_ids, ids)
+            if row < len(ids):
+                place = row if codes is _NO_CODES else codes[row]
                 self._make_room(int(offsets[place + 1] - offsets[place]))
+        return ids
 
     def _make_room(self, length: int) -> None:
         """Doubles whatever lacks room for one more key of this length; what `dictionary` gave stays as it was."""
@@ -130,7 +123,7 @@ class _Translation:
 
     def __init__(self, dictionary: pa.Array) -> None:
         self.dictionary = dictionary
-        self.offsets, self.text = ArrowColumn(dictionary).string_buffers()
+        self.offsets, self.text = _buffers(ArrowColumn(dictionary))
         self.ids: Ids = np.zeros(len(dictionary), np.int32)
 
     def take_over(self, earlier: _Translation) -> bool:
@@ -146,166 +139,142 @@ class _Translation:
         return True
 
 
+def _buffers(column: ArrowColumn) -> tuple[Offsets, Bytes]:
+    """Offsets and text, the latter of at least one word."""
+    offsets, text = column.string_buffers()
+    return offsets, text if len(text) >= _WORD_BYTES else _longer(text, _WORD_BYTES)
+
+
 def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
     longer = np.zeros(length, array.dtype)
     longer[: len(array)] = array
     return longer
 
 
-@intrinsic
-def _word_at(typing_context: Any, text: Any, place: Any) -> Any:
-    """`_word_at(text, place)`: eight bytes of a byte array as one number, from any place; not checked."""
+def _generate_word_at(typing_context: Any, address: Any) -> Any:
+    """`_word_at(address)`: the eight bytes there as one number; the address need not be aligned, and is not checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.bitcast(builder.gep(view.data, [arguments[1]]), ir.IntType(64).as_pointer())
-        return builder.load(address, align=1)
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
 
-    return types.uint64(text, place), generate
+    return types.uint64(address), generate
 
 
-@njit(inline="always")
-def _tag(text, start, length):  # type: ignore[no-untyped-def]
-    """The tag of the string at a place; never reads past the array's end."""
+_word_at: Any = intrinsic(_generate_word_at)
+
+
+# The functions below take addresses, not arrays: numba would count references to each array at every call.
+@njit(forceinline=True)
+def _tag(address, room, length):  # type: ignore[no-untyped-def]
+    """The tag of the string at an address, after which there are `room` bytes; never reads further."""
     if length < 8:
         word = np.uint64(0)
-        if start + 8 <= len(text):
-            word = _word_at(text, start) & ((np.uint64(1) << np.uint64(8 * length)) - np.uint64(1))
-        else:
-            for j in range(length):
-                word |= np.uint64(text[start + j]) << np.uint64(8 * j)
+        if room >= 8:
+            word = _word_at(address)
+        elif length > 0:
+            # The word that ends with the text; the text has at least eight bytes.
+            word = _word_at(address + room - 8) >> np.uint64(8 * (8 - room))
+        word &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
         return word | (np.uint64(length) << np.uint64(56))
     state = np.uint64(length)
     for j in range(0, length - 7, 8):
-        state = (state ^ _word_at(text, start + j)) * _MIX
+        state = (state ^ _word_at(address + j)) * _MIX
         state ^= state >> np.uint64(32)
-    state = (state ^ _word_at(text, start + length - 8)) * _MIX
+    state = (state ^ _word_at(address + length - 8)) * _MIX
     return (state ^ (state >> np.uint64(29))) | _LONG
 
 
-@njit(inline="always")
-def _equal(left, left_start, right, right_start, length):  # type: ignore[no-untyped-def]
-    """Whether two strings of at least eight bytes are the same."""
+@njit(forceinline=True)
+def _equal(left, right, length):  # type: ignore[no-untyped-def]
+    """Whether the strings of at least eight bytes at two addresses are the same."""
     for j in range(0, length - 7, 8):
-        if _word_at(left, left_start + j) != _word_at(right, right_start + j):
+        if _word_at(left + j) != _word_at(right + j):
             return False
-    return _word_at(left, left_start + length - 8) == _word_at(right, right_start + length - 8)
+    return _word_at(left + length - 8) == _word_at(right + length - 8)
 
 
-@njit(inline="always")
-def _shift_of(table):  # type: ignore[no-untyped-def]
-    shift = np.uint64(64)
-    size = len(table)
-    while size > 1:
-        size >>= 1
-        shift -= np.uint64(1)
-    return shift
+@njit(forceinline=True)
+def _place_of(tag, size):  # type: ignore[no-untyped-def]
+    """Where in a table of 2^n entries the search for a tag begins."""
+    spread = (tag ^ (tag >> np.uint64(32))) * _SPREAD
+    return (spread >> np.uint64(32)) & np.uint64(size - 1)
 
 
-@njit(inline="always")
-def _find_or_add(text, start, stop, shift, table, offsets, arena, counts):  # type: ignore[no-untyped-def]
-    """The id + 1 of a string, or 0 where there is no room for a new one."""
-    length = stop - start
-    tag = _tag(text, start, length)
+def _assign(codes, valid, starts, text, first, table, offsets, arena, counts, known, ids):  # type: ignore[no-untyped-def]
+    """Fills ids from row `first`; the row at which there was no room for a new key, or the number of rows.
+
+    Without codes, row i has the i-th string; with codes, that of its code, and `known` the id + 1 of each code, or 0
+    until it first appears.
+    """
+    masked, coded = len(valid) > 0, len(codes) > 0
+    text_at, arena_at = np.int64(text.ctypes.data), np.int64(arena.ctypes.data)
     last = np.uint64(len(table) - 1)
-    place = ((tag ^ (tag >> np.uint64(32))) * _SPREAD) >> shift
-    while table[place, 1] != 0:
-        if np.uint64(table[place, 0]) == tag:
-            if tag < _LONG:
-                return table[place, 1]
-            known = table[place, 1] - 1
-            at = np.int64(offsets[known])
-            if offsets[known + 1] - at == length and _equal(text, start, arena, at, length):
-                return table[place, 1]
-        place = (place + np.uint64(1)) & last
-    used = np.int64(offsets[counts[0]])
-    if counts[0] + 1 == len(offsets) or 2 * counts[0] >= len(table) or used + length > len(arena):
-        return 0
-    for j in range(length):
-        arena[used + j] = text[start + j]
-    counts[0] += 1
-    offsets[counts[0]] = used + length
-    table[place, 0] = np.int64(tag)
-    table[place, 1] = counts[0]
-    return counts[0]
-
-
-@njit(inline="always")
-def _null(offsets, counts):  # type: ignore[no-untyped-def]
-    """The id + 1 of null, or 0 where there is no room for it; its text is empty."""
-    if counts[1] == 0:
-        if counts[0] + 1 == len(offsets):
-            return 0
-        offsets[counts[0] + 1] = offsets[counts[0]]
-        counts[0] += 1
-        counts[1] = counts[0]
-    return counts[1]
-
-
-def _assign_plain(valid, starts, text, first, table, offsets, arena, counts, ids):  # type: ignore[no-untyped-def]
-    """Fills ids from row `first`; the row at which there was no room, or the number of rows."""
-    shift = _shift_of(table)
-    masked = len(valid) > 0
     for i in range(first, len(ids)):
         if masked and not valid[i]:
-            found = _null(offsets, counts)
-        else:
-            start, stop = np.int64(starts[i]), np.int64(starts[i + 1])
-            found = _find_or_add(text, start, stop, shift, table, offsets, arena, counts)
+            if counts[1] == 0:
+                if counts[0] + 1 == len(offsets):
+                    return i
+                counts[0] += 1
+                offsets[counts[0]] = offsets[counts[0] - 1]
+                counts[1] = counts[0]
+            ids[i] = counts[1] - 1
+            continue
+        row = np.int64(i)
+        if coded:
+            row = np.int64(codes[i])
+            if known[row] != 0:
+                ids[i] = known[row] - 1
+                continue
+        start = np.int64(starts[row])
+        length = np.int64(starts[row + 1]) - start
+        tag = _tag(text_at + start, len(text) - start, length)
+        place = _place_of(tag, len(table))
+        found = np.int64(0)
+        while table[place, 1] != 0:
+            if np.uint64(table[place, 0]) == tag:
+                found = table[place, 1]
+                if tag < _LONG:
+                    break
+                at = np.int64(offsets[found - 1])
+                if offsets[found] - at == length and _equal(text_at + start, arena_at + at, length):
+                    break
+                found = np.int64(0)
+            place = (place + np.uint64(1)) & last
         if found == 0:
-            return i
-        ids[i] = found - 1
-    return len(ids)
-
-
-def _assign_coded(codes, valid, starts, text, first, table, offsets, arena, counts, known, ids):  # type: ignore[no-untyped-def]
-    """The same for codes; `known` is the id + 1 of each code, 0 until it first appears."""
-    shift = _shift_of(table)
-    masked = len(valid) > 0
-    for i in range(first, len(ids)):
-        if masked and not valid[i]:
-            found = _null(offsets, counts)
-        else:
-            code = codes[i]
-            found = np.int64(known[code])
-            if found == 0:
-                start, stop = np.int64(starts[code]), np.int64(starts[code + 1])
-                found = _find_or_add(text, start, stop, shift, table, offsets, arena, counts)
-                known[code] = found
-        if found == 0:
-            return i
+            used = np.int64(offsets[counts[0]])
+            if counts[0] + 1 == len(offsets) or 2 * counts[0] >= len(table) or used + length > len(arena):
+                return i
+            for j in range(length):
+                arena[used + j] = text[start + j]
+            counts[0] += 1
+            found = counts[0]
+            offsets[found] = used + length
+            table[place, 0] = np.int64(tag)
+            table[place, 1] = found
+        if coded:
+            known[row] = found
         ids[i] = found - 1
     return len(ids)
 
 
 def _move(old, new):  # type: ignore[no-untyped-def]
     """Puts the entries of one table into a bigger one."""
-    shift, last = _shift_of(new), np.uint64(len(new) - 1)
+    last = np.uint64(len(new) - 1)
     for i in range(len(old)):
         if old[i, 1] != 0:
-            tag = np.uint64(old[i, 0])
-            place = ((tag ^ (tag >> np.uint64(32))) * _SPREAD) >> shift
+            place = _place_of(np.uint64(old[i, 0]), len(new))
             while new[place, 1] != 0:
                 place = (place + np.uint64(1)) & last
             new[place, 0] = old[i, 0]
             new[place, 1] = old[i, 1]
 
 
-_STRINGS = (readonly(types.boolean), readonly(types.int32), readonly(types.uint8), types.int64)
-_TABLES = (types.int64[:, ::1], types.int32[::1], types.uint8[::1], types.int64[::1])
-
-
 @functools.cache
-def _plain_kernel() -> Callable[..., int]:
-    signature = types.int64(*_STRINGS, *_TABLES, types.int32[::1])
-    kernel: Callable[..., int] = njit(signature, nogil=True, cache=True)(_assign_plain)
-    return kernel
-
-
-@functools.cache
-def _coded_kernel() -> Callable[..., int]:
-    signature = types.int64(readonly(types.int32), *_STRINGS, *_TABLES, types.int32[::1], types.int32[::1])
-    kernel: Callable[..., int] = njit(signature, nogil=True, cache=True)(_assign_coded)
+def _kernel() -> Callable[..., int]:
+    strings = (readonly(types.int32), readonly(types.boolean), readonly(types.int32), readonly(types.uint8))
+    tables = (types.int64[:, ::1], types.int32[::1], types.uint8[::1], types.int64[::1])
+    signature = types.int64(*strings, types.int64, *tables, types.int32[::1], types.int32[::1])
+    kernel: Callable[..., int] = njit(signature, nogil=True, cache=True)(_assign)
     return kernel
 
 

@@ -27,7 +27,7 @@ _WHERE = "price > 50 and volume < 500"
 def functor_cases() -> list[Case]:
     """Filter and projection."""
     return [
-        Case("filter", "functor", None, GOAL_RATIO, _filter, f"{_WHERE}: a quarter passes, 4 columns out"),
+        Case("filter", "functor", None, GOAL_RATIO, _filter, "two comparisons, a quarter passes, 4 columns out"),
         Case("projection", "functor", None, GOAL_RATIO, _projection, "3 expressions on 2 float64 columns"),
     ]
 

@@ -17,7 +17,7 @@ from penstock.bench.ticks import key_column, key_names
 
 GOAL_RATIO = 0.70
 PRODUCTS, BIDDERS = 100, 10_000
-_NOTE = "windows of 30 bids and 15 offers; limit on dense integers, linked by product"
+_NOTE = "30 bids, 15 offers; limit links tuples of a product"
 _BIDS_S, _OFFERS_S = 10_000.0, 5_000.0
 _SQL = f"""
 WITH merged AS (SELECT stamp, 0 AS port, seq FROM bids UNION ALL SELECT stamp, 1, seq FROM offers),
@@ -37,7 +37,7 @@ WHERE b.product = o.product AND offer <= bid
 
 def join_cases() -> list[Case]:
     """The join for each spelling of its texts, and once more beside a loop that scans whole windows."""
-    scan = "limit scans whole windows instead of linking tuples of a product; for information"
+    scan = "limit scans whole windows; for information"
     cases = [
         Case(f"join_{key_type}", "join", key_type, None if key_type == "string" else GOAL_RATIO,
              partial(_join, key_type, "chained"), _NOTE)
@@ -61,7 +61,7 @@ def _join(key_type: KeyType, limit: str, scale: Scale) -> Job:
     loop = Loop(function, _inputs(bid_arrays, offer_arrays, cuts), state, join_outputs(scale.block_rows))
     names = {"bidder": key_names(BIDDERS), "product": key_names(products)}
     tables = {"bids": _bids(bid_arrays, names, key_type), "offers": _offers(offer_arrays, names, key_type)}
-    query = Query(None, _SQL, "polars has no join on the last n rows")
+    query = Query(None, _SQL, "polars cannot join on the last n rows")
     return Job(_application(tables), tables, cuts, loop, query, {} if key_type == "int32" else names)
 
 

@@ -21,7 +21,7 @@ def print_report(console: Console, results: Sequence[Measurement], machine: Mach
     console.print(
         f"one thread, blocks of 8,192 tuples, seed {effort.seed}, {effort.rounds} rounds of {effort.round_s:g} s; "
         "ours and limit in turns over the same blocks; ratio = median over rounds (lowest-highest); "
-        "peers: whole data as one batch",
+        "peers: whole data as one batch; seconds by the CPU clock of the thread (peers: of the process)",
         soft_wrap=True,
         highlight=False,
     )

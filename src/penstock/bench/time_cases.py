@@ -25,7 +25,7 @@ _CALLS = {"ticker": "any(ticker)", "end": "window_end()", "n": "count()", "total
 
 def time_cases() -> list[Case]:
     """Sliding 60 s every 1 s, and tumbling 1 s."""
-    note = "100,000 tuples per event second; limit keeps running pane totals"
+    note = "100,000 tuples per event second; limit: running totals"
     return [
         Case(f"{name}_{key_type}", "window", key_type, GOAL_RATIO, partial(_window, panes, key_type), note)
         for name, panes in (("time_tumbling_1s", 1), ("time_sliding_60s", 60))

@@ -34,7 +34,7 @@ def vwap_cases() -> list[Case]:
              partial(_vwap, key_type), note)
         for key_type in KEY_TYPES
     ]  # fmt: skip
-    large = "blocks of 65,536 tuples, as in the sketch; for information"
+    large = "blocks of 65,536 as in the sketch; for information"
     return [*cases, Case("vwap_int32_65536", "vwap", "int32", None, partial(_vwap, "int32"), large, block_rows=65_536)]
 
 

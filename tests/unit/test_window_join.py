@@ -46,6 +46,12 @@ def test_a_tuple_too_old_for_its_own_window_still_meets_the_other() -> None:
     assert join.live(0).tolist() == []
 
 
+def test_a_tuple_that_a_younger_time_outlives_is_not_live() -> None:
+    join = WindowJoin(JoinWindow("time", 3), JoinWindow("time", 3))
+    pairs(join, [0, 0, 0], [0, 0, 0], np.array([4, 2, 6], np.int64))
+    assert join.live(0).tolist() == [0, 2]
+
+
 def test_a_delta_window_keeps_what_is_near_its_newest_value() -> None:
     join = WindowJoin(JoinWindow("delta", 2.0), JoinWindow("count", 1))
     values = np.array([1.0, 3.0, 2.0, 4.5, 0.0])

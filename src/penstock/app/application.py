@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from penstock.app.connectors import SourceConnector
+from penstock.app.connectors import SourceConnector, TraceSource
 from penstock.app.graph import Graph, Request
 from penstock.app.operators import Operator, Source
 from penstock.app.serialise import graph_from_json, graph_to_json
@@ -46,10 +46,11 @@ class Application:
         """A stream from outside; without a connector its tuples come from `evaluate`'s input.
 
         `stamp` names the attribute that orders its tuples among other sources' (a timestamp or number of seconds);
-        without it a tuple's stamp is its sequence number / `rate_tuples_s` (1 where not declared).
+        without it a tuple's stamp is its sequence number / `rate_tuples_s` (1 where not declared).  A trace has a
+        schema of its own and needs none here.
         """
         entry = self._book.entry(name, "source")
-        fields = entry.schema(schema)
+        fields = entry.schema(source.schema if schema is None and isinstance(source, TraceSource) else schema)
         if stamp is not None and entry.has_attribute(stamp, fields, "stamp"):
             kind = fields.field(stamp).type
             if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):

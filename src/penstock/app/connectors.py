@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.generate.trace_source import TraceSource
+
+__all__ = [
+    "CsvSource",
+    "ParquetSource",
+    "TraceSource",
+    "SourceConnector",
+    "MemorySink",
+    "ParquetSink",
+    "CsvSink",
+    "SinkConnector",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class CsvSource:
@@ -40,5 +53,5 @@ class CsvSink:
     path: str
 
 
-SourceConnector = CsvSource | ParquetSource
+SourceConnector = CsvSource | ParquetSource | TraceSource
 SinkConnector = MemorySink | ParquetSink | CsvSink

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.app.connectors import CsvSource, ParquetSource
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.app.connectors import CsvSource, ParquetSource, TraceSource
+from penstock.generate.trace_source import RATES, TupleFunction
+from penstock.generate.trades import KEYS, TickerType
+
+_RATE_TUPLES_S = 150_000.0
 
 
 def csv(path: str, *, header: bool = True, columns: tuple[int, ...] | None = None) -> CsvSource:
@@ -13,3 +20,45 @@ def csv(path: str, *, header: bool = True, columns: tuple[int, ...] | None = Non
 def parquet(path: str) -> ParquetSource:
     """Rows of a Parquet file, attributes by name."""
     return ParquetSource(str(path))
+
+
+def trace(
+    rate: str | Path | Sequence[str | Path] = "constant",
+    rate_tuples_s: float | None = None,
+    *,
+    speed_up: float = 1.0,
+    period_s: float | None = None,
+    keys: int | None = None,
+    key_distribution: str | None = None,
+    seed: int = 7,
+    total: int | None = None,
+    ticker: TickerType = "symbol",
+    function: TupleFunction | None = None,
+) -> TraceSource:
+    """Trades and quotes that can be replayed: the tuple at an offset is always the same.
+
+    `rate`: constant, step, spike, diurnal, random_walk, trading_day, unbounded (as fast as the engine takes them), or
+    CSV files with the columns timestamp and value, or seconds and rate; several files are one per key.
+    `rate_tuples_s`: the mean rate as it reaches the engine, 150,000 where not given; a file has its own, x `speed_up`.
+    `key_distribution`: uniform, zipf, or traces (each file's tuples are one key's, the default for several files).
+    `function`: makes the tuples of an array of offsets, in place of seq, ticker, ttype, price and volume.
+
+    >>> trace(keys=3, total=2).table().column_names
+    ['seq', 'ticker', 'ttype', 'price', 'volume']
+    """
+    rates = _rates(rate)
+    files = 0 if isinstance(rates, str) else len(rates)
+    if rate_tuples_s is None and not files:
+        rate_tuples_s = _RATE_TUPLES_S
+    distribution = key_distribution or ("traces" if files > 1 else "uniform")
+    if keys is None:
+        keys = files if files and distribution == "traces" else KEYS
+    return TraceSource(rates, rate_tuples_s, speed_up, period_s, keys, distribution, seed, total, ticker, function)
+
+
+def _rates(rate: str | Path | Sequence[str | Path]) -> str | tuple[str, ...]:
+    """A name as it is, files as a tuple of paths."""
+    if isinstance(rate, str | Path):
+        is_file = str(rate) not in RATES and (isinstance(rate, Path) or bool(Path(rate).suffix) or Path(rate).exists())
+        return (str(rate),) if is_file else str(rate)
+    return tuple(map(str, rate))

@@ -1,4 +1,4 @@
-"""The in-process engine: blocks in, blocks out, one thread, operators called as functions in the order of the program."""
+"""The in-process engine: blocks in, blocks out, one thread, operators called as functions in program order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from penstock.app.graph import Graph
 from penstock.app.operators import Delay, Operator, Source, Throttle
 from penstock.element.block import Block, empty_block
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.depth import depth_by_stream
 from penstock.element.intake import Intake
 from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import EVERYTHING, Frontier, source_position
+from penstock.element.position import ABSENT, EVERYTHING, Frontier, source_position
 from penstock.element.running import running_operator
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.order import streams_with_positions
@@ -26,8 +27,8 @@ class Engine:
     """An application at work in this process; `feed` it batches, `finish` it, and read what its sinks and taps got.
 
     Sources may be fed piecemeal: tuples are processed up to the lowest last stamp of all sources that are merged with
-    others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back, and
-    what it delivers behind them goes to the dead letters.
+    others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back,
+    and what it delivers behind them goes to the dead letters.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Engine:
         self.running: dict[str, RunningOperator] = {
             o.name: running_operator(o, graph, self.letters) for o in graph.operators if not isinstance(o, Source)
         }
+        self._depths = depth_by_stream(graph)
         self._empty = {stream: self._empty_stream(stream, o) for o in graph.operators for stream in o.outputs}
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
@@ -69,8 +71,8 @@ class Engine:
         for name, batch in inputs.items():
             if name not in self.intakes:
                 hint = did_you_mean(name, self.intakes)
-                raise InputError(f"application '{self.graph.name}' has no source '{name}'; it has: {', '.join(self.intakes)}"
-                                 + (f"; {hint}" if hint else ""))  # fmt: skip
+                known = f"it has: {', '.join(self.intakes)}" + (f"; {hint}" if hint else "")
+                raise InputError(f"application '{self.graph.name}' has no source '{name}'; {known}")
             self._fed_at[name] = self._clock()
             self.intakes[name].add(batch)
         return self._drain()
@@ -108,7 +110,8 @@ class Engine:
 
     def _merged_steps(self, intakes: list[Intake]) -> Iterator[dict[str, Block]]:
         self._drop_overtaken(intakes)
-        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake in intakes if len(stamps := intake.stamps())]
+        waiting = [(intake, intake.stamps()) for intake in intakes if intake.rows]
+        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake, stamps in waiting]
         if not ready:
             return
         stamps = np.concatenate([part for _, part in ready])
@@ -124,7 +127,7 @@ class Engine:
             self._frontier = Frontier(float(position.stamp[-1]), last.place, int(position.sequence[-1]))
             yield blocks
 
-    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:  # type: ignore[type-arg]
+    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:
         """How many waiting tuples of a source come before anything another source may still deliver."""
         safe = len(stamps)
         for other in intakes:
@@ -169,10 +172,13 @@ class Engine:
 
     def _placed(self, stream: str, block: Block) -> Block:
         """The block with positions where the stream needs them, and without where it does not."""
-        if (block.position is not None) == (stream in self.positioned):
+        if block.position is None and stream not in self.positioned:
             return block
-        position = None if block.position is not None else self._empty[stream].position
-        assert position is None or not block.rows
+        position = None
+        if stream in self.positioned:
+            position = self._empty[stream].position if block.position is None else block.position
+            assert position is not None
+            position = position.pad(self._depths[stream], ABSENT)
         return Block(block.schema, block.columns, block.rows, position, block.punctuations)
 
     @staticmethod
@@ -185,7 +191,7 @@ class Engine:
     def _empty_stream(self, stream: str, operator: Operator) -> Block:
         block = empty_block(operator.schema)
         if stream in self.positioned:
-            block.position = source_position(np.empty(0), 0, 0)
+            block.position = source_position(np.empty(0), 0, 0).pad(self._depths[stream], ABSENT)
         return block
 
 

@@ -1,7 +1,7 @@
 """Positions: where tuples stand in the total order of all streams.
 
-A tuple of a source stands at (stamp, place of the source in the program, sequence); what an operator emits for it stands at
-that position followed by the number of the output.  Positions compare like Python tuples.
+A tuple of a source stands at (stamp, place of the source in the program, sequence); what an operator emits for it
+stands at that position followed by the number of the output.  Positions compare like Python tuples.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-ABSENT = np.iinfo(np.int64).min  # pads the levels of a shorter position, so that it comes before its extensions
+ABSENT = np.iinfo(np.int64).min  # fills the levels of a shorter position up, so that it comes before longer ones
 LAST = np.iinfo(np.int64).max  # pads the levels of a punctuation, so that it comes after its tuple's extensions
-_AT_PUNCTUATION = 1 << 62  # the level of what a punctuation fired: after all that came of its tuple, right before itself
+_AT_PUNCTUATION = (
+    1 << 62
+)  # the level of what a punctuation fired: after all that came of its tuple, right before itself
 
 
 class Frontier(NamedTuple):
@@ -56,12 +58,7 @@ class Position:
 
     def extend(self, numbers: Integers) -> Position:
         """The positions of outputs: each row's own, followed by its number."""
-        if not len(self.levels) or not (self.levels[-1] == ABSENT).any():  # all of one depth
-            return Position(self.stamp, self.place, self.sequence, np.vstack([self.levels, numbers]))
-        levels = np.vstack([self.levels, np.full((1, len(self)), ABSENT, np.int64)])
-        free = np.argmax(levels == ABSENT, axis=0)
-        levels[free, np.arange(len(self))] = numbers
-        return Position(self.stamp, self.place, self.sequence, levels)
+        return Position(self.stamp, self.place, self.sequence, np.vstack([self.levels, numbers]))
 
     def before_punctuations(self, numbers: Integers) -> Position:
         """The positions of what these punctuations fired: right before each, in the order of their numbers."""
@@ -93,17 +90,11 @@ class Position:
         return Position(stamp, self.place, self.sequence, self.levels)
 
     def as_punctuations(self, *, before: bool) -> Position:
-        """Positions just after these tuples and all that comes of them, or just before them."""
-        levels = np.vstack([self.levels, np.full((1, len(self)), ABSENT, np.int64)])
-        absent = levels == ABSENT
-        sequence = self.sequence
+        """Positions just after these tuples of an operator and all that comes of them, or just before them."""
+        levels = np.vstack([self.levels, np.full((1, len(self)), LAST, np.int64)])
         if before:
-            depth = np.argmax(absent, axis=0)
-            sequence = np.where(depth == 0, sequence - 1, sequence)
-            rows = np.flatnonzero(depth > 0)
-            levels[depth[rows] - 1, rows] -= 1
-        levels[absent] = LAST
-        return Position(self.stamp, self.place, sequence, levels)
+            levels[-2] -= 1
+        return Position(self.stamp, self.place, self.sequence, levels)
 
     def pad(self, depth: int, filler: int) -> Position:
         """The same positions with at least `depth` levels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ def user_aggregate(
     """A user's function called once per segment, and what it raised for which of them (whose result is null)."""
     array, nothing = column.to_arrow(), pa.nulls(1, returns)
     results, failures = [pa.array([], returns)], {}
-    for segment, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for segment, (start, stop) in enumerate(itertools.pairwise(offsets)):
         try:
             results.append(pa.array([_plain(function(array.slice(start, stop - start)))], returns))
         except Exception as error:  # whatever a user's function raises concerns that output alone
@@ -120,7 +121,11 @@ def _take_or_null(column: Column, rows: Integers) -> Column:
         return ArrowColumn(column.array.take(pa.array(rows, mask=rows < 0)))
     taken = column.take(np.maximum(rows, 0))
     valid = (rows >= 0) & _valid(taken)
-    return FixedColumn(taken.values, taken.type, valid) if isinstance(taken, FixedColumn) else CodedColumn(taken.codes, taken.dictionary, valid)
+    return (
+        FixedColumn(taken.values, taken.type, valid)
+        if isinstance(taken, FixedColumn)
+        else CodedColumn(taken.codes, taken.dictionary, valid)
+    )
 
 
 def _first(column: Column, offsets: Integers) -> Column:

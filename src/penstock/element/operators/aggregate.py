@@ -91,7 +91,9 @@ class RunningAggregate:
         rows: Integers | None = None
         results: Results = {}
         if self.held is not None:
-            firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS)
+            firings, taken = self.held.process(
+                self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS
+            )
             rows = firings.triggers
             results |= self._from_rows(firings, taken)
         if self.counts is not None:

@@ -11,7 +11,7 @@ from penstock.app.expressions.tree import Expression, attributes
 from penstock.app.operators import Join
 from penstock.app.windows import Window
 from penstock.element.block import Block, concat_blocks
-from penstock.element.column import Column, column_of
+from penstock.element.column import Array, Column, column_of
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.expressions.environment import Environment
 from penstock.element.expressions.evaluate import evaluate
@@ -39,7 +39,7 @@ class RunningJoin:
 
     @property
     def state_bytes(self) -> int:
-        stored = sum(store.to_arrow().nbytes for store in self.stores if store is not None)
+        stored = sum(int(store.to_arrow().nbytes) for store in self.stores if store is not None)
         return stored + self.kernel.state_bytes + (self.keys.state_bytes if self.keys else 0)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
@@ -60,12 +60,13 @@ class RunningJoin:
         self._compact()
         return (output,)
 
-    def _keys(self, port: int, block: Block) -> np.ndarray:  # type: ignore[type-arg]
+    def _keys(self, port: int, block: Block) -> Array:
         if self.keys is None:
             return np.zeros(block.rows, np.int32)
         columns = [block.column(pair[port]) for pair in self.operator.on]
         return self.keys.assign(
-            [c if c.type == t else column_of(c.to_arrow(), t) for c, t in zip(columns, self.key_types, strict=True)], block.rows
+            [c if c.type == t else column_of(c.to_arrow(), t) for c, t in zip(columns, self.key_types, strict=True)],
+            block.rows,
         )
 
     def _output(self, merged: Merged, pairs: Pairs) -> Block:

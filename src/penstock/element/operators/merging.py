@@ -85,6 +85,6 @@ def _tell_apart(
     is_mark = items >= total_rows
     if not is_mark.any():
         return items, None
-    offsets = np.cumsum(~is_mark)[is_mark]
+    offsets: Integers = np.cumsum(~is_mark, dtype=np.int64)[is_mark]
     own = position.take(np.flatnonzero(is_mark))
     return items[~is_mark], Punctuations(offsets, identities[items[is_mark] - total_rows], own)

@@ -11,6 +11,8 @@ from penstock.element.block import Block
 from penstock.element.column import FixedColumn
 from penstock.element.dead_letters import DeadLetters
 
+_MOST_SECONDS = 2.0**62 / MICROSECONDS  # seconds beyond this have no place among int64 microseconds
+
 
 def window_values(block: Block, window: Window) -> npt.NDArray[np.float64]:
     """Microseconds for a time window, the attribute itself (timestamps in seconds) for a delta window, else zeros."""
@@ -31,11 +33,15 @@ def without_missing(block: Block, window: Window, operator: str, letters: DeadLe
     column = block.column(window.on)
     assert isinstance(column, FixedColumn)
     good = np.isfinite(column.values)
+    if window.measure == "time" and not pa.types.is_timestamp(column.type):
+        good &= np.abs(column.values.astype(np.float64)) < _MOST_SECONDS
     if column.valid is not None:
         good &= column.valid
     if good.all():
         return block
-    letters.add_rows(operator, f"has no number in '{window.on}', on which its window runs", block, np.flatnonzero(~good))
+    letters.add_rows(
+        operator, f"has no number in '{window.on}', on which its window runs", block, np.flatnonzero(~good)
+    )
     rows = np.flatnonzero(good)
     kept = block.take(rows)
     kept.punctuations = None if block.punctuations is None else block.punctuations.through(rows)

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.app.expressions import parse
-from penstock.element.column import column_of
-from penstock.element.expressions.environment import Environment
+from penstock.element.column import Column, column_of
+from penstock.element.expressions.environment import Environment, Key
 from penstock.element.expressions.evaluate import evaluate
 from tests.reference.expression_strategies import SCHEMA, TEXTS, expressions, table, tuples
 from tests.reference.expressions import reference
 
-SETTINGS = settings(max_examples=250, deadline=None)
+SETTINGS = settings(max_examples=100, deadline=None)
 
 
 def evaluated(text: str, rows: list[dict[str, Any]], cuts: list[int]) -> list[Any]:
@@ -26,7 +26,9 @@ def evaluated(text: str, rows: list[dict[str, Any]], cuts: list[int]) -> list[An
     arrays, values = table(rows), []
     edges = sorted({0, len(rows), *(cut % (len(rows) + 1) for cut in cuts)})
     for start, stop in pairwise(edges):
-        columns = {(None, name): column_of(array.slice(start, stop - start)) for name, array in arrays.items()}
+        columns: dict[Key, Column] = {}
+        for name, array in arrays.items():
+            columns[None, name] = column_of(array.slice(start, stop - start))
         array = evaluate(parse(text), Environment(stop - start, columns, start)).to_arrow()
         values += array.cast(pa.int64() if pa.types.is_timestamp(array.type) else array.type).to_pylist()
     return values
@@ -92,14 +94,14 @@ def test_moments(text: str, rows: list[dict[str, Any]], cuts: list[int]) -> None
         "cast(p as int32)", "cast(i as timestamp)", "x + y > z or c = 'Trade' and s <> c", "upper(c) in ('TRADE', 'É')",
     ],
 )  # fmt: skip
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(rows=ROWS, cuts=CUTS)
 def test_lists_and_conversions(text: str, rows: list[dict[str, Any]], cuts: list[int]) -> None:
     assert_equal_to_reference(text, rows, cuts)
 
 
 @pytest.mark.parametrize("name", ["exp", "ln", "log10", "sin", "cos", "tan"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(rows=ROWS)
 def test_transcendental_functions_are_near(name: str, rows: list[dict[str, Any]]) -> None:
     rows = [row | {"x": None if row["x"] is not None and math.isinf(row["x"]) else row["x"]} for row in rows]
@@ -118,8 +120,9 @@ TIMES = st.one_of(st.times().map(str), st.sampled_from(["1:2:3", "24:00:00", "14
 @given(st.lists(st.tuples(st.one_of(DATES, TEXTS), st.one_of(TIMES, TEXTS)), min_size=1, max_size=8))
 def test_dates_and_times_are_read(pairs: list[tuple[str, str]]) -> None:
     schema = pa.schema({"d": pa.string(), "h": pa.string()})
-    columns = {
-        (None, name): column_of(pa.array(part)) for name, part in zip("dh", zip(*pairs, strict=True), strict=True)
+    columns: dict[Key, Column] = {
+        (None, "d"): column_of(pa.array([d for d, _ in pairs])),
+        (None, "h"): column_of(pa.array([h for _, h in pairs])),
     }
     for text in ("timestamp_to_microseconds(d, h)", "to_timestamp(d, '%Y-%m-%d')", "cast(d || ' ' || h as timestamp)"):
         array = evaluate(parse(text), Environment(len(pairs), columns)).to_arrow().cast(pa.int64())

@@ -35,7 +35,7 @@ def integer_of(value: Any, given: pa.DataType, wanted: pa.DataType) -> int | Non
             return None
         value = int(value)
     if given == wanted:
-        return value
+        return int(value)
     value = wrap(value)
     bits, is_signed = wanted.bit_width, pa.types.is_signed_integer(wanted)
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if is_signed else (0, 2**bits - 1)

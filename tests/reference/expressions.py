@@ -112,7 +112,7 @@ def _between(values: list[Any], types: list[pa.DataType]) -> Any:
 
 
 def _nullif(values: list[Any], types: list[pa.DataType]) -> Any:
-    return None if _equal(*values, types) is True else values[0]
+    return None if _equal(values[0], values[1], types) is True else values[0]
 
 
 def _select(values: list[Any], types: list[pa.DataType]) -> Any:
@@ -164,7 +164,8 @@ def _arithmetic(function: str, numbers: list[Any], is_float: bool, is_text: bool
         return "".join(numbers)
     if function == "round":
         return _round_float(*numbers) if is_float else _round_integer(*numbers)
-    x, *rest = [float(n) for n in numbers] if is_float else numbers
+    operands: list[Any] = [float(n) for n in numbers] if is_float else numbers
+    x, *rest = operands
     if function == "negate":
         return -x
     if function == "abs":
@@ -223,7 +224,7 @@ def _round_integer(x: int, digits: int = 0) -> int:
         return x
     if digits < -18:
         return 0
-    scale = 10**-digits
+    scale = int(10**-digits)
     return (abs(x) + scale // 2) // scale * scale * (-1 if x < 0 else 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,7 +62,10 @@ def sliding(
     """
     measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=punctuation)
     if measure == "time":
-        size_us, every_us = _microseconds(size), _microseconds(size if every_s is None else every_s)
+        size_us, every_us = (
+            _microseconds("sliding", size),
+            _microseconds("sliding", size if every_s is None else every_s),
+        )
         if size_us % every_us:
             raise InputError(
                 f"a sliding window's time_s must be a multiple of its every_s; got {size:g} and {every_s:g}"
@@ -88,7 +92,7 @@ def tumbling(
     """
     measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=1 if punctuation else None)
     if measure == "time":
-        size = _microseconds(size)
+        size = _microseconds("tumbling", size)
     return _window("tumbling", measure, size, size if measure != "delta" else 1, on, per_group)
 
 
@@ -127,7 +131,11 @@ def _window(
     return Window(kind, measure, size, every, on, per_group)
 
 
-def _microseconds(seconds: float) -> int:
+def _microseconds(kind: Kind, seconds: float) -> int:
+    if not 0.5 / MICROSECONDS < seconds < math.inf:
+        raise InputError(
+            f"a {kind} time window needs a positive number of seconds, to the microsecond; got {seconds!r}"
+        )
     return round(seconds * MICROSECONDS)
 
 

@@ -31,10 +31,17 @@ def read_file(path: str | Path, source: Source, letters: DeadLetters) -> pa.Tabl
     """Tuples for a source from a file that the user named: .parquet, .csv (with a header) or .arrow."""
     suffix = Path(path).suffix.lower()
     if suffix in (".arrow", ".feather"):
-        with pa.memory_map(str(_existing(path, source))) as file:
-            return pa.ipc.open_file(file).read_all()
+        return _read_arrow(_existing(path, source), source)
     connector = ParquetSource(str(path)) if suffix == ".parquet" else CsvSource(str(path))
     return read_connector(connector, source, letters, None)
+
+
+def _read_arrow(path: Path, source: Source) -> pa.Table:
+    try:
+        with pa.memory_map(str(path)) as file:
+            return pa.ipc.open_file(file).read_all()
+    except pa.ArrowException as error:
+        raise InputError(f"source '{source.name}' reads {path}, which is not an Arrow file: {error}") from error
 
 
 def read_connector(

@@ -105,9 +105,13 @@ def _ranks(column: Column) -> npt.NDArray[Any]:
 
 
 def _codes(column: Column) -> tuple[npt.NDArray[Any], pa.Array]:
-    """Codes and dictionary of text; nulls have code 0."""
+    """Codes and dictionary of text, each word once; nulls have code 0."""
     if isinstance(column, CodedColumn):
-        return (column.codes if column.valid is None else np.where(column.valid, column.codes, 0)), column.dictionary
+        codes = column.codes if column.valid is None else np.where(column.valid, column.codes, 0)
+        words = column.dictionary.dictionary_encode()
+        if len(words.dictionary) < len(column.dictionary):  # Arrow lets a dictionary say a word twice
+            codes = words.indices.to_numpy()[codes]
+        return codes, words.dictionary
     encoded = column.to_arrow().dictionary_encode()
     return encoded.indices.fill_null(0).to_numpy(), encoded.dictionary
 

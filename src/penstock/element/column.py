@@ -105,7 +105,11 @@ class ArrowColumn:
     def string_buffers(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
         """Offsets (rows + 1) and bytes of a string array, without copying; null rows have any length."""
         _, offsets, data = self.array.buffers()
-        starts = np.frombuffer(offsets, np.int32, len(self.array) + 1, 4 * self.array.offset) if offsets else np.zeros(1, np.int32)
+        starts = (
+            np.frombuffer(offsets, np.int32, len(self.array) + 1, 4 * self.array.offset)
+            if offsets
+            else np.zeros(1, np.int32)
+        )
         text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
         return starts, text
 

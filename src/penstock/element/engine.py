@@ -9,14 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.app.graph import Graph
-from penstock.app.operators import Delay, Operator, Source, Throttle
-from penstock.element.block import Block, empty_block
+from penstock.element.block import Block
 from penstock.element.dead_letters import DeadLetters
-from penstock.element.depth import depth_by_stream
+from penstock.element.element import Element
 from penstock.element.intake import Intake
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import ABSENT, EVERYTHING, Frontier, source_position
-from penstock.element.running import running_operator
+from penstock.element.position import EVERYTHING, Frontier
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.order import streams_with_positions
 
@@ -47,16 +44,12 @@ class Engine:
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
         self.letters = DeadLetters(fail=on_error == "fail")
-        self.positioned = streams_with_positions(graph)
+        positioned = streams_with_positions(graph)
         self.collected = _collected(graph, taps)
         self.intakes = {
-            s.name: Intake(s, place, s.name in self.positioned, self.letters) for place, s in enumerate(graph.sources)
+            s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
         }
-        self.running: dict[str, RunningOperator] = {
-            o.name: running_operator(o, graph, self.letters) for o in graph.operators if not isinstance(o, Source)
-        }
-        self._depths = depth_by_stream(graph)
-        self._empty = {stream: self._empty_stream(stream, o) for o in graph.operators for stream in o.outputs}
+        self._element = Element(graph, self.letters, self.collected)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
         self._frontier = Frontier(-np.inf, 0, 0)
@@ -64,7 +57,7 @@ class Engine:
     @property
     def state_bytes(self) -> dict[str, int]:
         """Memory of each operator's state."""
-        return {name: operator.state_bytes for name, operator in self.running.items()}
+        return {name: operator.state_bytes for name, operator in self._element.running.items()}
 
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
@@ -83,7 +76,7 @@ class Engine:
             intake.finished = True
         results = self._drain()
         self._frontier = EVERYTHING
-        _extend(results, self._step({}))
+        _extend(results, self._element.step({}, self._frontier))
         return results
 
     def process(self, blocks: dict[str, Block]) -> dict[str, Block]:
@@ -91,12 +84,12 @@ class Engine:
 
         For callers that cut and order tuples themselves; blocks of merged sources carry positions.
         """
-        return self._step(blocks)
+        return self._element.step(blocks, self._frontier)
 
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
         for blocks in self._steps():
-            _extend(results, self._step(blocks))
+            _extend(results, self._element.step(blocks, self._frontier))
         return results
 
     def _steps(self) -> Iterator[dict[str, Block]]:
@@ -153,46 +146,6 @@ class Engine:
             reason = f"came after its source was idle for {self._idle_timeout_s:g} s and the others went on"
             self.letters.add_rows(intake.source.name, reason, block, np.arange(gone))
             intake.put_back(block.slice(gone, block.rows))
-
-    def _step(self, blocks: dict[str, Block]) -> dict[str, Block]:
-        """Runs every operator once; gives the blocks of sinks and taps."""
-        streams: dict[str, Block] = {}
-        for operator in self.graph.operators:
-            if isinstance(operator, Source):
-                streams[operator.name] = blocks.get(operator.name) or self._empty[operator.name]
-                continue
-            inputs = [streams[stream] for stream in operator.inputs]
-            if self._rests(operator, inputs):
-                outputs = tuple(self._empty[stream] for stream in operator.outputs)
-            else:
-                outputs = self.running[operator.name].process(inputs, self._frontier)
-            for stream, block in zip(operator.outputs, outputs, strict=True):
-                streams[stream] = self._placed(stream, block)
-        return {name: streams[stream] for name, stream in self.collected.items() if streams[stream].rows}
-
-    def _placed(self, stream: str, block: Block) -> Block:
-        """The block with positions where the stream needs them, and without where it does not."""
-        if block.position is None and stream not in self.positioned:
-            return block
-        position = None
-        if stream in self.positioned:
-            position = self._empty[stream].position if block.position is None else block.position
-            assert position is not None
-            position = position.pad(self._depths[stream], ABSENT)
-        return Block(block.schema, block.columns, block.rows, position, block.punctuations)
-
-    @staticmethod
-    def _rests(operator: Operator, inputs: list[Block]) -> bool:
-        """Whether an operator has nothing to do: no tuples, no punctuations, and time does not matter to it."""
-        if isinstance(operator, Delay | Throttle):
-            return False
-        return not any(block.rows or block.punctuations is not None for block in inputs)
-
-    def _empty_stream(self, stream: str, operator: Operator) -> Block:
-        block = empty_block(operator.schema)
-        if stream in self.positioned:
-            block.position = source_position(np.empty(0), 0, 0).pad(self._depths[stream], ABSENT)
-        return block
 
 
 def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:

@@ -23,6 +23,8 @@ def lower(node: Typed) -> Typed:
     """
     if not isinstance(node.node, Call):
         return node
+    if kind_of(node.type) == "unknown":  # only nulls without a type lead to a call without one
+        return _NULL
     arguments = tuple(lower(argument) for argument in node.arguments)
     function, type_ = node.node.function, node.type
     if function == "between":

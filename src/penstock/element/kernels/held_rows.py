@@ -192,7 +192,9 @@ def _process(kind, size, start, rows, marks, slot, following, group, value, head
 
 
 @nb.njit(nogil=True, cache=True)
-def _fire(owner, trigger, end, low, high, following, group, value, heads, held, slot, outputs, out, offsets, members, scratch):  # type: ignore[no-untyped-def]
+def _fire(
+    owner, trigger, end, low, high, following, group, value, heads, held, slot, outputs, out, offsets, members, scratch
+):  # type: ignore[no-untyped-def]
     """Appends one output per group among the owner's rows with low <= value < high, groups by first appearance."""
     first = outputs
     taken = 0

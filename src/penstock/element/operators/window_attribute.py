@@ -26,12 +26,23 @@ def window_values(block: Block, window: Window) -> npt.NDArray[np.float64]:
     return np.round(values * MICROSECONDS) if window.measure == "time" else values
 
 
+def event_times_us(block: Block, window: Window) -> npt.NDArray[np.int64]:
+    """Microseconds since the epoch for a time window."""
+    assert window.on is not None
+    column = block.column(window.on)
+    if isinstance(column, FixedColumn) and pa.types.is_timestamp(column.type):
+        return column.values
+    return window_values(block, window).astype(np.int64)
+
+
 def without_missing(block: Block, window: Window, operator: str, letters: DeadLetters) -> Block:
     """The block less the tuples that have no value for the window to run on; those become dead letters."""
     if window.on is None or not block.rows:
         return block
     column = block.column(window.on)
     assert isinstance(column, FixedColumn)
+    if column.valid is None and pa.types.is_timestamp(column.type):
+        return block
     good = np.isfinite(column.values)
     if window.measure == "time" and not pa.types.is_timestamp(column.type):
         good &= np.abs(column.values.astype(np.float64)) < _MOST_SECONDS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.element.engine import Engine
-from penstock.element.operators import held_windows, join
+from penstock.element.operators import held_windows, join_store
 from tests.reference.checking import check
 from tests.reference.streams import PLAIN, TRADES, plain, trades
 
@@ -30,7 +30,7 @@ JOIN_WINDOWS = [ps.sliding(count=2), ps.sliding(count=1, per_group=True), ps.sli
 def _compact_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(held_windows, "_COMPACT_ABOVE_ROWS", 1)
-        patch.setattr(join, "_COMPACT_ABOVE_ROWS", 1)
+        patch.setattr(join_store, "_COMPACT_ABOVE_ROWS", 1)
         yield
 
 

@@ -72,6 +72,7 @@ def test_constants_become_columns() -> None:
     assert evaluate(parse("'a' || 'b' = 'ab'"), given).to_arrow().to_pylist() == [True] * 3
     assert evaluate(parse("upper('a')"), given).to_arrow().to_pylist() == ["A"] * 3
     assert evaluate(parse("cast(null as float64)"), given).to_arrow().to_pylist() == [None] * 3
+    assert evaluate(parse("coalesce(-(null) + null, x)"), given).to_arrow().to_pylist() == [0.0] * 3
 
 
 def test_floats_as_text_are_as_short_as_they_can_be() -> None:

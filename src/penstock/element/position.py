@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from penstock.element.kernels.merge import merge_pair
+from penstock.element.kernels.merge import merge_pair, merge_stamps
 
 if TYPE_CHECKING:
     from penstock.element.block import Block
@@ -139,6 +139,12 @@ def concat_positions(blocks: Sequence[Block]) -> Position | None:
 
 def merge_order(positions: Sequence[Position]) -> Integers:
     """The order of all rows, as indices into the concatenation; equal positions keep the order of `positions`."""
+    if len(positions) == 2 and _are_sources(positions):
+        one, other = positions
+        order: Integers = merge_stamps(
+            one.stamp, other.stamp, not len(one) or not len(other) or one.place[0] < other.place[0]
+        )
+        return order
     joined = concat_position_list(positions)
     merged = np.arange(len(positions[0]), dtype=np.int64)
     start = len(positions[0])
@@ -147,6 +153,14 @@ def merge_order(positions: Sequence[Position]) -> Integers:
         merged = merge_pair(merged, own, joined.stamp, joined.place, joined.sequence, joined.levels)
         start += len(position)
     return merged
+
+
+def _are_sources(positions: Sequence[Position]) -> bool:
+    """Whether these are positions of two sources, whose stamps and places tell all tuples apart."""
+    one, other = positions
+    if len(one.levels) or len(other.levels):
+        return False
+    return not len(one) or not len(other) or one.place[0] != other.place[0]
 
 
 def later_rows(one: Position, other: Position) -> npt.NDArray[np.bool_]:

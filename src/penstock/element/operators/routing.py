@@ -58,7 +58,7 @@ class RunningUnion(Stateless):
         merged = merge(inputs)
         columns = concat_blocks([Block(b.schema, b.columns, b.rows) for b in inputs])
         taken = tuple(c.take(merged.rows) for c in columns.columns)
-        position = merged.position.extend(output_numbers(merged.position.runs()))
+        position = merged.position().extend(output_numbers(merged.position().runs()))
         marks = None if merged.punctuations is None else self.copies.last(merged.punctuations)
         return (Block(inputs[0].schema, taken, len(merged.rows), position, marks),)
 

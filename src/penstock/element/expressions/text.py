@@ -155,7 +155,7 @@ def _replace(call: Operands) -> Value:
 
 
 def _moment(call: Operands) -> Value:
-    """Dates and times of day, read by a kernel: about 30 ns a row."""
+    """Dates and times of day, read by a kernel: about 0.1 microseconds a row."""
     dates, times = ArrowColumn(call.text(0)), ArrowColumn(call.text(1))
     values, good = strings.moments_of(*dates.string_buffers(), *times.string_buffers())
     return FixedColumn(values, pa.int64(), both(good, both(dates.valid, times.valid)))

@@ -26,7 +26,8 @@ def numpy_type(type_: pa.DataType) -> np.dtype[Any]:
         return np.dtype(np.int64)
     if pa.types.is_boolean(type_):
         return np.dtype(np.bool_)
-    return np.dtype(type_.to_pandas_dtype())
+    dtype: np.dtype[Any] = np.dtype(type_.to_pandas_dtype())
+    return dtype
 
 
 class FixedColumn:

@@ -41,9 +41,14 @@ def mark_before(position: Position) -> Position:
     return (*position[:-1], position[-1] - 1, AFTER_ALL)
 
 
-def of_results(event: Event) -> Position:
-    """Where the results stand that an event triggers, before their numbers."""
-    return event.position if isinstance(event, Item) else (*event.position[:-1], AT_PUNCTUATION)
+def filled(position: Position, length: int) -> Position:
+    """A position of at least a length; what fills it up is less than any number."""
+    return (*position, *[-math.inf] * (length - len(position)))
+
+
+def of_results(mark: Mark) -> Position:
+    """Where the results stand that a punctuation triggers, before their numbers."""
+    return (*mark.position[:-1], AT_PUNCTUATION)
 
 
 def merged(streams: Sequence[Sequence[Event]]) -> list[tuple[int, Event]]:

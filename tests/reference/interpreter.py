@@ -16,7 +16,7 @@ from penstock.app.graph import Graph
 from penstock.app.windows import MICROSECONDS
 from tests.reference import operators as plain
 from tests.reference.aggregates import Aggregate
-from tests.reference.events import Event, Item, Mark, Position, Row, merged, of_results
+from tests.reference.events import Event, Item, Mark, Position, Row, filled, merged, of_results
 from tests.reference.join import Join
 from tests.reference.letters import Letter, Letters
 from tests.reference.python_functions import Function
@@ -71,29 +71,38 @@ def _run(operator: ops.Operator, graph: Graph, streams: Streams, letters: Letter
     """The streams that an operator emits."""
     inputs = [streams[name] for name in operator.inputs]
     reference = _reference(operator, graph, inputs, letters)
-    outputs = [_Numbered() for _ in operator.outputs]
+    outputs = [_Numbered(3 + _depth(operator, graph)) for _ in operator.outputs]
     for port, event in merged(inputs):
         results = reference.on_tuple(port, event) if isinstance(event, Item) else reference.on_mark(port, event)
         for number, result in results:
-            outputs[number].add(of_results(event), result)
+            outputs[number].add(event, result)
     return dict(zip(operator.outputs, (output.events for output in outputs), strict=True))
 
 
-class _Numbered:
-    """A stream being written: what is emitted at one position is numbered on from 0."""
+def _depth(operator: ops.Operator, graph: Graph) -> int:
+    """How many numbers follow the position in the source, at most: one an operator, two where punctuations fire."""
+    if isinstance(operator, ops.Source):
+        return 0
+    at_marks = isinstance(operator, ops.Aggregate | ops.Sort) and operator.window.measure == "punctuation"
+    return max(_depth(graph.producer(stream), graph) for stream in operator.inputs) + (2 if at_marks else 1)
 
-    def __init__(self) -> None:
+
+class _Numbered:
+    """A stream being written: what is emitted at one position is numbered on from 0, all positions of one length."""
+
+    def __init__(self, length: int) -> None:
         self.events: list[Event] = []
         self.position: Position = ()
-        self.number = 0
+        self.number, self.length = 0, length
 
-    def add(self, position: Position, result: Event | Row) -> None:
+    def add(self, event: Event, result: Event | Row) -> None:
         if isinstance(result, Item | Mark):  # it knows its position
             self.events.append(result)
             return
+        position = filled(event.position, self.length - 1) if isinstance(event, Item) else of_results(event)
         self.number = self.number + 1 if position == self.position else 0
         self.position = position
-        self.events.append(Item((*position, self.number), result))
+        self.events.append(Item(filled((*position, self.number), self.length), result))
 
 
 def _reference(operator: ops.Operator, graph: Graph, inputs: Sequence[list[Event]], letters: Letters) -> Any:

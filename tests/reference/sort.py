@@ -44,8 +44,8 @@ class Sort:
         if len(self.buffer) <= self.operator.window.size:
             return []
         lowest = self._sorted(self.buffer)[0]
-        self.buffer = [other for other in self.buffer if other is not lowest]
-        return [(0, lowest)]
+        first = next(i for i, other in enumerate(self.buffer) if other is lowest)
+        return [(0, self.buffer.pop(first))]
 
     def _sorted(self, rows: list[Row]) -> list[Row]:
         """By the last key first, so that earlier keys rule; ties keep their order, NaN and then nulls come last."""

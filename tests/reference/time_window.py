@@ -70,6 +70,8 @@ def aggregate(call: AggregateCall, tuples: Sequence[tuple[Value, ...]]) -> Value
     """One aggregate over the tuples of one group in one window, in order of arrival."""
     if call.argument is None:
         return len(tuples)
+    if call.function in ("first", "last"):
+        return tuples[0 if call.function == "first" else -1][call.argument]
     values = [row[call.argument] for row in tuples if row[call.argument] is not None]
     if call.function == "count":
         return len(values)
@@ -87,4 +89,4 @@ def aggregate(call: AggregateCall, tuples: Sequence[tuple[Value, ...]]) -> Value
     if call.function == "sum":
         total = sum(values)
         return total if isinstance(total, float) else (total + 2**63) % 2**64 - 2**63
-    return values[0] if call.function == "first" else values[-1]
+    raise ValueError(call.function)

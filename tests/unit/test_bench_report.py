@@ -63,7 +63,7 @@ def test_table_shows_losses_and_spread() -> None:
     assert "0.10 (0.09-0.11) │ 0.15 ✗" in text.getvalue()
     assert "0.71 (0.64-0.78) │ 0.70 ✓" in text.getvalue()
     assert "3 of 5 goals reached" in text.getvalue()
-    assert "missed: vwap_string (0.10), sliding_1000_2836_symbol (0.60)" in text.getvalue()
+    assert "missed: vwap_string (0.100), sliding_1000_2836_symbol (0.600)" in text.getvalue()
 
 
 def test_picture_is_written(tmp_path: Path) -> None:

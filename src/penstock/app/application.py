@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from penstock.app.connectors import SourceConnector, TraceSource
+from penstock.app.connectors import CsvSource, SourceConnector, TraceSource
 from penstock.app.graph import Graph, Request
 from penstock.app.operators import Operator, Source
 from penstock.app.serialise import graph_from_json, graph_to_json
@@ -55,6 +55,10 @@ class Application:
             kind = fields.field(stamp).type
             if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
                 entry.problem(f"has the stamp '{stamp}', which must be a timestamp or a number; got {kind}")
+        if isinstance(source, CsvSource) and source.columns is not None and len(source.columns) != len(fields):
+            entry.problem(
+                f"reads {len(source.columns)} columns by number but has {len(fields)} attributes in its schema"
+            )
         if rate_tuples_s is not None and not rate_tuples_s > 0:
             entry.problem(f"needs a positive rate_tuples_s; got {rate_tuples_s!r}")
         entry.add(Source(name, (), fields, source, stamp, rate_tuples_s, place=entry.place))

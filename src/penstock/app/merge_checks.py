@@ -27,7 +27,9 @@ def join_keys(entry: Entry, on: object, left: pa.Schema, right: pa.Schema) -> tu
     """Pairs of attributes that must be equal."""
     if on is None:
         return ()
-    items = [on] if isinstance(on, str) or (isinstance(on, tuple) and len(on) == 2 and on[0] != on[1]) else list(_items(on))
+    items = (
+        [on] if isinstance(on, str) or (isinstance(on, tuple) and len(on) == 2 and on[0] != on[1]) else list(_items(on))
+    )
     pairs = []
     for item in items:
         one, other = item if isinstance(item, tuple) else (item, item)
@@ -44,7 +46,9 @@ def _items(on: object) -> Sequence[object]:
 
 def _check_key_types(entry: Entry, one: str, other: str, left: pa.DataType, right: pa.DataType) -> None:
     if _family(left) != _family(right) and "null" not in (_family(left), _family(right)):
-        entry.problem(f"joins on '{one}' and '{other}', a {word_of(left)} and a {word_of(right)}", "cast one of them before")
+        entry.problem(
+            f"joins on '{one}' and '{other}', a {word_of(left)} and a {word_of(right)}", "cast one of them before"
+        )
 
 
 def _family(type_: pa.DataType) -> str:

@@ -173,9 +173,22 @@ class Custom(_Operator):
 class Sink(_Operator):
     """Where tuples leave."""
 
-    connector: SinkConnector = MemorySink()
+    connector: SinkConnector = field(default_factory=MemorySink)
 
 
 Operator = (
-    Source | Functor | Aggregate | Join | Split | Union | Sort | Punctor | Barrier | Delay | Throttle | Map | Custom | Sink
+    Source
+    | Functor
+    | Aggregate
+    | Join
+    | Split
+    | Union
+    | Sort
+    | Punctor
+    | Barrier
+    | Delay
+    | Throttle
+    | Map
+    | Custom
+    | Sink
 )

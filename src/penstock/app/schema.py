@@ -40,7 +40,9 @@ def type_of(word: str | pa.DataType) -> pa.DataType:
     if text in _TYPE_BY_WORD:
         return _TYPE_BY_WORD[text]
     hint = did_you_mean(text, _TYPE_BY_WORD)
-    raise InputError(f"there is no type '{word}'; there are: {', '.join(_TYPE_BY_WORD)}, list<...>" + (f"; {hint}" if hint else ""))
+    raise InputError(
+        f"there is no type '{word}'; there are: {', '.join(_TYPE_BY_WORD)}, list<...>" + (f"; {hint}" if hint else "")
+    )
 
 
 def word_of(type_: pa.DataType) -> str:

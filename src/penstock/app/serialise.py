@@ -25,7 +25,15 @@ _KINDS: dict[str, type[Any]] = {
     **{kind.__name__: kind for kind in (*connectors.SourceConnector.__args__, *connectors.SinkConnector.__args__)},
     **{
         kind.__name__: kind
-        for kind in (operators.Emit, operators.Branch, operators.SortKey, operators.AggregateFunction, Window, Place, Request)
+        for kind in (
+            operators.Emit,
+            operators.Branch,
+            operators.SortKey,
+            operators.AggregateFunction,
+            Window,
+            Place,
+            Request,
+        )
     },
 }
 
@@ -48,8 +56,10 @@ def graph_from_json(text: str) -> Graph:
         if body["penstock"] != FORMAT:
             raise InputError(f"an application's JSON has format {FORMAT} here; got {body['penstock']!r}")
         return Graph(body["name"], tuple(map(_read, body["operators"])), tuple(map(_read, body["requests"])))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise InputError(f"an application's JSON is an object written by Application.to_json; got a mistake at {error}") from error
+    except (AttributeError, ImportError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise InputError(
+            f"an application's JSON is an object written by Application.to_json; got a mistake at {error}"
+        ) from error
 
 
 def _write(value: Any) -> Any:
@@ -85,7 +95,7 @@ def _object_name(value: Any) -> str:
     named = value if hasattr(value, "__qualname__") else type(value)
     name = f"{named.__module__}:{named.__qualname__}"
     if "<" in name or (named is not value and getattr(value, "__dict__", None)):
-        raise InputError(f"an application with {value!r} cannot be written as JSON; only named functions of modules, and "
+        raise InputError(f"an application with {value!r} cannot be written as JSON; only functions with a name, and "
                          "objects without fields, can be found again by name")  # fmt: skip
     return name if named is value else name + "()"
 

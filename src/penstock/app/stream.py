@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -12,12 +12,12 @@ from penstock.app.connectors import MemorySink, SinkConnector
 from penstock.app.expressions.check import Scope
 from penstock.app.merge_checks import barrier_ports, join_keys, join_scope, union_schema
 from penstock.app.schema import type_of
-from penstock.app.window_checks import check_sort_window, check_window
+from penstock.app.window_checks import check_bounds, check_sort_window, check_window
 from penstock.app.windows import Window
 from penstock.app.workbook import Entry, Workbook
 
 Names = str | Sequence[str] | None
-Schema = Mapping[str, str | pa.DataType] | pa.Schema
+Schema: TypeAlias = "Mapping[str, str | pa.DataType] | pa.Schema"
 
 
 def aggregate_function(function: Callable[[pa.Array], Any], returns: str | pa.DataType) -> ops.AggregateFunction:
@@ -42,7 +42,7 @@ class Stream:
     ) -> Stream:
         """Filter, projection and new attributes; a list of emits gives several tuples per tuple, no emit copies."""
         entry, scope = self._book.entry(name, "functor"), self._scope
-        condition = entry.condition(where, scope, "where")
+        condition = entry.condition(where, scope, "where", numbered=True)
         if emit is None:
             emit = {field: f'"{field}"' for field in self.schema.names}
         members = [emit] if isinstance(emit, Mapping) or not isinstance(emit, Sequence) else list(emit)
@@ -64,6 +64,7 @@ class Stream:
         keys = entry.attributes(by, self.schema, "by")
         scope = Scope(((None, self.schema),), {word.lower(): f.returns for word, f in own.items()})
         emits, schema = entry.emit(emit, scope, aggregates=True)
+        check_bounds(entry, window, (emit.expression for emit in emits))
         operator = ops.Aggregate(name, (self.name,), schema, window, keys, emits, tuple(own.items()), place=entry.place)
         return self._add(entry, operator)
 
@@ -80,6 +81,7 @@ class Stream:
     ) -> Stream:
         """Pairs of this stream's (left) and the right one's tuples that agree `on` attributes and satisfy `where`."""
         entry = self._book.entry(name, "join")
+        self._check_application(entry, right)
         for window, side in ((left_window, self), (right_window, right)):
             check_window(entry, window, side.schema, has_groups=bool(on), joins=True)
         pairs = join_keys(entry, on, self.schema, right.schema)
@@ -100,21 +102,24 @@ class Stream:
         given = {**(branches or {}), **more}
         if not given:
             entry.problem("needs at least one branch", "split('name', {'cheap': 'price < 10', 'rest': None})")
-        ports = tuple(ops.Branch(port, entry.condition(text, scope, f"branch '{port}'")) for port, text in given.items())
+        ports = tuple(
+            ops.Branch(port, entry.condition(text, scope, f"branch '{port}'")) for port, text in given.items()
+        )
         entry.add(ops.Split(name, (self.name,), self.schema, ports, place=entry.place))
         return Branches({p.port: Stream(self._book, f"{name}.{p.port}", self.schema) for p in ports})
 
     def union(self, name: str, *others: Stream) -> Stream:
         """This stream and others of the same schema, merged in order."""
         entry = self._book.entry(name, "union")
+        self._check_application(entry, *others)
         schema = union_schema(entry, (self, *others))
         return self._add(entry, ops.Union(name, (self.name, *(o.name for o in others)), schema, place=entry.place))
 
     def sort(self, name: str, by: Names, *, window: Window) -> Stream:
         """Tuples in order within a window; 'price desc' sorts downwards.
 
-        A tumbling window emits its tuples sorted when it is full; a sliding count window emits its lowest tuple when one
-        more arrives than it holds.
+        A tumbling window emits its tuples sorted when it is full; a sliding count window emits its lowest tuple when
+        one more arrives than it holds.
         """
         entry = self._book.entry(name, "sort")
         check_sort_window(entry, window, self.schema)
@@ -137,6 +142,7 @@ class Stream:
     def barrier(self, name: str, *others: Stream, emit: Mapping[str, str]) -> Stream:
         """The n-th tuples of all streams as one tuple; attributes are read as `port.name`, ports being the streams."""
         entry = self._book.entry(name, "barrier")
+        self._check_application(entry, *others)
         ports, scope = barrier_ports(entry, (self, *others))
         emits, schema = entry.emit(emit, scope)
         inputs = (self.name, *(o.name for o in others))
@@ -161,10 +167,12 @@ class Stream:
         entry = self._book.entry(name, "map")
         if not callable(function):
             entry.problem(f"needs a function; got {function!r}")
-        return self._add(entry, ops.Map(name, (self.name,), entry.schema(schema), function, per_tuple, place=entry.place))
+        return self._add(
+            entry, ops.Map(name, (self.name,), entry.schema(schema), function, per_tuple, place=entry.place)
+        )
 
     def operator(self, name: str, instance: Any, *, schema: Schema, by: Names = None) -> Stream:
-        """A user-defined operator: `instance.state()` makes a key's state, `instance.process(row, state)` yields tuples."""
+        """A user-defined operator: `instance.state()` makes a key's state, `process(row, state)` gives tuples."""
         entry = self._book.entry(name, "operator")
         for method in ("state", "process"):
             if not callable(getattr(instance, method, None)):
@@ -181,6 +189,11 @@ class Stream:
     def _scope(self) -> Scope:
         return Scope(((None, self.schema),))
 
+    def _check_application(self, entry: Entry, *others: Stream) -> None:
+        for other in others:
+            if other._book is not self._book:
+                entry.problem(f"reads '{other.name}', which is a stream of another application")
+
     def _add(self, entry: Entry, operator: ops.Operator) -> Stream:
         entry.add(operator)
         return Stream(self._book, operator.name, operator.schema)
@@ -188,14 +201,16 @@ class Stream:
     def _emits(
         self, entry: Entry, members: list[Any], scope: Scope
     ) -> tuple[tuple[tuple[ops.Emit, ...], ...], pa.Schema]:
-        checked = [entry.emit(member, scope) for member in members]
+        checked = [entry.emit(member, scope, numbered=True) for member in members]
         if not checked:
             entry.problem("needs at least one emit; got an empty list")
             return (), pa.schema([])
         schema = checked[0][1]
         for _, other in checked[1:]:
             if other != schema:
-                entry.problem(f"emits tuples of different schemas: {schema.names} and {other.names}", "use cast(x as type)")
+                entry.problem(
+                    f"emits tuples of different schemas: {schema.names} and {other.names}", "use cast(x as type)"
+                )
         return tuple(emits for emits, _ in checked), schema
 
 

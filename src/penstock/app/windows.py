@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,9 +62,14 @@ def sliding(
     """
     measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=punctuation)
     if measure == "time":
-        size_us, every_us = _microseconds(size), _microseconds(size if every_s is None else every_s)
+        size_us, every_us = (
+            _microseconds("sliding", size),
+            _microseconds("sliding", size if every_s is None else every_s),
+        )
         if size_us % every_us:
-            raise InputError(f"a sliding window's time_s must be a multiple of its every_s; got {size:g} and {every_s:g}")
+            raise InputError(
+                f"a sliding window's time_s must be a multiple of its every_s; got {size:g} and {every_s:g}"
+            )
         return _window("sliding", measure, size_us, every_us, on, per_group)
     if every_s is not None:
         raise InputError("every_s goes with time_s; got a window by " + measure + "; use every=...")
@@ -86,7 +92,7 @@ def tumbling(
     """
     measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=1 if punctuation else None)
     if measure == "time":
-        size = _microseconds(size)
+        size = _microseconds("tumbling", size)
     return _window("tumbling", measure, size, size if measure != "delta" else 1, on, per_group)
 
 
@@ -108,12 +114,16 @@ def _measure(
     return given[0]
 
 
-def _window(kind: Kind, measure: Measure, size: int | float, every: int | float, on: str | None, per_group: bool) -> Window:
+def _window(
+    kind: Kind, measure: Measure, size: int | float, every: int | float, on: str | None, per_group: bool
+) -> Window:
     for name, value in (("size", size), ("every", every)):
         whole = isinstance(value, int) and not isinstance(value, bool)
         if not (whole or (measure == "delta" and name == "size")) or not value > 0:
-            raise InputError(f"a {kind} {measure} window needs a positive {'whole ' if whole or measure != 'delta' else ''}"
-                             f"number as its {name}; got {value!r}")
+            raise InputError(
+                f"a {kind} {measure} window needs a positive {'whole ' if whole or measure != 'delta' else ''}"
+                f"number as its {name}; got {value!r}"
+            )
     if measure in ("time", "delta") and not on:
         raise InputError(f"a {kind} {measure} window runs on an attribute; got none; add on='...'")
     if measure in ("count", "punctuation") and on:
@@ -121,7 +131,11 @@ def _window(kind: Kind, measure: Measure, size: int | float, every: int | float,
     return Window(kind, measure, size, every, on, per_group)
 
 
-def _microseconds(seconds: float) -> int:
+def _microseconds(kind: Kind, seconds: float) -> int:
+    if not 0.5 / MICROSECONDS < seconds < math.inf:
+        raise InputError(
+            f"a {kind} time window needs a positive number of seconds, to the microsecond; got {seconds!r}"
+        )
     return round(seconds * MICROSECONDS)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.app.expressions.check import Scope, problems, type_of_expression
 from penstock.app.expressions.parser import parse
-from penstock.app.expressions.tree import Expression, Literal
+from penstock.app.expressions.tree import Expression, Literal, uses_sequence
 from penstock.app.operators import Emit, Operator
 from penstock.app.place import Place, caller
 from penstock.app.schema import schema_of, word_of
@@ -50,9 +50,12 @@ class Entry:
         self.book.problems.append(Problem(where, sentence, hint))
 
     def expression(
-        self, text: object, scope: Scope, what: str, *, aggregates: bool = False
+        self, text: object, scope: Scope, what: str, *, aggregates: bool = False, numbered: bool = False
     ) -> tuple[Expression, pa.DataType]:
-        """Tree and type of a text; a wrong one is noted and gives a null of unknown type."""
+        """Tree and type of a text; a wrong one is noted and gives a null of unknown type.
+
+        `numbered` says that the operator numbers its tuples, so that seq_num can be used.
+        """
         if isinstance(text, bool | int | float):
             text = str(text).lower() if isinstance(text, bool) else repr(text)
         if not isinstance(text, str):
@@ -65,36 +68,44 @@ class Entry:
             self.problem(f"has a mistake in {what} `{text}`{at}: {error.sentence}", error.hint)
             return _NOTHING, UNKNOWN
         found = problems(tree, scope, aggregates=aggregates)
-        for error in found:
-            self.problem(f"{error.sentence} (in {what} `{text}`)", error.hint)
+        for mistake in found:
+            self.problem(f"{mistake.sentence} (in {what} `{text}`)", mistake.hint)
+        if uses_sequence(tree) and not numbered:
+            self.problem(
+                f"calls seq_num in {what} `{text}`, which only a functor can", "number the tuples in a functor before"
+            )
         return (_NOTHING, UNKNOWN) if found else (tree, type_of_expression(tree, scope))
 
-    def condition(self, text: object, scope: Scope, what: str) -> Expression | None:
+    def condition(self, text: object, scope: Scope, what: str, *, numbered: bool = False) -> Expression | None:
         """The tree of a condition, or None where there is none."""
         if text is None or (isinstance(text, str) and not text.strip()):
             return None
-        tree, found = self.expression(text, scope, what)
+        tree, found = self.expression(text, scope, what, numbered=numbered)
         if not (pa.types.is_boolean(found) or pa.types.is_null(found)):
-            self.problem(f"needs a condition as {what}; got `{text}`, which is a {word_of(found)}", "compare it with something")
+            self.problem(
+                f"needs a condition as {what}; got `{text}`, which is a {word_of(found)}", "compare it with something"
+            )
         return tree
 
     def emit(
-        self, emit: object, scope: Scope, *, aggregates: bool = False, what: str = "emit"
+        self, emit: object, scope: Scope, *, aggregates: bool = False, numbered: bool = False
     ) -> tuple[tuple[Emit, ...], pa.Schema]:
         """Trees and schema of an emit mapping."""
         if not isinstance(emit, Mapping) or not emit:
-            self.problem(f"needs {what}={{'attribute': 'expression', ...}} with at least one attribute; got {emit!r}")
+            self.problem(f"needs emit={{'attribute': 'expression', ...}} with at least one attribute; got {emit!r}")
             return (), pa.schema([])
         emits, fields = [], []
         for name, text in emit.items():
-            tree, found = self.expression(text, scope, f"{what} '{name}'", aggregates=aggregates)
+            tree, found = self.expression(text, scope, f"emit '{name}'", aggregates=aggregates, numbered=numbered)
             emits.append(Emit(str(name), tree))
             fields.append(pa.field(str(name), found))
         return tuple(emits), pa.schema(fields)
 
     def attributes(self, given: object, schema: pa.Schema, what: str) -> tuple[str, ...]:
         """Names of attributes that the schema has; the others are noted and left out."""
-        names: Sequence[object] = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+        names: Sequence[object] = (
+            (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+        )
         if given is None:
             return ()
         return tuple(str(name) for name in names if self.has_attribute(name, schema, what))

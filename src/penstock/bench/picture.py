@@ -28,9 +28,7 @@ def draw(results: Sequence[Measurement], machine: Machine, path: Path) -> None:
     axes.invert_yaxis()
     axes.set_ylim(len(results) - 0.4, -0.6)
     axes.axvline(1.0, color="#333333", linewidth=0.8)
-    axes.set_xlabel(
-        "tuples/s as a share of the limit (plain numba loop); whiskers: lowest to highest round; black mark: goal"
-    )
+    axes.set_xlabel("tuples/s as a share of the limit; whiskers: lowest to highest round; black mark: goal", fontsize=8)
     axes.set_title(f"penstock bench kernels, one thread, on {machine.processor}", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)

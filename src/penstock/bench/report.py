@@ -27,7 +27,7 @@ def print_report(console: Console, results: Sequence[Measurement], machine: Mach
     )
     console.print(_table(results))
     judged = [result for result in results if result.reaches_goal is not None]
-    missed = [f"{result.case.name} ({result.ratio:.2f})" for result in judged if not result.reaches_goal]
+    missed = [f"{result.case.name} ({result.ratio:.3f})" for result in judged if not result.reaches_goal]
     console.print(f"{len(judged) - len(missed)} of {len(judged)} goals reached", highlight=False)
     if missed:
         console.print("missed: " + ", ".join(missed), soft_wrap=True, highlight=False)

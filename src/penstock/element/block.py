@@ -28,7 +28,8 @@ class Block:
         self.position, self.punctuations = position, punctuations
 
     def column(self, name: str) -> Column:
-        return self.columns[self.schema.get_field_index(name)]
+        place: int = self.schema.get_field_index(name)
+        return self.columns[place]
 
     def take(self, rows: Array) -> Block:
         """The given rows; punctuations do not come along."""

@@ -26,7 +26,8 @@ def numpy_type(type_: pa.DataType) -> np.dtype[Any]:
         return np.dtype(np.int64)
     if pa.types.is_boolean(type_):
         return np.dtype(np.bool_)
-    return np.dtype(type_.to_pandas_dtype())
+    dtype: np.dtype[Any] = np.dtype(type_.to_pandas_dtype())
+    return dtype
 
 
 class FixedColumn:
@@ -105,7 +106,11 @@ class ArrowColumn:
     def string_buffers(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
         """Offsets (rows + 1) and bytes of a string array, without copying; null rows have any length."""
         _, offsets, data = self.array.buffers()
-        starts = np.frombuffer(offsets, np.int32, len(self.array) + 1, 4 * self.array.offset) if offsets else np.zeros(1, np.int32)
+        starts = (
+            np.frombuffer(offsets, np.int32, len(self.array) + 1, 4 * self.array.offset)
+            if offsets
+            else np.zeros(1, np.int32)
+        )
         text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
         return starts, text
 

@@ -26,7 +26,9 @@ class DeadLetters:
 
     def add(self, operator: str, reason: str, row: dict[str, Any]) -> None:
         if self.fail:
-            raise OperatorError(f"operator '{operator}' {reason}; got {_text(row)}; on_error='fail' stops at the first such tuple")
+            raise OperatorError(
+                f"operator '{operator}' {reason}; got {_text(row)}; on_error='fail' stops at the first such tuple"
+            )
         self._letters.append({"operator": operator, "reason": reason, "row": _text(row)})
 
     def add_rows(self, operator: str, reason: str, block: Block, rows: Integers) -> None:

@@ -1,4 +1,4 @@
-"""The in-process engine: blocks in, blocks out, one thread, operators called as functions in the order of the program."""
+"""The in-process engine: blocks in, blocks out, one thread, operators called as functions in program order."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.app.graph import Graph
-from penstock.app.operators import Delay, Operator, Source, Throttle
-from penstock.element.block import Block, empty_block
+from penstock.element.block import Block
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.element import Element
 from penstock.element.intake import Intake
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import EVERYTHING, Frontier, source_position
-from penstock.element.running import running_operator
+from penstock.element.position import EVERYTHING, Frontier
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.order import streams_with_positions
 
@@ -26,8 +24,8 @@ class Engine:
     """An application at work in this process; `feed` it batches, `finish` it, and read what its sinks and taps got.
 
     Sources may be fed piecemeal: tuples are processed up to the lowest last stamp of all sources that are merged with
-    others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back, and
-    what it delivers behind them goes to the dead letters.
+    others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back,
+    and what it delivers behind them goes to the dead letters.
     """
 
     def __init__(
@@ -46,15 +44,12 @@ class Engine:
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
         self.letters = DeadLetters(fail=on_error == "fail")
-        self.positioned = streams_with_positions(graph)
+        positioned = streams_with_positions(graph)
         self.collected = _collected(graph, taps)
         self.intakes = {
-            s.name: Intake(s, place, s.name in self.positioned, self.letters) for place, s in enumerate(graph.sources)
+            s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
         }
-        self.running: dict[str, RunningOperator] = {
-            o.name: running_operator(o, graph, self.letters) for o in graph.operators if not isinstance(o, Source)
-        }
-        self._empty = {stream: self._empty_stream(stream, o) for o in graph.operators for stream in o.outputs}
+        self._element = Element(graph, self.letters, self.collected)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
         self._frontier = Frontier(-np.inf, 0, 0)
@@ -62,15 +57,15 @@ class Engine:
     @property
     def state_bytes(self) -> dict[str, int]:
         """Memory of each operator's state."""
-        return {name: operator.state_bytes for name, operator in self.running.items()}
+        return {name: operator.state_bytes for name, operator in self._element.running.items()}
 
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
         for name, batch in inputs.items():
             if name not in self.intakes:
                 hint = did_you_mean(name, self.intakes)
-                raise InputError(f"application '{self.graph.name}' has no source '{name}'; it has: {', '.join(self.intakes)}"
-                                 + (f"; {hint}" if hint else ""))  # fmt: skip
+                known = f"it has: {', '.join(self.intakes)}" + (f"; {hint}" if hint else "")
+                raise InputError(f"application '{self.graph.name}' has no source '{name}'; {known}")
             self._fed_at[name] = self._clock()
             self.intakes[name].add(batch)
         return self._drain()
@@ -81,7 +76,7 @@ class Engine:
             intake.finished = True
         results = self._drain()
         self._frontier = EVERYTHING
-        _extend(results, self._step({}))
+        _extend(results, self._element.step({}, self._frontier))
         return results
 
     def process(self, blocks: dict[str, Block]) -> dict[str, Block]:
@@ -89,12 +84,12 @@ class Engine:
 
         For callers that cut and order tuples themselves; blocks of merged sources carry positions.
         """
-        return self._step(blocks)
+        return self._element.step(blocks, self._frontier)
 
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
         for blocks in self._steps():
-            _extend(results, self._step(blocks))
+            _extend(results, self._element.step(blocks, self._frontier))
         return results
 
     def _steps(self) -> Iterator[dict[str, Block]]:
@@ -108,7 +103,8 @@ class Engine:
 
     def _merged_steps(self, intakes: list[Intake]) -> Iterator[dict[str, Block]]:
         self._drop_overtaken(intakes)
-        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake in intakes if len(stamps := intake.stamps())]
+        waiting = [(intake, intake.stamps()) for intake in intakes if intake.rows]
+        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake, stamps in waiting]
         if not ready:
             return
         stamps = np.concatenate([part for _, part in ready])
@@ -124,7 +120,7 @@ class Engine:
             self._frontier = Frontier(float(position.stamp[-1]), last.place, int(position.sequence[-1]))
             yield blocks
 
-    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:  # type: ignore[type-arg]
+    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:
         """How many waiting tuples of a source come before anything another source may still deliver."""
         safe = len(stamps)
         for other in intakes:
@@ -150,43 +146,6 @@ class Engine:
             reason = f"came after its source was idle for {self._idle_timeout_s:g} s and the others went on"
             self.letters.add_rows(intake.source.name, reason, block, np.arange(gone))
             intake.put_back(block.slice(gone, block.rows))
-
-    def _step(self, blocks: dict[str, Block]) -> dict[str, Block]:
-        """Runs every operator once; gives the blocks of sinks and taps."""
-        streams: dict[str, Block] = {}
-        for operator in self.graph.operators:
-            if isinstance(operator, Source):
-                streams[operator.name] = blocks.get(operator.name) or self._empty[operator.name]
-                continue
-            inputs = [streams[stream] for stream in operator.inputs]
-            if self._rests(operator, inputs):
-                outputs = tuple(self._empty[stream] for stream in operator.outputs)
-            else:
-                outputs = self.running[operator.name].process(inputs, self._frontier)
-            for stream, block in zip(operator.outputs, outputs, strict=True):
-                streams[stream] = self._placed(stream, block)
-        return {name: streams[stream] for name, stream in self.collected.items() if streams[stream].rows}
-
-    def _placed(self, stream: str, block: Block) -> Block:
-        """The block with positions where the stream needs them, and without where it does not."""
-        if (block.position is not None) == (stream in self.positioned):
-            return block
-        position = None if block.position is not None else self._empty[stream].position
-        assert position is None or not block.rows
-        return Block(block.schema, block.columns, block.rows, position, block.punctuations)
-
-    @staticmethod
-    def _rests(operator: Operator, inputs: list[Block]) -> bool:
-        """Whether an operator has nothing to do: no tuples, no punctuations, and time does not matter to it."""
-        if isinstance(operator, Delay | Throttle):
-            return False
-        return not any(block.rows or block.punctuations is not None for block in inputs)
-
-    def _empty_stream(self, stream: str, operator: Operator) -> Block:
-        block = empty_block(operator.schema)
-        if stream in self.positioned:
-            block.position = source_position(np.empty(0), 0, 0)
-        return block
 
 
 def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -14,7 +15,7 @@ from penstock.element.engine import Batches, Engine
 from penstock.element.readers import read_file, read_source
 from penstock.errors import InputError
 
-Input = pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path
+Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
 Progress = Callable[[int, int], None]
 _FEED_BLOCKS = 64
 
@@ -78,7 +79,7 @@ def _from_columns(columns: dict[str, object], schema: pa.Schema, name: str) -> p
     known = {key: value for key, value in columns.items() if key in schema.names}
     try:
         return pa.table({key: pa.array(value, schema.field(key).type) for key, value in known.items()})
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+    except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputError(f"source '{name}' cannot use its input: {error}") from error
 
 

@@ -46,7 +46,11 @@ class Intake:
 
     def add(self, batch: pa.Table | pa.RecordBatch) -> int:
         """Takes over a batch; gives the number of rows taken."""
-        block = self._without_forbidden_nulls(block_of(batch, check_batch(batch, self.source)))
+        schema = check_batch(batch, self.source)
+        try:
+            block = self._without_forbidden_nulls(block_of(batch, schema))
+        except pa.ArrowException as error:
+            raise InputError(f"source '{self.source.name}' cannot use its input: {error}") from error
         if self.with_positions:
             block = self._positioned(block)
         if block.rows:
@@ -99,8 +103,8 @@ class Intake:
         for field, column in zip(block.schema, block.columns, strict=True):
             if not field.nullable and column.valid is not None:
                 wrong = ~column.valid & ~bad
-                self.letters.add_rows(self.source.name, f"has a null in '{field.name}', where its schema forbids it",
-                                      block, np.flatnonzero(wrong))  # fmt: skip
+                reason = f"has a null in '{field.name}', where its schema forbids it"
+                self.letters.add_rows(self.source.name, reason, block, np.flatnonzero(wrong))
                 bad |= wrong
         return block.take(np.flatnonzero(~bad)) if bad.any() else block
 
@@ -109,12 +113,16 @@ def check_batch(batch: pa.Table | pa.RecordBatch, source: Source) -> pa.Schema:
     """The source's schema, if the batch has its attributes in types that can be converted."""
     missing = [name for name in source.schema.names if name not in batch.schema.names]
     if missing:
-        raise InputError(f"source '{source.name}' needs the attributes {', '.join(source.schema.names)}; its input lacks "
-                         f"{', '.join(missing)}; it has: {', '.join(batch.schema.names)}")  # fmt: skip
+        needed, there = ", ".join(source.schema.names), ", ".join(batch.schema.names)
+        lacks = ", ".join(missing)
+        raise InputError(
+            f"source '{source.name}' needs the attributes {needed}; its input lacks {lacks}; it has: {there}"
+        )
     for field in source.schema:
         given = batch.schema.field(field.name).type
         if given != field.type and not _converts(given, field.type):
-            raise InputError(f"source '{source.name}' needs '{field.name}' as {word_of(field.type)}; its input has {given}")
+            wanted = word_of(field.type)
+            raise InputError(f"source '{source.name}' needs '{field.name}' as {wanted}; its input has {given}")
     return source.schema
 
 

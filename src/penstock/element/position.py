@@ -1,7 +1,7 @@
 """Positions: where tuples stand in the total order of all streams.
 
-A tuple of a source stands at (stamp, place of the source in the program, sequence); what an operator emits for it stands at
-that position followed by the number of the output.  Positions compare like Python tuples.
+A tuple of a source stands at (stamp, place of the source in the program, sequence); what an operator emits for it
+stands at that position followed by the number of the output.  Positions compare like Python tuples.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from penstock.element.kernels.merge import merge_pair
+from penstock.element.kernels.merge import merge_pair, merge_stamps
 
 if TYPE_CHECKING:
     from penstock.element.block import Block
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-ABSENT = np.iinfo(np.int64).min  # pads the levels of a shorter position, so that it comes before its extensions
+ABSENT = np.iinfo(np.int64).min  # fills the levels of a shorter position up, so that it comes before longer ones
 LAST = np.iinfo(np.int64).max  # pads the levels of a punctuation, so that it comes after its tuple's extensions
-_AT_PUNCTUATION = 1 << 62  # the level of what a punctuation fired: after all that came of its tuple, right before itself
+_AT_PUNCTUATION = (
+    1 << 62
+)  # the level of what a punctuation fired: after all that came of its tuple, right before itself
 
 
 class Frontier(NamedTuple):
@@ -56,12 +58,7 @@ class Position:
 
     def extend(self, numbers: Integers) -> Position:
         """The positions of outputs: each row's own, followed by its number."""
-        if not len(self.levels) or not (self.levels[-1] == ABSENT).any():  # all of one depth
-            return Position(self.stamp, self.place, self.sequence, np.vstack([self.levels, numbers]))
-        levels = np.vstack([self.levels, np.full((1, len(self)), ABSENT, np.int64)])
-        free = np.argmax(levels == ABSENT, axis=0)
-        levels[free, np.arange(len(self))] = numbers
-        return Position(self.stamp, self.place, self.sequence, levels)
+        return Position(self.stamp, self.place, self.sequence, np.vstack([self.levels, numbers]))
 
     def before_punctuations(self, numbers: Integers) -> Position:
         """The positions of what these punctuations fired: right before each, in the order of their numbers."""
@@ -93,17 +90,11 @@ class Position:
         return Position(stamp, self.place, self.sequence, self.levels)
 
     def as_punctuations(self, *, before: bool) -> Position:
-        """Positions just after these tuples and all that comes of them, or just before them."""
-        levels = np.vstack([self.levels, np.full((1, len(self)), ABSENT, np.int64)])
-        absent = levels == ABSENT
-        sequence = self.sequence
+        """Positions just after these tuples of an operator and all that comes of them, or just before them."""
+        levels = np.vstack([self.levels, np.full((1, len(self)), LAST, np.int64)])
         if before:
-            depth = np.argmax(absent, axis=0)
-            sequence = np.where(depth == 0, sequence - 1, sequence)
-            rows = np.flatnonzero(depth > 0)
-            levels[depth[rows] - 1, rows] -= 1
-        levels[absent] = LAST
-        return Position(self.stamp, self.place, sequence, levels)
+            levels[-2] -= 1
+        return Position(self.stamp, self.place, self.sequence, levels)
 
     def pad(self, depth: int, filler: int) -> Position:
         """The same positions with at least `depth` levels."""
@@ -148,6 +139,12 @@ def concat_positions(blocks: Sequence[Block]) -> Position | None:
 
 def merge_order(positions: Sequence[Position]) -> Integers:
     """The order of all rows, as indices into the concatenation; equal positions keep the order of `positions`."""
+    if len(positions) == 2 and _are_sources(positions):
+        one, other = positions
+        order: Integers = merge_stamps(
+            one.stamp, other.stamp, not len(one) or not len(other) or one.place[0] < other.place[0]
+        )
+        return order
     joined = concat_position_list(positions)
     merged = np.arange(len(positions[0]), dtype=np.int64)
     start = len(positions[0])
@@ -156,6 +153,14 @@ def merge_order(positions: Sequence[Position]) -> Integers:
         merged = merge_pair(merged, own, joined.stamp, joined.place, joined.sequence, joined.levels)
         start += len(position)
     return merged
+
+
+def _are_sources(positions: Sequence[Position]) -> bool:
+    """Whether these are positions of two sources, whose stamps and places tell all tuples apart."""
+    one, other = positions
+    if len(one.levels) or len(other.levels):
+        return False
+    return not len(one) or not len(other) or one.place[0] != other.place[0]
 
 
 def later_rows(one: Position, other: Position) -> npt.NDArray[np.bool_]:

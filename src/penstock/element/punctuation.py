@@ -20,8 +20,8 @@ _MOST_PUNCTORS = 1 << 16
 class Punctuations:
     """Marks of a block: mark i stands before row `offsets[i]`; `identities` tells marks apart.
 
-    Copies of one punctuation, made where a stream has several readers, have the same identity; they become one again where
-    the copies meet.
+    Copies of one punctuation, made where a stream has several readers, have the same identity; they become one again
+    where the copies meet.
     """
 
     __slots__ = ("identities", "offsets", "position")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,9 @@ from penstock.errors import InputError
 def read_source(source: Source, letters: DeadLetters, data_dir: str | Path | None = None) -> pa.Table:
     """All tuples of a source's own connector; relative paths start at `data_dir`."""
     if source.connector is None:
-        raise InputError(f"source '{source.name}' has no file of its own and was given no input; add --input {source.name}=FILE")
+        raise InputError(
+            f"source '{source.name}' has no file of its own and was given no input; add --input {source.name}=FILE"
+        )
     return read_connector(source.connector, source, letters, data_dir)
 
 
@@ -28,10 +31,17 @@ def read_file(path: str | Path, source: Source, letters: DeadLetters) -> pa.Tabl
     """Tuples for a source from a file that the user named: .parquet, .csv (with a header) or .arrow."""
     suffix = Path(path).suffix.lower()
     if suffix in (".arrow", ".feather"):
-        with pa.memory_map(str(_existing(path, source))) as file:
-            return pa.ipc.open_file(file).read_all()
+        return _read_arrow(_existing(path, source), source)
     connector = ParquetSource(str(path)) if suffix == ".parquet" else CsvSource(str(path))
     return read_connector(connector, source, letters, None)
+
+
+def _read_arrow(path: Path, source: Source) -> pa.Table:
+    try:
+        with pa.memory_map(str(path)) as file:
+            return pa.ipc.open_file(file).read_all()
+    except pa.ArrowException as error:
+        raise InputError(f"source '{source.name}' reads {path}, which is not an Arrow file: {error}") from error
 
 
 def read_connector(
@@ -42,7 +52,9 @@ def read_connector(
         try:
             return pyarrow.parquet.read_table(path)
         except pa.ArrowException as error:
-            raise InputError(f"source '{source.name}' reads Parquet from {path}, which is not a Parquet file: {error}") from error
+            raise InputError(
+                f"source '{source.name}' reads Parquet from {path}, which is not a Parquet file: {error}"
+            ) from error
     return _read_csv(path, connector, source, letters)
 
 
@@ -68,7 +80,7 @@ def _read_csv(path: Path, connector: CsvSource, source: Source, letters: DeadLet
     return table.filter(pa.array(~bad)) if bad.any() else table
 
 
-def _report(lines: pa.Table, wrong: np.ndarray, reason: str, source: Source, letters: DeadLetters) -> None:  # type: ignore[type-arg]
+def _report(lines: pa.Table, wrong: np.ndarray, reason: str, source: Source, letters: DeadLetters) -> None:
     for row in lines.take(pa.array(np.flatnonzero(wrong))).to_pylist() if wrong.any() else ():
         letters.add(source.name, reason, row)
 
@@ -96,17 +108,15 @@ def _text_fields(path: Path, connector: CsvSource, source: Source, letters: Dead
 
 def _field_names(path: Path, connector: CsvSource, source: Source) -> list[str]:
     """A name for every field of the file: the schema's where a field is read, else its number."""
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        first = file.readline()
-    fields = pa.csv.read_csv(pa.py_buffer(first.encode()), pa.csv.ReadOptions(autogenerate_column_names=True),
-                             convert_options=pa.csv.ConvertOptions(strings_can_be_null=True)).num_columns if first.strip() else 0  # fmt: skip
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        first = next(csv.reader(file), [])
+    fields = len(first)
     if connector.header and connector.columns is None:
-        header = pa.csv.open_csv(path).schema.names if first.strip() else []
-        missing = [name for name in source.schema.names if name not in header]
+        missing = [name for name in source.schema.names if name not in first]
         if missing:
             raise InputError(f"source '{source.name}' needs the columns {', '.join(source.schema.names)}; {path} lacks "
-                             f"{', '.join(missing)}; it has: {', '.join(header)}")  # fmt: skip
-        return header
+                             f"{', '.join(missing)}; it has: {', '.join(first)}")  # fmt: skip
+        return first
     numbers = connector.columns or tuple(range(1, len(source.schema) + 1))
     if fields and max(numbers) > fields:
         raise InputError(f"source '{source.name}' reads column {max(numbers)} of {path}, which has {fields} columns")

@@ -18,6 +18,7 @@ from penstock.element.operators.python_functions import RunningCustom, RunningMa
 from penstock.element.operators.routing import RunningSink, RunningSplit, RunningUnion
 from penstock.element.operators.sort import RunningSort
 from penstock.element.punctuation import punctors_by_stream
+from penstock.plan.order import streams_with_positions
 
 
 def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
@@ -29,7 +30,8 @@ def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters)
         case ops.Aggregate():
             return RunningAggregate(operator, schemas[0], letters)
         case ops.Join():
-            return RunningJoin(operator, (schemas[0], schemas[1]), letters)
+            positioned = operator.name in streams_with_positions(graph)
+            return RunningJoin(operator, (schemas[0], schemas[1]), letters, positioned=positioned)
         case ops.Split():
             return RunningSplit(operator)
         case ops.Union():

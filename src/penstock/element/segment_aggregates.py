@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,7 @@ def user_aggregate(
     """A user's function called once per segment, and what it raised for which of them (whose result is null)."""
     array, nothing = column.to_arrow(), pa.nulls(1, returns)
     results, failures = [pa.array([], returns)], {}
-    for segment, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for segment, (start, stop) in enumerate(itertools.pairwise(offsets)):
         try:
             results.append(pa.array([_plain(function(array.slice(start, stop - start)))], returns))
         except Exception as error:  # whatever a user's function raises concerns that output alone
@@ -104,9 +105,13 @@ def _ranks(column: Column) -> npt.NDArray[Any]:
 
 
 def _codes(column: Column) -> tuple[npt.NDArray[Any], pa.Array]:
-    """Codes and dictionary of text; nulls have code 0."""
+    """Codes and dictionary of text, each word once; nulls have code 0."""
     if isinstance(column, CodedColumn):
-        return (column.codes if column.valid is None else np.where(column.valid, column.codes, 0)), column.dictionary
+        codes = column.codes if column.valid is None else np.where(column.valid, column.codes, 0)
+        words = column.dictionary.dictionary_encode()
+        if len(words.dictionary) < len(column.dictionary):  # Arrow lets a dictionary say a word twice
+            codes = words.indices.to_numpy()[codes]
+        return codes, words.dictionary
     encoded = column.to_arrow().dictionary_encode()
     return encoded.indices.fill_null(0).to_numpy(), encoded.dictionary
 
@@ -120,7 +125,11 @@ def _take_or_null(column: Column, rows: Integers) -> Column:
         return ArrowColumn(column.array.take(pa.array(rows, mask=rows < 0)))
     taken = column.take(np.maximum(rows, 0))
     valid = (rows >= 0) & _valid(taken)
-    return FixedColumn(taken.values, taken.type, valid) if isinstance(taken, FixedColumn) else CodedColumn(taken.codes, taken.dictionary, valid)
+    return (
+        FixedColumn(taken.values, taken.type, valid)
+        if isinstance(taken, FixedColumn)
+        else CodedColumn(taken.codes, taken.dictionary, valid)
+    )
 
 
 def _first(column: Column, offsets: Integers) -> Column:

@@ -16,6 +16,8 @@ from penstock.element.expressions.evaluate import Evaluator
 from penstock.element.expressions.source import KernelSource, Output, kernel_source, stored_word
 from penstock.element.kernels import generated
 
+Hoisted = tuple[list[Array], list[Mask | None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -37,12 +39,14 @@ class CompiledFunctor:
 
     def run(self, columns: Sequence[Column], rows: int, first: int, environment: Environment) -> Written | None:
         """Calls the kernel that fits the block; None where a dictionary repeats a word, which codes cannot tell."""
-        written = self._plain.run(columns, rows, first, environment)
+        hoisted = self._plain.hoist(environment)
+        written = self._plain.run(columns, rows, first, hoisted)
         if written is not _HAS_NULLS:
             return written
         if self._with_nulls is None:
             self._with_nulls = _Variant(self, with_nulls=True)
-        return self._with_nulls.run(columns, rows, first, environment)
+        # both kernels hoist the same parts in the same order, as one writer finds them
+        return self._with_nulls.run(columns, rows, first, hoisted)
 
     def source(self, *, with_nulls: bool) -> KernelSource:
         return kernel_source(self._where, self._outputs, with_nulls=with_nulls)
@@ -79,9 +83,9 @@ class _Variant:
         self._types, self._nullable = functor.output_types, made.nullable
         self._is_filter = functor.is_filter
 
-    def run(self, columns: Sequence[Column], rows: int, first: int, environment: Environment) -> Written | None:
+    def run(self, columns: Sequence[Column], rows: int, first: int, parts: Hoisted) -> Written | None:
         arrays, masks = self._inputs(columns)
-        hoisted, hoisted_masks = self._hoist(environment)
+        hoisted, hoisted_masks = parts
         if not self._takes_nulls:
             if any(mask is not None for mask in masks) or any(mask is not None for mask in hoisted_masks):
                 return _HAS_NULLS
@@ -104,7 +108,8 @@ class _Variant:
             masks.append(column.valid)
         return arrays, masks
 
-    def _hoist(self, environment: Environment) -> tuple[list[Array], list[Mask | None]]:
+    def hoist(self, environment: Environment) -> Hoisted:
+        """The parts that only `evaluate` computes, over all rows."""
         found = [evaluator.evaluate(environment) for evaluator in self._hoisted]
         return [c.values for c in found], [c.valid for c in found]  # type: ignore[union-attr]
 

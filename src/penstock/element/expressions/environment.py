@@ -51,7 +51,7 @@ class TakenEnvironment(Environment):
 
     def column(self, key: Key) -> Column:
         if key not in self._taken:
-            self._taken[key] = take(self._all.column(key), self._rows_taken)
+            self._taken[key] = self._all.column(key).take(self._rows_taken)
         return self._taken[key]
 
     def sequence(self) -> Array:
@@ -71,8 +71,3 @@ def environment_of(block: _Tuples, first_sequence: int = 0) -> Environment:
         (None, name): column for name, column in zip(block.schema.names, block.columns, strict=True)
     }
     return Environment(block.rows, columns, first_sequence)
-
-
-def take(column: Column, rows: Array) -> Column:
-    """Rows of a column."""
-    return column.take(rows)

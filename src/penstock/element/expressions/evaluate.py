@@ -15,10 +15,10 @@ from penstock.element.expressions import conversions, lists, regular, text
 from penstock.element.expressions.dictionaries import DictionaryCache, codes_of
 from penstock.element.expressions.environment import Environment, Key
 from penstock.element.expressions.forms import Form
-from penstock.element.expressions.lowering import has_numbers_only, lower
+from penstock.element.expressions.lowering import LOGIC, has_numbers_only, lower
 from penstock.element.expressions.numeric import form_if_any, is_null, numeric
 from penstock.element.expressions.text import Evaluation, Operands
-from penstock.element.expressions.values import Value, constant, finished
+from penstock.element.expressions.values import Value, constant, finished, is_null_type
 
 _EVALUATIONS: Mapping[str, Evaluation] = {
     **text.EVALUATIONS,
@@ -168,6 +168,8 @@ class _Walk:
         values = tuple(self.visit(argument) for argument in node.arguments)
         if function == "is_null":
             return is_null(values[0])
+        if function not in LOGIC and any(is_null_type(value) for value in values):
+            return constant(Literal(None, pa.null()))
         return _EVALUATIONS[function](Operands(node, values, self._environment.rows))
 
     def _by_dictionary(self, node: Typed, function: str, column: CodedColumn, cache: DictionaryCache[Column]) -> Value:

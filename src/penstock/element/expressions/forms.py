@@ -60,6 +60,11 @@ def form_of(node: Typed) -> Form | None:
     return None if builder is None else builder(node)
 
 
+def has_form(function: str) -> bool:
+    """Whether a function has forms, for arguments of fixed width."""
+    return any(function in table for table in (_ARITHMETIC, _COMPARISONS, _FLOAT_FUNCTIONS, _TIME_FUNCTIONS, _BUILDERS))
+
+
 def _scalar(name: str, result: str, *operands: str) -> tuple[Apply, str]:
     """A function of `penstock.element.kernels.scalars` in both shapes; the ufunc is compiled when first called."""
     signature = f"{result}({', '.join(operands)})"

@@ -70,6 +70,11 @@ class FunctorKernel:
     def __reduce__(self) -> tuple[type[FunctorKernel], tuple[object, ...]]:
         return FunctorKernel, self._made_of
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether blocks run through a compiled kernel by now."""
+        return self._compiled is not None
+
     def process(
         self, columns: Sequence[Column], rows: int, first_sequence: int = 0
     ) -> tuple[Array | None, tuple[Column, ...]]:

@@ -9,7 +9,10 @@ import pyarrow as pa
 from penstock.app.expressions.check import Typed
 from penstock.app.expressions.kinds import kind_of
 from penstock.app.expressions.tree import Call, Literal
+from penstock.element.expressions.forms import has_form
 
+# Functions that have no form because they decide about nulls themselves, or read no argument.
+LOGIC = frozenset({"and", "or", "is_null", "case", "coalesce", "least", "greatest", "seq_num"})
 _NULL = Typed(Literal(None, pa.null()), pa.null())
 
 
@@ -20,6 +23,8 @@ def lower(node: Typed) -> Typed:
     """
     if not isinstance(node.node, Call):
         return node
+    if kind_of(node.type) == "unknown":  # only nulls without a type lead to a call without one
+        return _NULL
     arguments = tuple(lower(argument) for argument in node.arguments)
     function, type_ = node.node.function, node.type
     if function == "between":
@@ -52,15 +57,11 @@ def value_arguments(node: Typed) -> tuple[Typed, ...]:
 
 
 def has_numbers_only(node: Typed) -> bool:
-    """Whether a call's value and its arguments have fixed width, whatever those are computed from."""
-    return is_fixed_width(node.type) and all(is_fixed_width(argument.type) for argument in value_arguments(node))
-
-
-def is_numeric(node: Typed) -> bool:
-    """Whether a node, and all it is computed from, has fixed width."""
-    if not is_fixed_width(node.type):
+    """Whether a call is of a numeric function and its arguments have fixed width, whatever those are computed from."""
+    assert isinstance(node.node, Call)
+    if not is_fixed_width(node.type) or not (node.node.function in LOGIC or has_form(node.node.function)):
         return False
-    return not isinstance(node.node, Call) or all(is_numeric(argument) for argument in value_arguments(node))
+    return all(is_fixed_width(argument.type) for argument in value_arguments(node))
 
 
 def _branches(arguments: tuple[Typed, ...]) -> tuple[Typed, ...]:

@@ -58,7 +58,7 @@ def string_column(offsets: Array, data: Array, valid: Mask | None) -> ArrowColum
 
 
 def equals_constant(column: ArrowColumn, text: str) -> FixedColumn:
-    """Whether each string equals one; 1-2 ns a row, where comparing through Arrow and unpacking bits takes more."""
+    """Whether each string equals one; about 1 ns a row, where Arrow and unpacking its bits take 6."""
     wanted = np.frombuffer(text.encode(), np.uint8)
     offsets, data = column.string_buffers()
     return FixedColumn(strings.equal_to(offsets, data, wanted), pa.bool_(), column.valid)
@@ -155,7 +155,7 @@ def _replace(call: Operands) -> Value:
 
 
 def _moment(call: Operands) -> Value:
-    """Dates and times of day, read by a kernel: about 30 ns a row."""
+    """Dates and times of day, read by a kernel: about 0.1 microseconds a row."""
     dates, times = ArrowColumn(call.text(0)), ArrowColumn(call.text(1))
     values, good = strings.moments_of(*dates.string_buffers(), *times.string_buffers())
     return FixedColumn(values, pa.int64(), both(good, both(dates.valid, times.valid)))

@@ -30,7 +30,10 @@ def constant(literal: Literal) -> Value:
 def operand(value: Value, word: str) -> tuple[Array, Mask | None]:
     """A fixed-width value as int64, float64 or bool, and its validity; integers wrap."""
     assert isinstance(value, FixedColumn)
-    return value.values.astype(word, copy=False), value.valid
+    values = value.values
+    if values.dtype == np.uint64:  # read as int64 everywhere, on its way to float64 too
+        values = values.view(np.int64)
+    return values.astype(word, copy=False), value.valid
 
 
 def both(first: Mask | None, second: Mask | None) -> Mask | None:

@@ -127,7 +127,7 @@ def _oldest(shape: Shape) -> list[str]:
 
 
 def _nulls(shape: Shape) -> list[str]:
-    """The number of bits set, by halves: at most 16 of them."""
+    """The number of bits set, by halves: there are at most 16."""
     lines = []
     for index, term in enumerate(shape.terms):
         if term.kind == "nulls":

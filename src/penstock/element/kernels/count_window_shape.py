@@ -27,7 +27,7 @@ Mode = Literal["pane", "ring", "entries", "stack"]
 Area = Literal["current", "prefix", "slot"]
 
 # Measured: up to here recomputing beats the two merges and the second pass of the stack.
-RING_TUPLES_MAX = 16
+RING_TUPLES_MAX = 12
 RING_ENTRIES_MAX = 8
 # Measured: up to here reading the terms of nothing is cheaper than mispredicting which tuple starts a run.
 BRANCHLESS_EVERY_MAX = 64

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
@@ -59,5 +60,6 @@ def _import(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"no loader for {path}")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # numba's cache finds the module of a kernel by its name
     spec.loader.exec_module(module)
     return module

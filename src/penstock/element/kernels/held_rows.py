@@ -1,8 +1,8 @@
 """Windows that hold rows: every kind of window, with the rows of each firing spelt out.
 
-Serves what running aggregates cannot (collect, distinct counts, strings, users' functions) and the windows that have no kernel
-of their own (delta, punctuation, groups inside a whole-stream window).  Work is one step per arriving row plus one per row
-of each firing.  Rows are numbers into a store that the caller keeps: retained rows, then the new ones.
+Serves what running aggregates cannot (collect, distinct counts, strings, users' functions) and the windows that have no
+kernel of their own (delta, punctuation, groups inside a whole-stream window).  Work is one step per arriving row plus
+one per row of each firing.  Rows are numbers into a store that the caller keeps: retained rows, then the new ones.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+# mypy: disable-error-code="no-untyped-def"
 
 Integers = npt.NDArray[np.int64]
 COUNT, TIME, DELTA, PUNCTUATION = range(4)
@@ -61,8 +63,9 @@ class HeldRows:
         self.group[start : start + len(groups)] = groups
         self.value[start : start + len(groups)] = values
         self.store_rows = start + len(groups)
-        state = (self.next, self.group, self.value, self.heads, self.tails, self.held, self.ordinals, self.clock)
-        return Firings(*_process(self.kind, self.size, start, len(groups), marks, self.slot, *state))
+        rows, owners = (self.next, self.group, self.value), (self.heads, self.tails, self.held)
+        state = (rows, owners, self.ordinals, self.clock, self.slot)
+        return Firings(*_process(self.kind, self.size, start, len(groups), marks, *state))
 
     def live(self) -> Integers:
         """The store numbers of held rows, ascending."""
@@ -108,7 +111,7 @@ class HeldRows:
 
 
 @nb.njit(nogil=True, cache=True)
-def _live(heads, following, rows):  # type: ignore[no-untyped-def]
+def _live(heads, following, rows):
     found = np.empty(rows, np.int64)
     n = 0
     for owner in range(heads.shape[0]):
@@ -120,85 +123,101 @@ def _live(heads, following, rows):  # type: ignore[no-untyped-def]
     return found
 
 
+# In the functions below `rows` is (following, group, value): per stored row; `owners` is (heads, tails, held): per owner of a
+# list of rows; `firings` is (outputs so far, out, offsets, members, scratch, slot): what fired, in arrays that grow.
+
+
 @nb.njit(nogil=True, cache=True)
-def _process(kind, size, start, rows, marks, slot, following, group, value, heads, tails, held, ordinals, clock):  # type: ignore[no-untyped-def]
-    measure, tumbling, per_group, every = kind[0], kind[1], kind[2], kind[3]
+def _process(kind, size, start, count, marks, rows, owners, ordinals, clock, slot):
     out = np.empty((4, 64), np.int64)  # triggers, groups, ends, window_rows
-    offsets = np.zeros(65, np.int64)
-    members = np.empty(256, np.int64)
-    late = np.empty(rows, np.int64)
-    scratch = np.empty(64, np.int64)
-    outputs, lates, mark = 0, 0, 0
-    for i in range(rows + 1):
+    firings = (0, out, np.zeros(65, np.int64), np.empty(256, np.int64), np.empty(64, np.int64), slot)
+    late = np.empty(count, np.int64)
+    lates, mark = 0, 0
+    for i in range(count + 1):
         while mark < marks.shape[0] and marks[mark] == i:
-            if measure == PUNCTUATION:
-                clock[1] += 1
-                if clock[1] % every == 0:
-                    outputs, out, offsets, members, scratch = _fire(
-                        0, mark, 0, -np.inf, np.inf, following, group, value, heads, held,
-                        slot, outputs, out, offsets, members, scratch)  # fmt: skip
-                if tumbling:
-                    _clear(0, heads, tails, held)
-                else:  # rows carry the number of their segment as value
-                    _drop_below(0, clock[1] - size + 1, following, value, heads, tails, held)
+            if kind[0] == PUNCTUATION:
+                firings = _pass_mark(kind, size, mark, rows, owners, clock, firings)
             mark += 1
-        if i == rows:
+        if i == count:
             break
-        row = start + i
-        owner = group[row] if per_group else 0
-        if measure == TIME:
-            event = np.int64(value[row])
-            if clock[0] != _NEVER and event < (clock[0] // every) * every:
+        if kind[0] == TIME:
+            is_late, firings = _arrive_in_time(kind[3], size, start + i, i, rows, owners, clock, firings)
+            if is_late:
                 late[lates] = i
                 lates += 1
-                continue
-            if clock[0] != _NEVER and event // every > clock[0] // every:
-                end = (clock[0] // every) * every + every
-                while end <= event and heads[0] != _NONE:
-                    outputs, out, offsets, members, scratch = _fire(
-                        0, i, end, end - size, np.float64(end), following, group, value, heads, held,
-                        slot, outputs, out, offsets, members, scratch)  # fmt: skip
-                    _drop_below(0, end + every - size, following, value, heads, tails, held)
-                    end += every
-            clock[0] = max(clock[0], event)
-            _push(0, row, following, heads, tails, held)
-            continue
-        if measure == DELTA and tumbling and heads[owner] != _NONE and abs(value[row] - value[heads[owner]]) > size:
-            outputs, out, offsets, members, scratch = _fire(
-                owner, i, 0, -np.inf, np.inf, following, group, value, heads, held,
-                slot, outputs, out, offsets, members, scratch)  # fmt: skip
-            _clear(owner, heads, tails, held)
-        if measure == PUNCTUATION:
-            value[row] = clock[1]
-            owner = 0
-        _push(owner, row, following, heads, tails, held)
-        ordinals[owner] += 1
-        fires = False
-        if measure == COUNT:
-            if held[owner] > size:
-                _pop(owner, following, heads, tails, held)
-            fires = held[owner] == size if tumbling else ordinals[owner] % every == 0
-        elif measure == DELTA and not tumbling:
-            _drop_far(owner, value[row], size, following, value, heads, tails, held)
-            fires = ordinals[owner] % every == 0
-        if fires:
-            outputs, out, offsets, members, scratch = _fire(
-                owner, i, 0, -np.inf, np.inf, following, group, value, heads, held,
-                slot, outputs, out, offsets, members, scratch)  # fmt: skip
-            if tumbling:
-                _clear(owner, heads, tails, held)
+        else:
+            firings = _arrive(kind, size, start + i, i, rows, owners, ordinals, clock, firings)
+    outputs, out, offsets, members, _, _ = firings
     return (out[0, :outputs].copy(), out[1, :outputs].copy(), out[2, :outputs].copy(), out[3, :outputs].copy(),
             offsets[: outputs + 1].copy(), members[: offsets[outputs]].copy(), late[:lates].copy())  # fmt: skip
 
 
 @nb.njit(nogil=True, cache=True)
-def _fire(owner, trigger, end, low, high, following, group, value, heads, held, slot, outputs, out, offsets, members, scratch):  # type: ignore[no-untyped-def]
+def _pass_mark(kind, size, mark, rows, owners, clock, firings):
+    """A punctuation: ends a segment, whose number its rows carry as their value."""
+    clock[1] += 1
+    if clock[1] % kind[3] == 0:
+        firings = _fire(0, mark, 0, -np.inf, np.inf, rows, owners, firings)
+    if kind[1]:
+        _clear(0, owners)
+    else:
+        _drop_below(0, clock[1] - size + 1, rows, owners)
+    return firings
+
+
+@nb.njit(nogil=True, cache=True)
+def _arrive_in_time(every, size, row, i, rows, owners, clock, firings):
+    """A row of a time window: late, or it moves the clock, which fires windows, and then enters."""
+    event = np.int64(rows[2][row])
+    if clock[0] != _NEVER:
+        if event < (clock[0] // every) * every:
+            return True, firings
+        end = (clock[0] // every) * every + every
+        while end <= event and owners[0][0] != _NONE:
+            firings = _fire(0, i, end, end - size, np.float64(end), rows, owners, firings)
+            _drop_below(0, end + every - size, rows, owners)
+            end += every
+    clock[0] = max(clock[0], event)
+    _push(0, row, rows, owners)
+    return False, firings
+
+
+@nb.njit(nogil=True, cache=True)
+def _arrive(kind, size, row, i, rows, owners, ordinals, clock, firings):
+    """A row of any other window."""
+    measure, tumbling, value = kind[0], kind[1], rows[2]
+    owner = rows[1][row] if kind[2] and measure != PUNCTUATION else 0
+    head = owners[0][owner]
+    if measure == DELTA and tumbling and head != _NONE and abs(value[row] - value[head]) > size:
+        firings = _fire(owner, i, 0, -np.inf, np.inf, rows, owners, firings)
+        _clear(owner, owners)
+    if measure == PUNCTUATION:
+        value[row] = clock[1]
+    _push(owner, row, rows, owners)
+    ordinals[owner] += 1
+    fires = measure != PUNCTUATION and ordinals[owner] % kind[3] == 0
+    if measure == COUNT:
+        if owners[2][owner] > size:
+            _pop(owner, rows, owners)
+        fires = owners[2][owner] == size if tumbling else fires
+    elif measure == DELTA and not tumbling:
+        _drop_far(owner, value[row], size, rows, owners)
+    if fires and not (measure == DELTA and tumbling):
+        firings = _fire(owner, i, 0, -np.inf, np.inf, rows, owners, firings)
+        if tumbling:
+            _clear(owner, owners)
+    return firings
+
+
+@nb.njit(nogil=True, cache=True)
+def _fire(owner, trigger, end, low, high, rows, owners, firings):
     """Appends one output per group among the owner's rows with low <= value < high, groups by first appearance."""
-    first = outputs
-    taken = 0
-    if scratch.shape[0] < held[owner]:
-        scratch = np.empty(2 * held[owner], np.int64)
-    row = heads[owner]
+    first, out, offsets, members, scratch, slot = firings
+    following, group, value = rows
+    outputs, taken = first, 0
+    if scratch.shape[0] < owners[2][owner]:
+        scratch = np.empty(2 * owners[2][owner], np.int64)
+    row = owners[0][owner]
     while row != _NONE:
         if (low == -np.inf and high == np.inf) or (value[row] >= low and value[row] < high):
             scratch[taken] = row
@@ -215,28 +234,33 @@ def _fire(owner, trigger, end, low, high, following, group, value, heads, held, 
                 outputs += 1
             offsets[place + 1] += 1
         row = following[row]
+    if members.shape[0] < offsets[first] + taken:
+        members = _longer(members, 2 * (offsets[first] + taken))
+    out[3, first:outputs] = taken
+    _spell_out(first, outputs, taken, group, scratch, slot, offsets, members)
+    return outputs, out, offsets, members, scratch, slot
+
+
+@nb.njit(nogil=True, cache=True)
+def _spell_out(first, outputs, taken, group, scratch, slot, offsets, members):
+    """Puts the taken rows behind each other by output; `offsets[place + 1]` comes as a count and goes as an end."""
     begin = offsets[first]
-    if members.shape[0] < begin + taken:
-        members = _longer(members, 2 * (begin + taken))
-    for place in range(first, outputs):  # counts become ends, and then each group's next free place
-        out[3, place] = taken
+    for place in range(first, outputs):
         offsets[place + 1] += offsets[place]
     for k in range(taken - 1, -1, -1):  # from the back, so that a group's end moves down to its start
         place = slot[group[scratch[k]]]
         offsets[place + 1] -= 1
         members[offsets[place + 1]] = scratch[k]
     for k in range(taken):
-        place = slot[group[scratch[k]]]
-        if place != _NONE:
-            slot[group[scratch[k]]] = _NONE
+        slot[group[scratch[k]]] = _NONE
     for place in range(first, outputs):  # starts become ends again
         offsets[place] = offsets[place + 1]
     offsets[outputs] = begin + taken
-    return outputs, out, offsets, members, scratch
 
 
 @nb.njit(nogil=True, cache=True)
-def _push(owner, row, following, heads, tails, held):  # type: ignore[no-untyped-def]
+def _push(owner, row, rows, owners):
+    following, (heads, tails, held) = rows[0], owners
     following[row] = _NONE
     if heads[owner] == _NONE:
         heads[owner] = row
@@ -247,62 +271,69 @@ def _push(owner, row, following, heads, tails, held):  # type: ignore[no-untyped
 
 
 @nb.njit(nogil=True, cache=True)
-def _pop(owner, following, heads, tails, held):  # type: ignore[no-untyped-def]
-    heads[owner] = following[heads[owner]]
+def _pop(owner, rows, owners):
+    heads, tails, held = owners
+    heads[owner] = rows[0][heads[owner]]
     if heads[owner] == _NONE:
         tails[owner] = _NONE
     held[owner] -= 1
 
 
 @nb.njit(nogil=True, cache=True)
-def _clear(owner, heads, tails, held):  # type: ignore[no-untyped-def]
+def _clear(owner, owners):
+    heads, tails, held = owners
     heads[owner] = tails[owner] = _NONE
     held[owner] = 0
 
 
 @nb.njit(nogil=True, cache=True)
-def _drop_below(owner, low, following, value, heads, tails, held):  # type: ignore[no-untyped-def]
+def _drop_below(owner, low, rows, owners):
     """Lets go of the rows whose value is below `low`, wherever they stand."""
+    following, _, value = rows
+    heads, tails, held = owners
     row, previous = heads[owner], _NONE
     while row != _NONE:
-        if value[row] < low:
-            if previous == _NONE:
-                heads[owner] = following[row]
-            else:
-                following[previous] = following[row]
-            held[owner] -= 1
-        else:
+        if value[row] >= low:
             previous = row
+        else:
+            _unlink(owner, row, previous, following, heads, held)
         row = following[row]
     tails[owner] = previous
 
 
 @nb.njit(nogil=True, cache=True)
-def _drop_far(owner, newest, size, following, value, heads, tails, held):  # type: ignore[no-untyped-def]
+def _drop_far(owner, newest, size, rows, owners):
     """Lets go of the rows whose value is further than `size` from the newest, wherever they stand."""
+    following, _, value = rows
+    heads, tails, held = owners
     row, previous = heads[owner], _NONE
     while row != _NONE:
-        if not abs(newest - value[row]) <= size:
-            if previous == _NONE:
-                heads[owner] = following[row]
-            else:
-                following[previous] = following[row]
-            held[owner] -= 1
-        else:
+        if abs(newest - value[row]) <= size:
             previous = row
+        else:
+            _unlink(owner, row, previous, following, heads, held)
         row = following[row]
     tails[owner] = previous
 
 
 @nb.njit(nogil=True, cache=True)
-def _longer(array, length):  # type: ignore[no-untyped-def]
+def _unlink(owner, row, previous, following, heads, held):
+    if previous == _NONE:
+        heads[owner] = following[row]
+    else:
+        following[previous] = following[row]
+    held[owner] -= 1
+
+
+@nb.njit(nogil=True, cache=True)
+def _longer(array, length):
     grown = np.empty(length, np.int64)
     grown[: array.shape[0]] = array
     return grown
 
 
 @nb.njit(nogil=True, cache=True)
-def _wider(array):  # type: ignore[no-untyped-def]
+def _wider(array):
     grown = np.empty((array.shape[0], 2 * array.shape[1]), np.int64)
     grown[:, : array.shape[1]] = array
     return grown

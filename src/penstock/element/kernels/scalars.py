@@ -72,7 +72,7 @@ def atan2(y, x):  # type: ignore[no-untyped-def]
 
 @njit(**_inline)
 def fmod(x, y):  # type: ignore[no-untyped-def]
-    return math.fmod(x, y)
+    return np.fmod(x, y)
 
 
 @njit(**_inline)

@@ -9,6 +9,7 @@ from numba import njit
 
 from penstock.app.expressions import moments
 from penstock.element.kernels import scalars
+from penstock.element.kernels.unaligned import load4, load8
 
 _options: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
 _MONTHS = np.frombuffer(b"JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC", np.uint8).copy()
@@ -16,43 +17,41 @@ _MONTHS = np.frombuffer(b"JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC", np.uint8).copy(
 
 @njit(**_options)
 def equal_to(offsets, text, wanted):  # type: ignore[no-untyped-def]
-    """Whether each string equals one."""
+    """Whether each string equals one; a string of the right length is read by words that may overlap."""
     rows, size = len(offsets) - 1, len(wanted)
     equal = np.empty(rows, np.bool_)
     for row in range(rows):
-        start = offsets[row]
-        same = offsets[row + 1] - start == size
-        if same:
-            for place in range(size):
-                if text[start + place] != wanted[place]:
-                    same = False
-                    break
-        equal[row] = same
+        equal[row] = offsets[row + 1] - offsets[row] == size
+    if size >= 8:
+        _keep_long(offsets, text, wanted, equal)
+    elif size >= 4:
+        head, tail = load4(wanted, 0), load4(wanted, size - 4)
+        for row in range(rows):
+            if equal[row]:
+                start = offsets[row]
+                equal[row] = (load4(text, start) == head) & (load4(text, start + size - 4) == tail)
+    else:
+        for row in range(rows):
+            for place in range(size if equal[row] else 0):
+                equal[row] &= text[offsets[row] + place] == wanted[place]
     return equal
 
 
 @njit(**_options)
-def taken_offsets(offsets, rows):  # type: ignore[no-untyped-def]
-    """The offsets of the strings at the given rows, from 0."""
-    taken = np.empty(len(rows) + 1, np.int32)
-    total = np.int32(0)
-    taken[0] = total
-    for place in range(len(rows)):
-        row = rows[place]
-        total += offsets[row + 1] - offsets[row]
-        taken[place + 1] = total
-    return taken
-
-
-@njit(**_options)
-def taken_bytes(offsets, text, rows, taken):  # type: ignore[no-untyped-def]
-    """The bytes of the strings at the given rows; `taken` comes from `taken_offsets`."""
-    copied = np.empty(taken[-1], np.uint8)
-    for place in range(len(rows)):
-        start, target = offsets[rows[place]], taken[place]
-        for step in range(taken[place + 1] - target):
-            copied[target + step] = text[start + step]
-    return copied
+def _keep_long(offsets, text, wanted, equal):  # type: ignore[no-untyped-def]
+    """Clears `equal` where a string of the right length, at least 8 bytes, differs."""
+    size = len(wanted)
+    head, tail = load8(wanted, 0), load8(wanted, size - 8)
+    for row in range(len(equal)):
+        if not equal[row]:
+            continue
+        start = offsets[row]
+        same = (load8(text, start) == head) & (load8(text, start + size - 8) == tail)
+        place = 8
+        while same and place < size - 8:
+            same = load8(text, start + place) == load8(wanted, place)
+            place += 8
+        equal[row] = same
 
 
 @njit(**_options)

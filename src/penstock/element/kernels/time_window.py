@@ -46,7 +46,7 @@ class TimeWindow:
 
     The clock is the highest event time seen.  A tuple first moves it, which fires the windows that end at or before it
     and hold anything: ends ascending, within one the groups by their oldest-arrived tuple.  A tuple older than the
-    clock's pane of `every_us` is late: it counts nowhere.  Nulls are ignored.
+    clock's pane of `every_us` is late: it counts nowhere.  Nulls are ignored, but for `first` and `last`.
 
     >>> window = TimeWindow(2, 1, (AggregateCall("sum", 0),), (np.dtype(np.float64),))
     >>> amounts = FixedColumn(np.array([1.0, 2.0, 4.0]), pa.float64())

@@ -27,7 +27,7 @@ COUNTERS = ("started", "pane", "pane_start", *_PLACES, "held", "filled", "late")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One field of an entry: what it starts as, takes from a value `x`, takes from a newer entry, in statements.
+    """One field of an entry: what it starts as, takes from a value `x`, from a newer entry, from a null, in statements.
 
     `n` is the number of values so far, without `x`; in a merge `a` and `b` are the numbers of values on either side.
     """
@@ -37,6 +37,7 @@ class Part:
     start: str
     update: tuple[str, ...]
     merge: tuple[str, ...]
+    absent: tuple[str, ...] = ()
 
 
 def parts_of(calls: Sequence[AggregateCall], types: Sequence[DType]) -> dict[int, tuple[Part, ...]]:
@@ -108,14 +109,27 @@ def _parts_of_call(call: AggregateCall, column: int, type_: DType) -> list[Part]
         case "stddev":
             return _moments(column)
         case "first":
-            name = f"first{column}"
-            take = ("if a == 0:", f"    older.{name} = newer.{name}")
-            return [Part(name, type_, "0", ("if n == 0:", f"    entry.{name} = x"), take)]
+            return _oldest(column, type_)
         case "last":
-            name = f"last{column}"
-            take = ("if b > 0:", f"    older.{name} = newer.{name}")
-            return [Part(name, type_, "0", (f"entry.{name} = x",), take)]
+            return _newest(column, type_)
     return []
+
+
+def _oldest(column: int, type_: DType) -> list[Part]:
+    """The oldest tuple's value, which may be null; the older of two entries has it."""
+    value, known = f"first{column}", f"first_known{column}"
+    update = ("if entry.rows == 0:", f"    entry.{value} = x", f"    entry.{known} = True")
+    return [Part(value, type_, "0", update, ()), Part(known, np.dtype(np.bool_), "False", (), ())]
+
+
+def _newest(column: int, type_: DType) -> list[Part]:
+    """The newest tuple's value, which may be null; the newer of two entries has it."""
+    value, known = f"last{column}", f"last_known{column}"
+    is_known = Part(
+        known, np.dtype(np.bool_), "False", (f"entry.{known} = True",), (f"older.{known} = newer.{known}",),
+        absent=(f"entry.{known} = False",),
+    )  # fmt: skip
+    return [Part(value, type_, "0", (f"entry.{value} = x",), (f"older.{value} = newer.{value}",)), is_known]
 
 
 def _sum(name: str, type_: DType, start: str, value: str) -> Part:
@@ -197,6 +211,7 @@ def _update(parts: dict[int, tuple[Part, ...]]) -> list[str]:
         lines += ["if present:", f"    x = values{column}[row]", f"    n = entry.rows - entry.nulls{column}"]
         lines += ["    " + line for part in fields for line in part.update]
         lines += ["else:", f"    entry.nulls{column} += 1"]
+        lines += ["    " + line for part in fields for line in part.absent]
     return [*lines, "entry.rows += 1"]
 
 
@@ -208,8 +223,10 @@ def _finish(calls: Sequence[AggregateCall], types: Sequence[DType]) -> list[str]
         if column is None or call.function == "count":
             lines.append(f"result{place}[at] = n")
             continue
-        least = 2 if call.function == "stddev" else 1
-        lines += [f"known{place}[at] = n >= {least}", f"result{place}[at] = 0", f"if n >= {least}:"]
+        known = "n >= 2" if call.function == "stddev" else "n >= 1"
+        if call.function in ("first", "last"):
+            known = f"entry.{call.function}_known{column}"
+        lines += [f"known{place}[at] = {known}", f"result{place}[at] = 0", f"if {known}:"]
         lines.append(f"    result{place}[at] = {_result(call, column, types[column])}")
     return lines
 

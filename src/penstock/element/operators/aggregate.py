@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.app.expressions.tree import Attribute
 from penstock.app.operators import Aggregate
 from penstock.element.block import Block
 from penstock.element.column import Column, FixedColumn, empty_column, numpy_type
@@ -22,7 +23,7 @@ from penstock.element.kernels.time_window import TimeFired, TimeWindow
 from penstock.element.operators.aggregate_plan import Plan, has_own_windows, plan_aggregate
 from penstock.element.operators.held_windows import HeldWindows
 from penstock.element.operators.python_functions import failure
-from penstock.element.operators.window_attribute import window_values, without_missing
+from penstock.element.operators.window_attribute import event_times_us, window_values, without_missing
 from penstock.element.position import Frontier, Integers, output_numbers
 from penstock.element.segment_aggregates import aggregate_segments, user_aggregate
 
@@ -40,11 +41,12 @@ class RunningAggregate:
         self.functions = {name.lower(): function for name, function in operator.functions}
         self.keys = KeyIndex(tuple(schema.field(name).type for name in operator.by)) if operator.by else None
         self.key_columns = tuple(schema.get_field_index(name) for name in operator.by)
-        self.arguments = FunctorKernel(None, plan.arguments, schema) if plan.arguments else None
+        self.arguments = _Arguments(plan, schema)
         self.outputs = None if plan.is_bare else FunctorKernel(None, plan.outputs, plan.call_schema)
         self.bare = tuple(int(o.name[1:]) for o in plan.outputs) if plan.is_bare else ()  # type: ignore[union-attr]
         self.failed: set[int] = set()  # outputs of the block at hand that a user's function could not compute
         self.has_own_windows = has_own_windows(operator)
+        self.kernel_arguments, self.held_arguments = _kernel_arguments(plan), _held_arguments(plan)
         self.counts, self.times = _kernels(operator, plan)
         self.held = HeldWindows(operator.window) if plan.by_rows or not (self.counts or self.times) else None
 
@@ -56,7 +58,7 @@ class RunningAggregate:
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = without_missing(inputs[0], self.operator.window, self.operator.name, self.letters)
         groups, group_count = self._groups(block)
-        arguments = self.arguments.process(block.columns, block.rows, 0)[1] if self.arguments else ()
+        arguments = self.arguments.columns(block)
         if self.has_own_windows:
             rows, results = self._own_windows(block, groups, group_count, arguments)
         elif self.times is not None:
@@ -91,7 +93,9 @@ class RunningAggregate:
         rows: Integers | None = None
         results: Results = {}
         if self.held is not None:
-            firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS)
+            firings, taken = self.held.process(
+                self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS
+            )
             rows = firings.triggers
             results |= self._from_rows(firings, taken)
         if self.counts is not None:
@@ -108,7 +112,7 @@ class RunningAggregate:
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
     ) -> tuple[Integers, Results]:
         assert self.times is not None
-        event_us = window_values(block, self.operator.window).astype(np.int64)
+        event_us = event_times_us(block, self.operator.window)
         fired = self.times.process(groups, group_count, event_us, self._kernel_columns(arguments))
         self.letters.add_rows(self.operator.name, _LATE, block, fired.late)
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
@@ -130,13 +134,13 @@ class RunningAggregate:
         return firings.triggers, results
 
     def _held_columns(self, arguments: tuple[Column, ...]) -> list[Column]:
-        return [arguments[i] for i in _held_arguments(self.plan)]
+        return [arguments[i] for i in self.held_arguments]
 
     def _kernel_columns(self, arguments: tuple[Column, ...]) -> list[FixedColumn]:
-        return [column for i in _kernel_arguments(self.plan) if isinstance(column := arguments[i], FixedColumn)]
+        return [arguments[i] for i in self.kernel_arguments]  # type: ignore[misc]
 
     def _from_rows(self, firings: Firings, taken: tuple[Column, ...]) -> Results:
-        place = {argument: i for i, argument in enumerate(_held_arguments(self.plan))}
+        place = {argument: i for i, argument in enumerate(self.held_arguments)}
         lengths = FixedColumn(np.diff(firings.offsets), pa.int64())
         results: Results = {}
         for call, function, argument in self.plan.by_rows:
@@ -201,6 +205,22 @@ class RunningAggregate:
 
 
 _NO_MARKS = np.empty(0, np.int64)
+
+
+class _Arguments:
+    """The columns that the calls are made on: attributes as they are, or expressions computed in one kernel."""
+
+    def __init__(self, plan: Plan, schema: pa.Schema) -> None:
+        bare = [a.name for a in plan.arguments if isinstance(a, Attribute)]
+        is_bare = len(bare) == len(plan.arguments)
+        self._places = tuple(schema.get_field_index(name) for name in bare) if is_bare else None
+        self._kernel = None if is_bare else FunctorKernel(None, plan.arguments, schema)
+
+    def columns(self, block: Block) -> tuple[Column, ...]:
+        if self._places is not None:
+            return tuple([block.columns[i] for i in self._places])
+        assert self._kernel is not None
+        return self._kernel.process(block.columns, block.rows, 0)[1]
 
 
 def _kernels(operator: Aggregate, plan: Plan) -> tuple[CountWindow | None, TimeWindow | None]:

@@ -53,7 +53,9 @@ def plan_aggregate(operator: Aggregate, schema: pa.Schema) -> Plan:
     types = tuple(type_of_expression(a, scope) for a in arguments)
     numbers = {call: Attribute(f"#{i}") for i, call in enumerate(calls)}
     own_windows = has_own_windows(operator)
-    kinds: dict[str, list[tuple[int, str, int | None]]] = {k: [] for k in ("key", "trigger", "window", "kernel", "rows")}
+    kinds: dict[str, list[tuple[int, str, int | None]]] = {
+        k: [] for k in ("key", "trigger", "window", "kernel", "rows")
+    }
     for i, call in enumerate(calls):
         argument = arguments.index(call.arguments[0]) if call.arguments and call.function != "mcnt" else None
         kind = _kind(call, operator, own_windows, None if argument is None else types[argument])

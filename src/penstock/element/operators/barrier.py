@@ -27,7 +27,9 @@ class RunningBarrier:
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         plain = [Block(b.schema, b.columns, b.rows, b.position) for b in inputs]
-        held = plain if self.pending is None else [concat_blocks(pair) for pair in zip(self.pending, plain, strict=True)]
+        held = (
+            plain if self.pending is None else [concat_blocks(pair) for pair in zip(self.pending, plain, strict=True)]
+        )
         ready = min(block.rows for block in held)
         self.pending = [block.slice(ready, block.rows) for block in held]
         complete = [block.slice(0, ready) for block in held]

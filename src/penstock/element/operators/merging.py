@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.element.block import Block
 from penstock.element.position import ABSENT, LAST, Integers, Position, concat_position_list, merge_order
@@ -17,21 +18,25 @@ class Merged:
     """The rows of several blocks in one order: `rows` are indices into their concatenation."""
 
     rows: Integers
-    ports: Integers
-    position: Position
+    ports: npt.NDArray[np.uint8]
+    positions: tuple[Position, ...]
     punctuations: Punctuations | None
+
+    def position(self) -> Position:
+        """The positions of the rows, in order."""
+        return concat_position_list(self.positions).take(self.rows)
 
 
 def merge(blocks: Sequence[Block]) -> Merged:
     """All rows, and all punctuations (copies too), in the order of positions."""
-    positions = [_position(block) for block in blocks]
-    starts = np.cumsum([0, *(block.rows for block in blocks)])
-    joined = concat_position_list(positions)
+    positions = tuple(_position(block) for block in blocks)
+    marks = None
     if all(block.punctuations is None for block in blocks):
-        rows, marks = merge_order(positions), None
+        rows = merge_order(positions)
     else:
         rows, marks = _merge_with_marks(blocks, positions)
-    return Merged(rows, np.searchsorted(starts, rows, side="right") - 1, joined.take(rows), marks)
+    ports = np.repeat(np.arange(len(blocks), dtype=np.uint8), [block.rows for block in blocks])
+    return Merged(rows, ports[rows], positions, marks)
 
 
 def _position(block: Block) -> Position:
@@ -85,6 +90,6 @@ def _tell_apart(
     is_mark = items >= total_rows
     if not is_mark.any():
         return items, None
-    offsets = np.cumsum(~is_mark)[is_mark]
+    offsets: Integers = np.cumsum(~is_mark, dtype=np.int64)[is_mark]
     own = position.take(np.flatnonzero(is_mark))
     return items[~is_mark], Punctuations(offsets, identities[items[is_mark] - total_rows], own)

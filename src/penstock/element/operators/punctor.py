@@ -26,7 +26,9 @@ class RunningPunctor(Stateless):
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]
-        rows = np.flatnonzero(truth(evaluate(self.when, environment_of(block)))) if block.rows else np.empty(0, np.int64)
+        rows = (
+            np.flatnonzero(truth(evaluate(self.when, environment_of(block)))) if block.rows else np.empty(0, np.int64)
+        )
         output = emitted(block, block.schema, block.columns, None)
         if not len(rows):
             return (output,)

@@ -51,7 +51,9 @@ class RunningMap(Stateless):
             raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
         rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
-            raise ValueError(f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ")
+            raise ValueError(
+                f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
+            )
         if rows is not None and len(rows) and (rows[0] < 0 or rows[-1] >= batch.num_rows or (np.diff(rows) < 0).any()):
             raise ValueError(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
         schema = self.operator.schema

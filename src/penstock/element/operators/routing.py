@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock.app.operators import Split
 from penstock.element.block import Block, concat_blocks
-from penstock.element.column import FixedColumn
+from penstock.element.column import FixedColumn, Mask
 from penstock.element.emission import emitted
 from penstock.element.expressions.environment import environment_of
 from penstock.element.expressions.evaluate import evaluate
@@ -39,7 +39,7 @@ class RunningSplit(Stateless):
         return tuple(outputs)
 
 
-def truth(column: object) -> np.ndarray:  # type: ignore[type-arg]
+def truth(column: object) -> Mask:
     """Which rows of a condition are true; null is not."""
     if not isinstance(column, FixedColumn) or not pa.types.is_boolean(column.type):
         raise TypeError("a condition must be boolean")
@@ -58,7 +58,7 @@ class RunningUnion(Stateless):
         merged = merge(inputs)
         columns = concat_blocks([Block(b.schema, b.columns, b.rows) for b in inputs])
         taken = tuple(c.take(merged.rows) for c in columns.columns)
-        position = merged.position.extend(output_numbers(merged.position.runs()))
+        position = merged.position().extend(output_numbers(merged.position().runs()))
         marks = None if merged.punctuations is None else self.copies.last(merged.punctuations)
         return (Block(inputs[0].schema, taken, len(merged.rows), position, marks),)
 

@@ -76,6 +76,8 @@ class RunningSort:
         columns = [c.cast(pa.string()) if pa.types.is_dictionary(c.type) else c for c in columns]
         table = pa.table([pa.array(segment), *columns], names=["segment", *names])
         keys = [("segment", "ascending")]
-        keys += [(n, "descending" if k.descending else "ascending") for n, k in zip(names, self.operator.by, strict=True)]
+        keys += [
+            (n, "descending" if k.descending else "ascending") for n, k in zip(names, self.operator.by, strict=True)
+        ]
         order: Integers = pc.sort_indices(table, sort_keys=keys).to_numpy().astype(np.int64)
         return order

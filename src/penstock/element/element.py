@@ -1,0 +1,87 @@
+"""An element: operators fused into function calls, run once per step in the order of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from penstock.app.graph import Graph
+from penstock.app.operators import Delay, Operator, Source, Throttle
+from penstock.element.block import Block, empty_block
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.depth import depth_by_stream
+from penstock.element.operators.protocol import RunningOperator
+from penstock.element.position import ABSENT, Frontier, source_position
+from penstock.element.running import running_operator
+from penstock.plan.order import streams_with_positions
+
+
+class _Stage:
+    """One operator at its place: which streams it reads and emits, by number."""
+
+    __slots__ = ("always", "inputs", "outputs", "places", "running")
+
+    def __init__(
+        self, operator: Operator, running: RunningOperator, number: Mapping[str, int], places: list[bool]
+    ) -> None:
+        self.running = running
+        self.inputs = tuple(number[stream] for stream in operator.inputs)
+        self.outputs = tuple(number[stream] for stream in operator.outputs)
+        self.places = any(places[stream] for stream in self.outputs)  # whether what it emits needs positions
+        self.always = isinstance(operator, Delay | Throttle)  # these act when time passes, too
+
+
+class Element:
+    """Operators of a graph with their state; a step takes one block per source and gives the blocks asked for."""
+
+    def __init__(self, graph: Graph, letters: DeadLetters, wanted: Mapping[str, str]) -> None:
+        names = [stream for operator in graph.operators for stream in operator.outputs]
+        self._number = {name: i for i, name in enumerate(names)}
+        self._depths = depth_by_stream(graph)
+        positioned = streams_with_positions(graph)
+        self._placed = [name in positioned for name in names]
+        self._wanted = tuple((name, self._number[stream]) for name, stream in wanted.items())
+        self.running: dict[str, RunningOperator] = {}
+        self._stages: list[_Stage] = []
+        for operator in graph.operators:
+            if not isinstance(operator, Source):
+                self.running[operator.name] = running_operator(operator, graph, letters)
+                self._stages.append(_Stage(operator, self.running[operator.name], self._number, self._placed))
+        self._empty = [self._empty_stream(name, graph) for name in names]
+
+    def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        """Calls every operator that has something to do; gives the blocks that were asked for and have rows."""
+        streams = self._empty.copy()
+        for name, block in blocks.items():
+            streams[self._number[name]] = block
+        for stage in self._stages:
+            inputs = [streams[i] for i in stage.inputs]
+            if not (stage.always or _has_work(inputs)):
+                continue
+            outputs = stage.running.process(inputs, frontier)
+            for i, block in zip(stage.outputs, outputs, strict=True):
+                streams[i] = self._at_depth(i, block) if stage.places or block.position is not None else block
+        return {name: streams[i] for name, i in self._wanted if streams[i].rows}
+
+    def _at_depth(self, stream: int, block: Block) -> Block:
+        """The block with positions of the stream's depth where it needs them, and without where it does not."""
+        empty = self._empty[stream].position
+        position = None
+        if empty is not None:
+            position = (empty if block.position is None else block.position).pad(len(empty.levels), ABSENT)
+        return Block(block.schema, block.columns, block.rows, position, block.punctuations)
+
+    def _empty_stream(self, stream: str, graph: Graph) -> Block:
+        block = empty_block(graph.producer(stream).schema)
+        if self._placed[self._number[stream]]:
+            block.position = source_position(np.empty(0), 0, 0).pad(self._depths[stream], ABSENT)
+        return block
+
+
+def _has_work(inputs: Sequence[Block]) -> bool:
+    """Whether there are tuples or punctuations."""
+    for block in inputs:
+        if block.rows or block.punctuations is not None:
+            return True
+    return False

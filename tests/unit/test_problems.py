@@ -1,0 +1,182 @@
+"""Every mistake of an application is said in one sentence with operator, file and line, all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import penstock as ps
+
+SCHEMA = {"ticker": "symbol", "price": "float64", "volume": "int64", "at": "timestamp", "note": "string"}
+COUNT = ps.sliding(count=2)
+
+
+def mistakes(write: Callable[[ps.Application, ps.Stream], Any]) -> list[str]:
+    app = ps.Application("wrong")
+    write(app, app.source("quotes", schema=SCHEMA))
+    return [str(problem) for problem in app.problems]
+
+
+SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
+    (lambda a, q: q.functor("", where="true"), "needs a name of its own; got ''"),
+    (lambda a, q: q.functor("a.b"), "has a dot in its name, which is kept for the outputs of splits; got 'a.b'"),
+    (lambda a, q: q.functor("quotes"), "has the name of another operator (the source at test_problems.py:"),
+    (
+        lambda a, q: q.functor("f", emit={}),
+        "needs emit={'attribute': 'expression', ...} with at least one attribute; got {}",
+    ),
+    (lambda a, q: q.functor("f", emit=[]), "needs at least one emit; got an empty list"),
+    (lambda a, q: q.functor("f", emit=5), "with at least one attribute; got 5"),  # type: ignore[arg-type]
+    (lambda a, q: q.functor("f", emit={"x": None}), "takes an expression as text for emit 'x'; got None"),  # type: ignore[dict-item]
+    (lambda a, q: q.functor("f", emit={"x": "price +"}), "has a mistake in emit 'x' `price +`"),
+    (
+        lambda a, q: q.functor("f", emit={"x": "pric"}),
+        "reads 'pric', which its input does not have; it has: ticker, price",
+    ),
+    (lambda a, q: q.functor("f", emit={"x": "pric"}), "did you mean 'price'?"),
+    (
+        lambda a, q: q.functor("f", where="price"),
+        "needs a condition as where; got `price`, which is a float64; compare it",
+    ),
+    (
+        lambda a, q: q.functor("f", emit=[{"a": "price"}, {"b": "price"}]),
+        "emits tuples of different schemas: ['a'] and ['b']",
+    ),
+    (lambda a, q: q.split("s"), "needs at least one branch; split('name', {'cheap': 'price < 10', 'rest': None})"),
+    (
+        lambda a, q: q.split("s", {"b": "seq_num() > 1"}),
+        "calls seq_num in branch 'b' `seq_num() > 1`, which only a functor can",
+    ),
+    (lambda a, q: q.union("u"), "merges streams and needs at least one more; stream.union('name', other)"),
+    (
+        lambda a, q: q.union("u", q.functor("f", emit={"x": "price"})),
+        "whose schemas differ: (ticker symbol, price float64",
+    ),
+    (lambda a, q: q.union("u", other_stream()), "reads 'elsewhere', which is a stream of another application"),
+    (lambda a, q: q.sort("s", "cost", window=COUNT), "reads 'cost' in by, which its input does not have"),
+    (lambda a, q: q.sort("s", [], window=COUNT), "needs by='attribute' or by=['attribute desc', ...]; got nothing"),
+    (
+        lambda a, q: q.sort("s", "price", window=ps.sliding(count=2, every=2)),
+        "sorts in a tumbling window or in sliding(count=n)",
+    ),
+    (lambda a, q: q.punctor("p", ""), "needs when='condition'; got none"),
+    (lambda a, q: q.delay("d", -1), "needs a delay_s of at least 0; got -1"),
+    (lambda a, q: q.delay("d", float("nan")), "needs a delay_s of at least 0; got nan"),
+    (lambda a, q: q.throttle("t", 0), "needs a positive rate_tuples_s; got 0"),
+    (lambda a, q: q.map("m", 5, {"x": "int64"}), "needs a function; got 5"),  # type: ignore[arg-type]
+    (lambda a, q: q.map("m", str, None), "needs schema={'attribute': 'type', ...}; got None"),
+    (lambda a, q: q.map("m", str, {}), "needs attributes with names of their own in its schema; got []"),
+    (
+        lambda a, q: q.map("m", str, {"x": "float46"}),
+        "gives attribute 'x' the type 'float46': there is no type 'float46'",
+    ),
+    (
+        lambda a, q: q.operator("o", object(), schema={"x": "int64"}),
+        "needs an object with a method 'state'; got object",
+    ),
+    (
+        lambda a, q: q.operator("o", object(), schema={"x": "int64"}),
+        "needs an object with a method 'process'; got object",
+    ),
+    (
+        lambda a, q: q.barrier("b", q, emit={"x": "quotes.price"}),
+        "synchronises at least two different streams; got quotes, quotes",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "string"}, stamp="x"),
+        "has the stamp 'x', which must be a timestamp or a number",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "string"}, stamp="y"),
+        "reads 'y' in stamp, which its input does not have",
+    ),
+    (lambda a, q: a.source("s", schema={"x": "string"}, rate_tuples_s=-1), "needs a positive rate_tuples_s; got -1"),
+    (lambda a, q: aggregate(q, "count(", COUNT), "has a mistake in emit 'x' `count(`"),
+    (
+        lambda a, q: aggregate(q, "price", COUNT),
+        "reads 'price' outside of an aggregate (in emit 'x' `price`); use any(price)",
+    ),
+    (lambda a, q: aggregate(q, "sum(sum(price))", COUNT), "but aggregates do not nest"),
+    (lambda a, q: aggregate(q, "count()", None), "needs a window such as ps.sliding(count=4); got None"),
+    (
+        lambda a, q: aggregate(q, "count()", ps.tumbling(count=2, per_group=True)),
+        "has a window per group but no groups; add by=",
+    ),
+    (
+        lambda a, q: aggregate(q, "count()", ps.tumbling(time_s=2, on="t")),
+        "reads 't' in the window's on, which its input",
+    ),
+    (
+        lambda a, q: aggregate(q, "count()", ps.tumbling(delta=2, on="note")),
+        "which must be a timestamp or a number; got string",
+    ),
+    (
+        lambda a, q: aggregate(q, "window_end()", COUNT),
+        "calls window_end, which only a time window has; got sliding count 2",
+    ),
+    (
+        lambda a, q: aggregate(q, "sum(seq_num())", COUNT),
+        "calls seq_num in emit 'x' `sum(seq_num())`, which only a functor can",
+    ),
+    (lambda a, q: join(q, q, on="price", window=ps.sliding(count=2, per_group=True)), None),  # type: ignore[list-item]
+    (
+        lambda a, q: join(q, q, window=ps.tumbling(count=2)),
+        "joins sliding windows by count, time or delta; got tumbling count 2",
+    ),
+    (
+        lambda a, q: join(q, q, window=ps.sliding(count=2, per_group=True)),
+        "has a window per group but no groups; add on=",
+    ),
+    (
+        lambda a, q: join(q, q, on=[("price", "note")]),
+        "joins on 'price' and 'note', a float64 and a string; cast one of them",
+    ),
+    (lambda a, q: join(q, q, on="cost"), "reads 'cost' in on (left), which its input does not have"),
+    (lambda a, q: join(q, q, where="left.price > note"), "reads 'note', which several of its inputs have"),
+]
+
+
+def other_stream() -> ps.Stream:
+    return ps.Application("other").source("elsewhere", schema=SCHEMA)
+
+
+def aggregate(stream: ps.Stream, expression: str, window: Any) -> ps.Stream:
+    return stream.aggregate("agg", window=window, emit={"x": expression})
+
+
+def join(stream: ps.Stream, right: ps.Stream, window: ps.Window = COUNT, **more: Any) -> ps.Stream:
+    return stream.join("j", right, left_window=window, right_window=window, emit={"x": "left.price"}, **more)
+
+
+@pytest.mark.parametrize(("write", "sentence"), SENTENCES, ids=[f"{n}" for n in range(len(SENTENCES))])
+def test_each_mistake_has_its_sentence(write: Any, sentence: str | None) -> None:
+    found = mistakes(write)
+    if sentence is None:
+        assert found == []
+        return
+    assert any(sentence in text for text in found), found
+    assert all(text.startswith("operator '") and "(test_problems.py:" in text for text in found)
+
+
+def test_all_mistakes_are_reported_together_in_the_order_of_the_program() -> None:
+    app = ps.Application("wrong")
+    quotes = app.source("quotes", schema={"price": "flaot64"})
+    quotes.functor("half", where="prize > 1", emit={"h": "price / 2"}).throttle("slow", -1).sink("out")
+    with pytest.raises(ps.ApplicationError) as raised:
+        _ = app.graph
+    lines = str(raised.value).splitlines()
+    assert [line.split("'")[1] for line in lines] == ["quotes", "half", "slow"]
+    assert "did you mean 'float64'?" in lines[0]
+    assert "did you mean 'price'?" in lines[1]
+
+
+def test_what_follows_from_a_mistake_is_not_complained_of_again() -> None:
+    found = mistakes(lambda a, q: q.functor("f", emit={"x": "no_such"}).functor("g", where="x > 1 and x like 'a'"))
+    assert len(found) == 1
+
+
+def test_an_application_without_operators_says_how_to_start() -> None:
+    with pytest.raises(ps.ApplicationError, match=r"application 'empty' has no operators; start with app\.source"):
+        _ = ps.Application("empty").graph

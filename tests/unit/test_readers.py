@@ -1,0 +1,129 @@
+"""Files become tables; rows that do not fit become dead letters, files that do not fit are refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import penstock as ps
+
+SCHEMA = {"name": "string", "price": "float64", "volume": "int64", "key": "symbol", "at": "timestamp"}
+
+
+def application(source: Any = None) -> ps.Application:
+    app = ps.Application("files")
+    app.source("quotes", source, SCHEMA).sink("out")
+    return app
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "quotes.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+GOOD = "Zoë,1.5,3,a,2024-01-02 03:04:05\n"
+
+
+def test_bad_rows_are_dead_letters_and_the_others_are_read(tmp_path: Path) -> None:
+    bad = "x,nothing,1,b,2024-01-02\nx,1,1.5,b,2024-01-02\ntoo,few\nx,1,2,b,tomorrow\n"
+    path = written(tmp_path, "name,price,volume,key,at\n" + GOOD + bad + GOOD)
+    tables = ps.evaluate(application(), {"quotes": path})
+    assert tables["out"].column("name").to_pylist() == ["Zoë", "Zoë"]
+    reasons = sorted(row["reason"] for row in tables.dead_letters.to_pylist())
+    assert reasons == [
+        "has 2 fields where its file has 5",
+        "has no float64 in 'price'",
+        "has no int64 in 'volume'",
+        "has no timestamp in 'at'",
+    ]
+
+
+def test_empty_fields_are_null_and_quoted_empty_ones_are_not(tmp_path: Path) -> None:
+    path = written(tmp_path, 'name,price,volume,key,at\n"",,,,\n')
+    (row,) = ps.evaluate(application(), {"quotes": path})["out"].to_pylist()
+    assert row == {"name": "", "price": None, "volume": None, "key": None, "at": None}
+
+
+def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
+    path = written(tmp_path, '\ufeffat,more,"key",volume,price,name\n2024-01-02,9,k,3,1.5,n\n')
+    (row,) = ps.evaluate(application(), {"quotes": path})["out"].to_pylist()
+    assert (row["name"], row["price"], row["key"]) == ("n", 1.5, "k")
+
+
+def test_columns_are_found_by_number(tmp_path: Path) -> None:
+    written(tmp_path, "7,skip,2024-01-02,Zoë,k,1.5\n")
+    source = ps.sources.csv("quotes.csv", header=False, columns=(4, 6, 1, 5, 3))
+    (row,) = ps.evaluate(application(source), data_dir=tmp_path)["out"].to_pylist()
+    assert (row["name"], row["price"], row["volume"], row["key"]) == ("Zoë", 1.5, 7, "k")
+
+
+@pytest.mark.parametrize("text", ["", "name,price,volume,key,at\n"])
+def test_a_file_without_rows_is_an_empty_stream(tmp_path: Path, text: str) -> None:
+    written(tmp_path, text)
+    source = ps.sources.csv("quotes.csv", header=bool(text))
+    assert ps.evaluate(application(source), data_dir=tmp_path)["out"].num_rows == 0
+
+
+def test_parquet_and_arrow_files_are_read(tmp_path: Path) -> None:
+    columns = {"name": ["n"], "price": [1], "volume": [2], "key": ["k"], "at": pa.array([3], pa.timestamp("us"))}
+    table = pa.table(columns)
+    pyarrow.parquet.write_table(table, tmp_path / "q.parquet")
+    with pa.ipc.new_file(tmp_path / "q.arrow", table.schema) as file:
+        file.write_table(table)
+    results = [
+        ps.evaluate(application(), {"quotes": tmp_path / f"q.{kind}"})["out"].to_pylist()
+        for kind in ("parquet", "arrow")
+    ]
+    assert results[0] == results[1]
+    assert results[0][0]["price"] == 1.0
+
+
+def refused(inputs: dict[str, Any] | None, source: Any = None, folder: Path | None = None) -> str:
+    with pytest.raises(ps.InputError) as raised:
+        ps.evaluate(application(source), inputs, data_dir=folder)
+    return str(raised.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    assert (
+        refused({"quotes": tmp_path / "none.csv"})
+        == f"source 'quotes' reads the file {tmp_path / 'none.csv'}, which is not there"
+    )
+    assert "which is not there" in refused(None, ps.sources.parquet("none.parquet"), tmp_path)
+
+
+def test_missing_columns_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "name,prize\na,1\n")
+    sentence = refused({"quotes": path})
+    assert sentence.startswith("source 'quotes' needs the columns name, price, volume, key, at;")
+    assert sentence.endswith("lacks price, volume, key, at; it has: name, prize")
+    table = tmp_path / "q.parquet"
+    pyarrow.parquet.write_table(pa.table({"name": ["a"]}), table)
+    assert "its input lacks price, volume, key, at; it has: name" in refused({"quotes": table})
+
+
+def test_a_column_number_beyond_the_file_is_named(tmp_path: Path) -> None:
+    written(tmp_path, "a,b,c\n")
+    source = ps.sources.csv("quotes.csv", header=False, columns=(1, 2, 3, 4, 9))
+    assert "reads column 9 of" in refused(None, source, tmp_path)
+    assert "which has 3 columns" in refused(None, source, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_file_that_is_something_else_is_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"q.{kind}"
+    path.write_text("this is text, and long enough to be looked at as something else")
+    assert f"which is not {'a Parquet' if kind == 'parquet' else 'an Arrow'} file" in refused({"quotes": path})
+
+
+def test_numbers_of_columns_must_be_as_many_as_attributes() -> None:
+    app = ps.Application("few")
+    app.source("quotes", ps.sources.csv("q.csv", columns=(1, 2)), {"x": "int64"})
+    assert [str(p) for p in app.problems] == [
+        f"operator 'quotes' ({app.operators[0].place}) reads 2 columns by number but has 1 attributes in its schema"
+    ]

@@ -19,7 +19,7 @@ from penstock.element.kernels.count_window_results import is_masked
 from penstock.element.kernels.count_window_shape import Shape
 from penstock.element.kernels.count_window_source import kernel_source
 from penstock.element.kernels.generated import load
-from penstock.element.kernels.growing import GrowingRows
+from penstock.element.kernels.growing import GrowingRows, MakeRows, RowTable, own_rows
 from penstock.errors import InputError
 
 
@@ -51,17 +51,24 @@ class CountWindow:
         tumbling: bool,
         aggregates: tuple[AggregateCall, ...],
         types: tuple[np.dtype[Any], ...],
+        make_rows: MakeRows = own_rows,
     ) -> None:
         if size < 1 or every < 1:
             raise InputError(f"a count window needs a size and a step of at least 1; got {size} and {every}")
         check_calls(aggregates, types)
         # A tumbling window is the sliding one whose step is its size.
         self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False))
-        self._words = GrowingRows(self._shape.words(about_nulls=False))
+        self._make_rows = make_rows
+        self._words = make_rows(self._shape.words(about_nulls=False), False)
         self._words.rows(0, 1)[:] = self._shape.first_row()
-        self._nulls = GrowingRows(0)
+        self._nulls: RowTable = GrowingRows(0)
         self._group_count = 0
         self._all_valid: Mask = np.ones(0, np.bool_)
+
+    @property
+    def calls(self) -> tuple[AggregateCall, ...]:
+        """The aggregates, in the order of their results."""
+        return self._shape.calls
 
     @property
     def bytes_per_group(self) -> int:
@@ -89,6 +96,11 @@ class CountWindow:
         if not fires_always:
             outputs = [output[:fired].copy() for output in outputs]
         return Fired(None if fires_always else outputs[0], self._columns(outputs, columns))
+
+    def know_nulls(self) -> None:
+        """Reads and writes the table of nulls from now on, for state that others have written nulls to."""
+        if not self._shape.nullable:
+            self._become_nullable()
 
     def export(self) -> dict[str, Array]:
         """The state as arrays, for a snapshot."""
@@ -129,7 +141,8 @@ class CountWindow:
         """Switches for good to the kernel that knows nulls; a zero in its own array says that there were none."""
         old = self._shape
         self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True))
-        self._nulls = GrowingRows(self._shape.words(about_nulls=True), self._words.capacity)
+        self._nulls = self._make_rows(self._shape.words(about_nulls=True), True)
+        self._nulls.grow(self._words.capacity)
 
     def _grow(self, group_count: int) -> None:
         self._group_count = max(self._group_count, group_count)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,19 @@ _ROWS_AT_FIRST = 256
 _NORESERVE = 0x4000
 # Rows longer than a page are filled bit by bit, so big pages would cost memory long before they are needed.
 _HUGE_PAGE_ROW_BYTES_MAX = 4096
+
+
+class RowTable(Protocol):
+    """Where a kernel keeps its rows of words: a process's own memory, or memory that processes share."""
+
+    words: int
+    capacity: int
+    integers: npt.NDArray[np.int64]
+    floats: npt.NDArray[np.float64]
+
+    def grow(self, rows: int) -> None: ...
+
+    def rows(self, start: int, stop: int) -> npt.NDArray[np.int64]: ...
 
 
 class GrowingRows:
@@ -48,3 +63,11 @@ class GrowingRows:
     def _look(self) -> None:
         self.integers = np.frombuffer(self._memory, np.int64, self.capacity * self.words)
         self.floats = self.integers.view(np.float64)
+
+
+MakeRows = Callable[[int, bool], RowTable]
+
+
+def own_rows(words: int, about_nulls: bool) -> RowTable:
+    """A table in this process's memory; values and nulls alike."""
+    return GrowingRows(words)

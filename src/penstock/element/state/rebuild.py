@@ -1,0 +1,79 @@
+"""Slots made anew from the checkpoint, exactly as they were after some batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.element.column import FixedColumn, numpy_type
+from penstock.element.state.checksum import Words
+from penstock.element.state.entries import Entries
+from penstock.element.state.errors import CorruptStateError
+from penstock.element.state.extents import Integers
+from penstock.element.state.header import Field
+from penstock.element.state.host_memory import HostMemory
+from penstock.element.state.key_cache import Ids
+from penstock.element.state.logs import Logs
+from penstock.element.state.sections import TUPLES, compiled, heads_of
+
+Replay = Callable[[Ids, list[FixedColumn]], None]
+
+_READ_BYTES_MAX = 1 << 26
+
+
+def rebuild(memory: HostMemory, logs: Logs, slots: Integers, history: Entries, replay: Replay | None) -> None:
+    """Empties slots, which the caller holds and has marked dirty, and applies their history, oldest first."""
+    memory.header.clear(slots)
+    for entries in _by_file(history):
+        words, starts = logs.read(entries)
+        _apply(memory, logs, entries, words, starts)
+        tuples = starts[words[starts] == TUPLES]
+        if len(tuples):
+            _replay(memory, words, tuples, replay)
+    if len(history):
+        _, first = np.unique(history["slot"][::-1], return_index=True)
+        newest = history[::-1][first]
+        for field, name in ((Field.EPOCH, "epoch"), (Field.BATCH, "batch"), (Field.ATTEMPT, "attempt")):
+            memory.header.fields[field, newest["slot"]] = newest[name]
+
+
+def _by_file(history: Entries) -> Iterator[Entries]:
+    """Entries of one file and of at most so many bytes at a time, oldest first."""
+    ordered = history[np.lexsort((history["offset"], history["attempt"], history["epoch"], history["batch"]))]
+    start = 0
+    while start < len(ordered):
+        rest = ordered[start:]
+        same = (rest["attempt"] == rest["attempt"][0]) & (rest["epoch"] == rest["epoch"][0])
+        same &= (rest["batch"] == rest["batch"][0]) & (rest["offset"] - rest["offset"][0] < _READ_BYTES_MAX)
+        count = len(rest) if same.all() else int(same.argmin())
+        yield rest[:count]
+        start += count
+
+
+def _apply(memory: HostMemory, logs: Logs, entries: Entries, words: Words, starts: Integers) -> None:
+    heads = heads_of(words, starts)
+    slots, first_keys = heads[:, 5], heads[:, 1]
+    fields = memory.header.fields
+    if (slots != entries["slot"]).any() or (first_keys != fields[Field.KEYS, slots]).any():
+        raise CorruptStateError(f"a log of '{logs.directory}' does not follow the one before it: {entries[0]}")
+    if heads[:, 6].any() and memory.layout.null_words:
+        memory.use_nulls()
+    memory.reserve(slots, first_keys + heads[:, 2], fields[Field.TEXT, slots] + heads[:, 3])
+    compiled("apply")(memory.view(), words, starts)
+
+
+def _replay(memory: HostMemory, words: Words, starts: Integers, replay: Replay | None) -> None:
+    assert replay is not None, "only an operator that can replay tuples logs them"
+    types, total = memory.layout.tuple_types, int(words[starts + 4].sum())
+    groups, values = np.empty(total, np.int32), np.empty((len(types) + 1, total), np.int64)
+    compiled("read_tuples")(memory.view(), words, starts, len(types), groups, values)
+    replay(groups, [_column(values[c], values[-1], c, type_) for c, type_ in enumerate(types)])
+
+
+def _column(words: Integers, nulls: Integers, place: int, type_: pa.DataType) -> FixedColumn:
+    dtype = numpy_type(type_)
+    values = words.view(np.float64).astype(dtype, copy=False) if dtype.kind == "f" else words.astype(dtype)
+    is_valid = (nulls >> place) & 1 == 0
+    return FixedColumn(values, type_, None if is_valid.all() else is_valid)

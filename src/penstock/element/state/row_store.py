@@ -1,0 +1,166 @@
+"""Rows of state by key, for the tasks of one worker process: open slots, change rows, commit what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.element.column import Column, FixedColumn
+from penstock.element.state.entries import Entries, Heads
+from penstock.element.state.errors import StaleAttemptError, StateError
+from penstock.element.state.extents import Integers
+from penstock.element.state.header import Field
+from penstock.element.state.host_memory import HostMemory
+from penstock.element.state.key_cache import Ids, KeyCache
+from penstock.element.state.logs import Logs
+from penstock.element.state.process import this_process
+from penstock.element.state.rebuild import Replay, rebuild
+from penstock.element.state.row_log import HeldSlots, RecordedTuples, write_log
+from penstock.element.state.slot_functions import HashSlots
+from penstock.element.state.token import Token
+
+History = Callable[[Integers], Entries]
+_TOKEN_FIELDS = ((Field.EPOCH, "epoch"), (Field.BATCH, "batch"), (Field.ATTEMPT, "attempt"))
+
+
+class RowStore:
+    """The rows of one operator as a worker process sees them; `replay` feeds logged tuples to the operator's kernel."""
+
+    def __init__(self, memory: HostMemory, logs: Logs, replay: Replay | None = None) -> None:
+        self.memory, self.logs, self.replay = memory, logs, replay
+        self.keys = KeyCache(memory)
+
+    def open(self, slots: Sequence[int] | Integers, heads: Heads, history: History, token: Token) -> RowTask:
+        """Holds slots for a task; those that are not exactly as `heads` (of the batch before) says are rebuilt first.
+
+        `history` gives the entries of some slots up to the batch before; it is called only where something is rebuilt.
+        """
+        held = np.unique(np.asarray(slots, np.int64))
+        if len(held) and not 0 <= held[0] <= held[-1] < self.memory.layout.slots:
+            raise StateError(
+                f"an operator of {self.memory.layout.slots} slots was asked for slots {held[0]} to {held[-1]}"
+            )
+        self.memory.follow()
+        self.memory.locks.take(held, self.memory.header, token)
+        try:
+            rebuilt = self._prepare(held, heads, history, token)
+        except BaseException:
+            self._let_go(held)
+            raise
+        return RowTask(self, held, heads[held], token, rebuilt)
+
+    def _prepare(self, held: Integers, heads: Heads, history: History, token: Token) -> Integers:
+        header = self.memory.header
+        self._refuse_if_stale(held, token)
+        header.mark_held(held, this_process(), token)
+        # Again: who held the slots until now may have made the files longer.
+        self.memory.follow()
+        differs = header.fields[Field.DIRTY, held] != 0
+        for field, name in _TOKEN_FIELDS:
+            differs |= header.fields[field, held] != heads[name][held]
+        header.fields[Field.DIRTY, held] = 1
+        wrong: Integers = held[differs]
+        if len(wrong):
+            rebuild(self.memory, self.logs, wrong, history(wrong), self.replay)
+        self.keys.follow(held)
+        return wrong
+
+    def _refuse_if_stale(self, held: Integers, token: Token) -> None:
+        """A slot that a newer attempt has committed is no longer this one's to touch."""
+        fields = self.memory.header.fields
+        epoch, attempt = fields[Field.EPOCH, held], fields[Field.ATTEMPT, held]
+        newer = (epoch > token.epoch) | ((epoch == token.epoch) & (attempt >= token.attempt))
+        if newer.any():
+            slot = int(held[newer.argmax()])
+            raise StaleAttemptError(f"{token} came too late: a newer attempt has committed slot {slot}")
+
+    def _let_go(self, held: Integers) -> None:
+        self.memory.header.mark_released(held)
+        self.memory.locks.release(held)
+
+
+class RowTask:
+    """Slots held by one task attempt; until `commit` they are dirty, whatever ends the task."""
+
+    def __init__(self, store: RowStore, slots: Integers, heads: Heads, token: Token, rebuilt: Integers) -> None:
+        self.slots, self.token, self.rebuilt = slots, token, rebuilt
+        self._store = store
+        fields = store.memory.header.fields
+        self._held = HeldSlots(token, slots, heads, fields[Field.KEYS, slots], fields[Field.TEXT, slots])
+        self._is_held: npt.NDArray[np.bool_] = np.zeros(store.memory.layout.slots, np.bool_)
+        self._is_held[slots] = True
+        self._recorded = RecordedTuples(store.memory, self._held.first_key)
+        self._ids: Ids = np.empty(0, np.int32)
+        self._is_open = True
+
+    def __enter__(self) -> RowTask:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def groups(self, keys: Sequence[Column], rows: int, slots: npt.NDArray[np.int32] | None = None) -> Ids:
+        """The group of each row's key; new keys get the next group of their slot (by hash where `slots` is None)."""
+        cache = self._store.keys
+        self._ids, groups, missing = cache.place(keys, rows)
+        if missing:
+            self._add(keys, np.flatnonzero(groups < 0), slots)
+            groups, _ = cache.find(self._ids)
+        return groups
+
+    def record(self, columns: Sequence[FixedColumn]) -> None:
+        """Notes the tuples whose groups were asked for last, to log them where that is shorter than their rows."""
+        if self._store.replay is not None:
+            self._recorded.add(self._ids, columns, len(self._store.keys.touched))
+
+    def commit(self) -> Entries:
+        """Logs what changed and makes it the state of this token; the entries count once a manifest has them."""
+        if not self._is_open:
+            raise StateError(f"the task of {self.token} is over: it commits once, and before it is closed")
+        store, fields = self._store, self._store.memory.header.fields
+        entries = write_log(store.memory, store.keys, store.logs, self._recorded, self._held)
+        written = entries["slot"]
+        for field, name in _TOKEN_FIELDS:
+            fields[field, written] = entries[name]
+        fields[Field.DIRTY, self.slots] = 0
+        self.close()
+        return entries
+
+    def close(self) -> None:
+        """Lets others have the slots."""
+        if self._is_open:
+            self._is_open = False
+            self._store._let_go(self.slots)
+
+    def _add(self, keys: Sequence[Column], rows: Integers, slots: npt.NDArray[np.int32] | None) -> None:
+        """Lists the keys of some rows, each once."""
+        memory = self._store.memory
+        ids, first = np.unique(self._ids[rows], return_index=True)
+        rows = rows[first]
+        columns = [column.take(rows) for column in keys]
+        by_row = HashSlots(memory.layout.slots).slots_of(columns, len(rows)) if slots is None else slots[rows]
+        own = by_row.astype(np.int64)
+        if own.min() < 0 or own.max() >= memory.layout.slots or not self._is_held[own].all():
+            strange = own[~self._is_held[np.clip(own, 0, memory.layout.slots - 1)]]
+            slot = int(strange[0]) if len(strange) else int(own.max())
+            raise StateError(f"a tuple of slot {slot} came to a task that does not hold it; its route is wrong")
+        encoded = memory.codec.encode(columns, len(rows))
+        self._reserve(own, encoded.words)
+        self._store.keys.add(ids, own, encoded)
+
+    def _reserve(self, own: Integers, words: Integers) -> None:
+        memory = self._store.memory
+        fields, is_text = memory.header.fields, memory.codec.is_text
+        slots, place = np.unique(own, return_inverse=True)
+        keys = fields[Field.KEYS, slots] + np.bincount(place)
+        text = fields[Field.TEXT, slots]
+        if is_text.any():
+            lengths: Any = np.diff(words[:, is_text][:, -1], prepend=0)
+            text = text + np.bincount(place, weights=lengths).astype(np.int64)
+        memory.reserve(slots, keys, text)

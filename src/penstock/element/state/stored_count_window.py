@@ -1,0 +1,106 @@
+"""Count windows whose state lives in slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.element.column import Column, FixedColumn, numpy_type
+from penstock.element.kernels.aggregates import AggregateCall
+from penstock.element.kernels.count_window import CountWindow, Fired
+from penstock.element.kernels.count_window_shape import Shape
+from penstock.element.state.entries import Entries, Heads
+from penstock.element.state.errors import StateError
+from penstock.element.state.extents import Integers
+from penstock.element.state.host_memory import HostMemory, RowLayout
+from penstock.element.state.key_cache import Ids
+from penstock.element.state.logs import Logs
+from penstock.element.state.row_store import History, RowStore, RowTask
+from penstock.element.state.token import Token
+
+
+class StoredCountWindow:
+    """A `CountWindow` for the tasks of one worker process: open, process blocks, commit, again and again."""
+
+    def __init__(
+        self,
+        size: int,
+        every: int,
+        tumbling: bool,
+        aggregates: tuple[AggregateCall, ...],
+        key_types: tuple[pa.DataType, ...],
+        column_types: tuple[pa.DataType, ...],
+        *,
+        slots: int,
+        host_directory: str,
+        logs: Logs,
+    ) -> None:
+        types = tuple(numpy_type(type_) for type_ in column_types)
+        layout = count_window_layout(size, every, tumbling, aggregates, types, slots, key_types, column_types)
+        self.memory = HostMemory(host_directory, layout)
+        self.window = CountWindow(size, every, tumbling, aggregates, types, self.memory.table)
+        self.store = RowStore(self.memory, logs, self._replay)
+        self._task: RowTask | None = None
+
+    @property
+    def task(self) -> RowTask:
+        if self._task is None:
+            raise StateError("a stored window processes blocks between `open` and `commit` or `close`")
+        return self._task
+
+    def open(self, slots: Sequence[int] | Integers, heads: Heads, history: History, token: Token) -> Integers:
+        """Holds slots for a task attempt and gives those that had to be rebuilt."""
+        self.close()
+        self._task = self.store.open(slots, heads, history, token)
+        if self.memory.has_nulls:
+            self.window.know_nulls()
+        return self._task.rebuilt
+
+    def process(
+        self,
+        keys: Sequence[Column],
+        rows: int,
+        columns: Sequence[FixedColumn],
+        slots: npt.NDArray[np.int32] | None = None,
+    ) -> Fired:
+        """Takes a block: the key columns and the columns the calls refer to; slots go by hash where they are None."""
+        groups = self.task.groups(keys, rows, slots)
+        self.task.record(columns)
+        return self.window.process(groups, self.memory.group_limit, columns)
+
+    def commit(self) -> Entries:
+        entries = self.task.commit()
+        self._task = None
+        return entries
+
+    def close(self) -> None:
+        """Lets go of the slots; without a commit they will be rebuilt."""
+        if self._task is not None:
+            self._task.close()
+            self._task = None
+
+    def _replay(self, groups: Ids, columns: list[FixedColumn]) -> None:
+        if self.memory.has_nulls:
+            self.window.know_nulls()
+        self.window.process(groups, self.memory.group_limit, columns)
+
+
+def count_window_layout(
+    size: int,
+    every: int,
+    tumbling: bool,
+    aggregates: tuple[AggregateCall, ...],
+    types: tuple[np.dtype[Any], ...],
+    slots: int,
+    key_types: tuple[pa.DataType, ...],
+    column_types: tuple[pa.DataType, ...],
+) -> RowLayout:
+    """The rows that a count window's kernel works on."""
+    step = size if tumbling else every
+    words = Shape(size, step, aggregates, types, nullable=False).words(about_nulls=False)
+    nulls = Shape(size, step, aggregates, types, nullable=True).words(about_nulls=True)
+    return RowLayout(slots, key_types, words, nulls, column_types)

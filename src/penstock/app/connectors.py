@@ -8,6 +8,7 @@ from penstock.generate.trace_source import TraceSource
 
 __all__ = [
     "CsvSource",
+    "DiscardSink",
     "ParquetSource",
     "TraceSource",
     "SourceConnector",
@@ -53,5 +54,10 @@ class CsvSink:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class DiscardSink:
+    """Tuples counted and summed up in a checksum, then dropped."""
+
+
 SourceConnector = CsvSource | ParquetSource | TraceSource
-SinkConnector = MemorySink | ParquetSink | CsvSink
+SinkConnector = MemorySink | ParquetSink | CsvSink | DiscardSink

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.app.connectors import CsvSink, MemorySink, ParquetSink
+from penstock.app.connectors import CsvSink, DiscardSink, MemorySink, ParquetSink
 
 
 def memory() -> MemorySink:
@@ -18,3 +18,8 @@ def parquet(path: str) -> ParquetSink:
 def csv(path: str) -> CsvSink:
     """A directory of CSV files."""
     return CsvSink(str(path))
+
+
+def discard() -> DiscardSink:
+    """Tuples that are only counted and summed up in a checksum."""
+    return DiscardSink()

@@ -36,6 +36,12 @@ class DeadLetters:
         for row in block.take(rows).to_arrow().to_pylist() if len(rows) else ():
             self.add(operator, reason, row)
 
+    def drain(self) -> pa.Table:
+        """All letters since the last time."""
+        table = self.table()
+        self._letters.clear()
+        return table
+
     def table(self) -> pa.Table:
         """All letters so far, in the order they came."""
         return pa.Table.from_pylist(self._letters, SCHEMA)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import ABSENT, Frontier, source_position
 from penstock.element.running import running_operator
 from penstock.plan.order import streams_with_positions
+
+
+MakeOperator = Callable[[Operator, Graph, DeadLetters], RunningOperator]
 
 
 class _Stage:
@@ -33,20 +36,32 @@ class _Stage:
 
 
 class Element:
-    """Operators of a graph with their state; a step takes one block per source and gives the blocks asked for."""
+    """Operators of a graph with their state; a step takes one block per source and gives the blocks asked for.
 
-    def __init__(self, graph: Graph, letters: DeadLetters, wanted: Mapping[str, str]) -> None:
+    `positioned` are the streams whose tuples must know their positions (by default those that are merged with others);
+    `make` gives the running operator of each operator.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        letters: DeadLetters,
+        wanted: Mapping[str, str],
+        *,
+        positioned: frozenset[str] | None = None,
+        make: MakeOperator = running_operator,
+    ) -> None:
         names = [stream for operator in graph.operators for stream in operator.outputs]
         self._number = {name: i for i, name in enumerate(names)}
         self._depths = depth_by_stream(graph)
-        positioned = streams_with_positions(graph)
+        positioned = streams_with_positions(graph) if positioned is None else positioned
         self._placed = [name in positioned for name in names]
         self._wanted = tuple((name, self._number[stream]) for name, stream in wanted.items())
         self.running: dict[str, RunningOperator] = {}
         self._stages: list[_Stage] = []
         for operator in graph.operators:
             if not isinstance(operator, Source):
-                self.running[operator.name] = running_operator(operator, graph, letters)
+                self.running[operator.name] = make(operator, graph, letters)
                 self._stages.append(_Stage(operator, self.running[operator.name], self._number, self._placed))
         self._empty = [self._empty_stream(name, graph) for name in names]
 

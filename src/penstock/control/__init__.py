@@ -1,0 +1,1 @@
+"""The loop that observes, decides and acts; its values and ports."""

@@ -1,0 +1,101 @@
+"""The Configuration: everything that can be changed while an application runs, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from penstock.errors import InputError, did_you_mean
+from penstock.plan.pipeline import Pipeline
+
+SLOTS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ElementConfiguration:
+    """How one element runs: on how many replicas, and which of them serves each slot."""
+
+    name: str
+    replicas: int
+    route: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Replicas and routes of every element, and the sizes of blocks and micro-batches.
+
+    `micro_batch_tuples` caps what one micro-batch takes from a source.
+    """
+
+    elements: tuple[ElementConfiguration, ...]
+    block_rows: int = 32_768
+    micro_batch_tuples: int = 8_388_608
+
+    def element(self, name: str) -> ElementConfiguration:
+        return next(e for e in self.elements if e.name == name)
+
+    def with_replicas(self, name: str, replicas: int) -> Configuration:
+        """The same with an element on another number of replicas, its slots dealt out anew as evenly as can be."""
+        known = [e.name for e in self.elements]
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise InputError(f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else ""))
+        if replicas < 1:
+            raise InputError(f"an element has at least one replica; got {replicas} for '{name}'")
+        old = self.element(name)
+        if replicas > 1 and name != self.elements[0].name and not old.route:
+            raise InputError(f"element '{name}' has one replica, since its operators need the whole stream; got {replicas}")
+        route = even_route(replicas, len(old.route)) if old.route else ()
+        return self.with_element(ElementConfiguration(name, replicas, route))
+
+    def with_element(self, element: ElementConfiguration) -> Configuration:
+        """The same with one element's part replaced."""
+        return replace(self, elements=tuple(element if e.name == element.name else e for e in self.elements))
+
+
+def even_route(replicas: int, slots: int = SLOTS) -> tuple[int, ...]:
+    """Slots in runs of about equal length, so that a replica's slots can be locked in one go."""
+    return tuple(slot * replicas // slots for slot in range(slots))
+
+
+def default_configuration(pipeline: Pipeline, replicas: int, slots: int = SLOTS) -> Configuration:
+    """Every element on as many replicas as it may have, up to `replicas`."""
+    elements = []
+    for element in pipeline.elements:
+        number = 1 if element.scope == "stream" else replicas
+        elements.append(ElementConfiguration(element.name, number, even_route(number, slots) if element.keys and element.scope == "key" else ()))
+    return Configuration(tuple(elements))
+
+
+def check_configuration(configuration: Configuration, pipeline: Pipeline) -> None:
+    """Raises InputError where a configuration does not fit the application."""
+    wanted, got = [e.name for e in pipeline.elements], [e.name for e in configuration.elements]
+    if wanted != got:
+        raise InputError(f"a configuration of this application has the elements {', '.join(wanted)}; got {', '.join(got)}")
+    for element, own in zip(pipeline.elements, configuration.elements, strict=True):
+        if element.scope == "stream" and own.replicas != 1:
+            raise InputError(f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}")
+        if own.route and not (0 <= min(own.route) and max(own.route) < own.replicas):
+            raise InputError(f"the route of element '{own.name}' names replicas from 0 to {own.replicas - 1}; "
+                             f"got {min(own.route)} to {max(own.route)}")  # fmt: skip
+    if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
+        raise InputError("block_rows and micro_batch_tuples are at least 1")
+
+
+def configuration_to_json(configuration: Configuration) -> dict[str, object]:
+    """Plain values for a log; `configuration_from_json` reads them back."""
+    return {
+        "elements": [{"name": e.name, "replicas": e.replicas, "route": list(e.route)} for e in configuration.elements],
+        "block_rows": configuration.block_rows,
+        "micro_batch_tuples": configuration.micro_batch_tuples,
+    }
+
+
+def configuration_from_json(body: Mapping[str, object]) -> Configuration:
+    elements = body["elements"]
+    assert isinstance(elements, list)
+    return Configuration(
+        tuple(ElementConfiguration(e["name"], e["replicas"], tuple(e["route"])) for e in elements),
+        int(str(body["block_rows"])),
+        int(str(body["micro_batch_tuples"])),
+    )

@@ -1,0 +1,66 @@
+"""An aggregate over count windows whose state lives in slots that replicas share and pass on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.operators import Aggregate
+from penstock.element.block import Block
+from penstock.element.column import Column, FixedColumn
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.operators.aggregate import Groups, Results, RunningAggregate
+from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
+from penstock.element.position import Integers
+from penstock.element.state.logs import Logs
+from penstock.element.state.stored_count_window import StoredCountWindow
+
+_NO_GROUPS: Groups = np.empty(0, np.int32)
+
+
+def can_be_stored(operator: Aggregate, schema: pa.Schema) -> bool:
+    """Whether all of an aggregate's state is rows of words by key."""
+    return has_own_windows(operator) and not plan_aggregate(operator, schema).by_rows
+
+
+class StoredAggregate(RunningAggregate):
+    """The same aggregate with its windows in slots; `stored` is opened and committed by the task that uses it."""
+
+    def __init__(
+        self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters, *, slots: int, host_directory: str, logs: Logs
+    ) -> None:
+        super().__init__(operator, schema, letters)
+        assert self.counts is not None
+        window = operator.window
+        key_types = tuple(schema.field(name).type for name in operator.by) or (pa.int8(),)
+        column_types = tuple(self.plan.argument_types[i] for i in self.kernel_arguments)
+        self.stored = StoredCountWindow(
+            int(window.size), int(window.every), window.kind == "tumbling", self.counts.calls, key_types, column_types,
+            slots=slots, host_directory=host_directory, logs=logs,
+        )  # fmt: skip
+        self.counts = None
+
+    @property
+    def state_bytes(self) -> int:
+        return int(self.stored.memory.group_limit * self.stored.window.bytes_per_group)
+
+    def _groups(self, block: Block) -> tuple[Groups, int]:
+        return _NO_GROUPS, 0
+
+    def _own_windows(
+        self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
+    ) -> tuple[Integers | None, Results]:
+        keys: list[Column] = [block.columns[i] for i in self.key_columns]
+        if not keys:
+            keys = [FixedColumn(np.zeros(block.rows, np.int8), pa.int8())]
+        fired = self.stored.process(keys, block.rows, self._kernel_columns(arguments))
+        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        for call, key in self.plan.of_key:
+            results[call] = _at(block.columns[self.key_columns[key]], fired.rows)
+        for call, argument in self.plan.of_trigger:
+            results[call] = _at(arguments[argument], fired.rows)
+        return fired.rows, results
+
+
+def _at(column: Column, rows: Integers | None) -> Column:
+    return column if rows is None else column.take(rows)

@@ -1,0 +1,1 @@
+"""What was measured: Observations, and the journal that keeps them."""

@@ -1,0 +1,143 @@
+"""The micro-batch: planned from the Configuration in force, run by exactly one action, and published."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.control.configuration import Configuration
+from penstock.element.envelope import unseal
+from penstock.element.position import merge_order
+from penstock.element.block import Block, concat_blocks
+from penstock.element.row_checksum import add_checksums
+from penstock.element.state.entries import ENTRY, Entries
+from penstock.element.state.ledger import Ledger
+from penstock.element.state.manifests import Manifests
+from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.spark import message
+from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.message import Message, messages_of
+from penstock.spark.worker import run_element
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What came back from the tasks of one batch."""
+
+    entries: dict[str, Entries] = field(default_factory=dict)
+    discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
+    blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
+    letters: list[pa.Table] = field(default_factory=list)
+    replicas: dict[str, list[ReplicaObservation]] = field(default_factory=dict)
+
+
+class MicroBatches:
+    """Runs batch after batch of one query; `next_configuration` is taken over at the next one."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        fixed: Fixed,
+        epoch: int,
+        configuration: Callable[[], Configuration],
+        deliver: Callable[[int, BatchResult, Observation], None],
+    ) -> None:
+        self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
+        self.configuration, self.deliver = configuration, deliver
+        self.manifests = Manifests(checkpoint.manifests)
+        # one function object per element for the life of the query: Spark then pickles each once
+        self._functions = [
+            functools.partial(run_element, str(checkpoint.directory), i) for i in range(len(fixed.pipeline.elements))
+        ]
+
+    def run(self, frame: DataFrame, batch: int) -> None:
+        """The function that `foreachBatch` calls."""
+        started_s = time.time()
+        plan = self._plan(batch)
+        result = self._collected(self._pipeline(frame, plan.configuration))
+        self._publish(plan, result)
+        self.deliver(batch, result, _observation(batch, started_s, result, self.fixed))
+
+    def _plan(self, batch: int) -> BatchPlan:
+        """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
+        earlier = self.checkpoint.plan(batch)
+        published = [b for b in self.manifests.batches() if b < batch]
+        configuration = self.configuration() if earlier is None else earlier.configuration
+        plan = BatchPlan(batch, self.epoch, published[-1] if published else None, configuration)
+        self.checkpoint.write_plan(plan)
+        return plan
+
+    def _pipeline(self, frame: DataFrame, configuration: Configuration) -> DataFrame:
+        for number, element in enumerate(configuration.elements):
+            if number:
+                frame = frame.repartitionById(element.replicas, F.col("replica"))
+            frame = frame.mapInArrow(self._functions[number], message.SQL)
+        return frame
+
+    def _collected(self, frame: DataFrame) -> BatchResult:
+        result = BatchResult()
+        for batch in frame.toArrow().to_batches():
+            for m in messages_of(batch):
+                self._take(m, result)
+        return result
+
+    def _take(self, m: Message, result: BatchResult) -> None:
+        payload = memoryview(m.payload)
+        if m.kind == message.STATE:
+            own = np.frombuffer(payload, ENTRY)
+            result.entries[m.name] = np.concatenate([result.entries[m.name], own]) if m.name in result.entries else own
+        elif m.kind == message.DISCARD:
+            count, total = (int(x) for x in np.frombuffer(payload, np.uint64))
+            before = result.discarded.get(m.name, (0, 0))
+            result.discarded[m.name] = (before[0] + count, add_checksums(before[1], total))
+        elif m.kind == message.SINK:
+            schema = self.fixed.graph.operator(m.name).schema
+            result.blocks.setdefault(m.name, []).append((m.sequence, unseal(m.payload, schema)))
+        elif m.kind == message.LETTERS:
+            result.letters.append(pa.ipc.open_stream(m.payload).read_all())
+        elif m.kind == message.MEASURE:
+            f = np.frombuffer(payload, np.float64)
+            own_figures = ReplicaObservation(int(f[0]), int(f[1]), int(f[2]), float(f[3]), float(f[4]), int(f[5]))
+            result.replicas.setdefault(m.name, []).append(own_figures)
+
+    def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
+        before = self.manifests.ledgers(plan.previous) if plan.previous is not None else {}
+        for name, entries in result.entries.items():
+            slots = self._slots(name)
+            before.setdefault(name, Ledger.empty(slots))
+            assert len(entries) <= slots
+        self.manifests.publish(
+            plan.batch, plan.epoch, before, result.entries, previous=plan.previous, durable=self.fixed.durable
+        )
+
+    def _slots(self, operator: str) -> int:
+        return self.fixed.slots if self.fixed.pipeline.element_of(operator).scope == "key" else 1
+
+
+def in_order(blocks: list[tuple[int, Block]]) -> Block:
+    """The blocks of a sink in the total order of their tuples."""
+    ordered = [block for _, block in sorted(blocks, key=lambda pair: pair[0])]
+    positions = [block.position for block in ordered if block.position is not None]
+    joined = concat_blocks(ordered)
+    return joined.take(merge_order(positions)) if len(positions) == len(ordered) else joined
+
+
+def _observation(batch: int, started_s: float, result: BatchResult, fixed: Fixed) -> Observation:
+    replicas = {name: tuple(sorted(own, key=lambda r: r.replica)) for name, own in result.replicas.items()}
+    first, last = fixed.pipeline.elements[0].name, fixed.pipeline.elements[-1].name
+    return Observation(
+        batch,
+        started_s,
+        time.time() - started_s,
+        sum(r.tuples_in for r in replicas.get(first, ())),
+        sum(r.tuples_out for r in replicas.get(last, ())),
+        replicas,
+        dead_letters=sum(table.num_rows for table in result.letters),
+    )

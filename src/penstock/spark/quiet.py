@@ -86,12 +86,13 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 def last_words(log: Path) -> str:
     """The last line of a log that names an error, shortened for a sentence."""
-    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
-    telling = [line.strip() for line in lines if re.search(r"Error|Exception|error:|Invalid|Unrecognized", line)]
-    telling = [line for line in telling if not line.startswith("at ")]
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.is_file() else []
+    telling = [at for at, line in enumerate(lines) if re.search(r"Error|Exception|error:", line) and line[:3] != "at "]
     if not telling:
         return "it said nothing"
-    return one_sentence(telling[-1])
+    at = telling[-1]
+    # the virtual machine itself puts the reason on the line after
+    return one_sentence(" ".join(lines[at : at + 2]) if lines[at].endswith("of VM") else lines[at])
 
 
 def one_sentence(text: str) -> str:

@@ -39,12 +39,16 @@ class Configuration:
         known = [e.name for e in self.elements]
         if name not in known:
             hint = did_you_mean(name, known)
-            raise InputError(f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else ""))
+            raise InputError(
+                f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else "")
+            )
         if replicas < 1:
             raise InputError(f"an element has at least one replica; got {replicas} for '{name}'")
         old = self.element(name)
         if replicas > 1 and name != self.elements[0].name and not old.route:
-            raise InputError(f"element '{name}' has one replica, since its operators need the whole stream; got {replicas}")
+            raise InputError(
+                f"element '{name}' has one replica, since its operators need the whole stream; got {replicas}"
+            )
         route = even_route(replicas, len(old.route)) if old.route else ()
         return self.with_element(ElementConfiguration(name, replicas, route))
 
@@ -63,7 +67,11 @@ def default_configuration(pipeline: Pipeline, replicas: int, slots: int = SLOTS)
     elements = []
     for element in pipeline.elements:
         number = 1 if element.scope == "stream" else replicas
-        elements.append(ElementConfiguration(element.name, number, even_route(number, slots) if element.keys and element.scope == "key" else ()))
+        elements.append(
+            ElementConfiguration(
+                element.name, number, even_route(number, slots) if element.keys and element.scope == "key" else ()
+            )
+        )
     return Configuration(tuple(elements))
 
 
@@ -71,10 +79,14 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
     """Raises InputError where a configuration does not fit the application."""
     wanted, got = [e.name for e in pipeline.elements], [e.name for e in configuration.elements]
     if wanted != got:
-        raise InputError(f"a configuration of this application has the elements {', '.join(wanted)}; got {', '.join(got)}")
+        raise InputError(
+            f"a configuration of this application has the elements {', '.join(wanted)}; got {', '.join(got)}"
+        )
     for element, own in zip(pipeline.elements, configuration.elements, strict=True):
         if element.scope == "stream" and own.replicas != 1:
-            raise InputError(f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}")
+            raise InputError(
+                f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}"
+            )
         if own.route and not (0 <= min(own.route) and max(own.route) < own.replicas):
             raise InputError(f"the route of element '{own.name}' names replicas from 0 to {own.replicas - 1}; "
                              f"got {min(own.route)} to {max(own.route)}")  # fmt: skip

@@ -67,7 +67,9 @@ class Checkpoint:
     def logs(self, operator: str) -> str:
         return str(self.directory / "logs" / operator)
 
-    def fix(self, graph: Graph, pipeline: Pipeline, *, slots: int, now_s: float, durable: bool, positioned: frozenset[str]) -> Fixed:
+    def fix(
+        self, graph: Graph, pipeline: Pipeline, *, slots: int, now_s: float, durable: bool, positioned: frozenset[str]
+    ) -> Fixed:
         """Takes a new checkpoint for an application, or checks that an old one is of the same application."""
         path = self.directory / "application"
         if path.is_file():

@@ -24,6 +24,7 @@ from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.message import Message, messages_of
+from penstock.spark.staged_file import publish_file
 from penstock.spark.worker import run_element
 
 
@@ -34,6 +35,7 @@ class BatchResult:
     entries: dict[str, Entries] = field(default_factory=dict)
     discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
+    files: list[tuple[str, str]] = field(default_factory=list)
     letters: list[pa.Table] = field(default_factory=list)
     replicas: dict[str, list[ReplicaObservation]] = field(default_factory=dict)
 
@@ -63,6 +65,8 @@ class MicroBatches:
         plan = self._plan(batch)
         result = self._collected(self._pipeline(frame, plan.configuration))
         self._publish(plan, result)
+        for name, staged in result.files:
+            publish_file(self.fixed.graph.operator(name), staged)
         self.deliver(batch, result, _observation(batch, started_s, result, self.fixed))
 
     def _plan(self, batch: int) -> BatchPlan:
@@ -100,6 +104,8 @@ class MicroBatches:
         elif m.kind == message.SINK:
             schema = self.fixed.graph.operator(m.name).schema
             result.blocks.setdefault(m.name, []).append((m.sequence, unseal(m.payload, schema)))
+        elif m.kind == message.FILE:
+            result.files.append((m.name, bytes(payload).decode()))
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.MEASURE:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
-from penstock.app.connectors import DiscardSink, MemorySink, TraceSource
+from penstock.app.connectors import DiscardSink, MemorySink, ParquetSink, TraceSource
 from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate, Delay, Functor, Map, Punctor, Sink, Source, Split, Throttle, Union
 from penstock.control.configuration import SLOTS, Configuration, check_configuration, default_configuration
@@ -28,6 +28,7 @@ from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.checkpoint import Checkpoint, Fixed
 from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
+from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
 from penstock.spark.trace_reader import NAME, TraceDataSource
 
@@ -47,13 +48,22 @@ class RunResult:
 class Handle:
     """A running application: observe it, change its Configuration, stop it."""
 
-    def __init__(self, app: Application, session: SparkSession, checkpoint: Checkpoint, lease: Lease, fixed: Fixed, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        app: Application,
+        session: SparkSession,
+        checkpoint: Checkpoint,
+        lease: Lease,
+        fixed: Fixed,
+        configuration: Configuration,
+    ) -> None:
         self.fixed, self.checkpoint, self._lease = fixed, checkpoint, lease
         self._configuration = configuration
         self._lock = threading.Lock()
         self.result = RunResult()
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
+        self._progress = Progress(checkpoint.directory / "progress")
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._write_intake()
         self._query = self._start(session)
@@ -78,7 +88,7 @@ class Handle:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
-            if self._total is not None and self._done() >= self._total:
+            if self._total is not None and self._progress.tuples >= self._total:
                 return True
             time.sleep(0.02)
         error = self._query.exception()
@@ -96,15 +106,16 @@ class Handle:
                 self.result.tables[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
         return self.result
 
-    def _done(self) -> int:
-        with self._lock:
-            return sum(o.tuples_in for o in self.result.observations)
-
     def _start(self, session: SparkSession) -> StreamingQuery:
         session.dataSource.register(TraceDataSource)
         frame: DataFrame | None = None
         for source in self.fixed.graph.sources:
-            own = session.readStream.format(NAME).option("checkpoint", str(self.checkpoint.directory)).option("source", source.name).load()
+            own = (
+                session.readStream.format(NAME)
+                .option("checkpoint", str(self.checkpoint.directory))
+                .option("source", source.name)
+                .load()
+            )
             frame = own if frame is None else frame.union(own)
         assert frame is not None
         writer = frame.writeStream.foreachBatch(self._batches.run).option("checkpointLocation", self.checkpoint.spark)
@@ -120,6 +131,7 @@ class Handle:
             if result.letters:
                 self.result.dead_letters = pa.concat_tables([self.result.dead_letters, *result.letters])
             self.result.observations.append(observation)
+        self._progress.add(batch, observation.tuples_in)
 
     def _write_intake(self) -> None:
         configuration = self._configuration
@@ -184,7 +196,7 @@ def _positioned(graph: Graph) -> frozenset[str]:
     """Streams that must know their order: those that are merged, and those that lead to a sink that keeps it."""
     needed = set(streams_with_positions(graph))
     for operator in reversed(graph.operators):
-        keeps = isinstance(operator, Sink) and not isinstance(operator.connector, DiscardSink)
+        keeps = isinstance(operator, Sink) and not isinstance(operator.connector, DiscardSink | ParquetSink)
         if keeps or any(stream in needed for stream in operator.outputs):
             needed.update((operator.name,) if keeps else (), *[operator.inputs])
     return frozenset(needed)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from penstock.app import operators as ops
-from penstock.app.connectors import DiscardSink
+from penstock.app.connectors import DiscardSink, ParquetSink
 from penstock.app.graph import Graph
 from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
@@ -40,6 +40,7 @@ from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.message import Message, batch_of, messages_of
+from penstock.spark.staged_file import StagedFile
 
 
 class ElementWorker:
@@ -139,6 +140,7 @@ class ElementTask:
         self.plan, self.replica, self.attempt = plan, context.partitionId(), context.taskAttemptId()
         self.rows_in = self.rows_out = self.rebuilt = 0
         self.discarded: dict[str, tuple[int, int]] = {}
+        self.files: dict[str, StagedFile] = {}
 
     def run_first(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The first element: ranges of a trace's offsets become tuples."""
@@ -214,6 +216,12 @@ class ElementTask:
         if isinstance(sink.connector, DiscardSink):
             count, total = self.discarded.get(sink.name, (0, 0))
             self.discarded[sink.name] = (count + block.rows, add_checksums(total, checksum_of(block)))
+        elif isinstance(sink.connector, ParquetSink):
+            if sink.name not in self.files:
+                self.files[sink.name] = StagedFile(
+                    sink.connector.path, sink.schema, self.plan, self.replica, self.attempt
+                )
+            self.files[sink.name].write(block)
         else:
             yield batch_of([Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))])
 
@@ -223,6 +231,8 @@ class ElementTask:
         results = [_result(message.STATE, name, e.tobytes()) for name, e in entries.items()]
         for name, (count, total) in self.discarded.items():
             results.append(_result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes()))
+        for name, file in self.files.items():
+            results.append(_result(message.FILE, name, file.close().encode()))
         if len(self.worker.letters):
             results.append(_result(message.LETTERS, self.worker.planned.name, _ipc(self.worker.letters.drain())))
         busy_s, cpu_s = time.perf_counter() - self.started_s, time.process_time() - self.cpu_s

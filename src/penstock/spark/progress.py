@@ -1,0 +1,30 @@
+"""How far an application has come: tuples taken up to each batch, so that a batch that runs again counts once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+
+class Progress:
+    """A small file in the checkpoint; the newest few batches are kept."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._tuples: dict[int, int] = (
+            {int(k): v for k, v in json.loads(path.read_bytes()).items()} if path.is_file() else {}
+        )
+
+    @property
+    def tuples(self) -> int:
+        """Tuples of all batches so far."""
+        return self._tuples[max(self._tuples)] if self._tuples else 0
+
+    def add(self, batch: int, tuples: int) -> None:
+        """Notes a batch; the sum goes on from the batch before it, whatever was noted for this one."""
+        before = [b for b in self._tuples if b < batch]
+        self._tuples = {b: self._tuples[b] for b in before[-3:]}
+        self._tuples[batch] = (self._tuples[max(before)] if before else 0) + tuples
+        draft = self._path.with_suffix(".draft")
+        draft.write_text(json.dumps(self._tuples))
+        draft.replace(self._path)

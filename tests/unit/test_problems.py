@@ -217,7 +217,7 @@ def test_a_functor_copies_attributes_with_any_name() -> None:
 def test_streams_and_branches_that_are_not_there_are_told_with_those_that_are() -> None:
     app = ps.Application("names")
     branches = app.source("numbers", schema={"x": "int64"}).split("size", {"small": "x < 3", "rest": None})
-    with pytest.raises(KeyError, match="has no stream 'number'; it has: numbers, size.small, size.rest"):
+    with pytest.raises(KeyError, match=r"has no stream 'number'; it has: numbers, size\.small, size\.rest"):
         app.stream("number")
     with pytest.raises(KeyError, match="there is no branch 'large'; there are: small, rest"):
         branches["large"]

@@ -11,11 +11,11 @@ import pyarrow as pa
 from penstock.bench.loop import Array
 from penstock.element.block import Block
 from penstock.element.column import Column, FixedColumn, column_of
-from penstock.element.expressions.functor import FunctorKernel
 from penstock.element.kernels.count_window import CountWindow
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.time_window import TimeWindow
 from penstock.element.kernels.window_join import WindowJoin
+from penstock.element.operators.join_emits import JoinEmits
 from penstock.element.operators.join_store import JoinStore
 
 
@@ -74,28 +74,26 @@ class TimeKernel:
 
 
 class JoinKernel:
-    """The pairs of a window join, its stores of rows, and one functor for predicate and emits over all pairs."""
+    """The pairs of a window join, its stores of rows, and predicate and emits over the pairs."""
 
     def __init__(
         self,
         join: WindowJoin,
-        functor: FunctorKernel,
+        emits: JoinEmits,
         keys: int,
         merged: Sequence[tuple[Array, Array]],
         sides: tuple[Sequence[Block], Sequence[Block]],
-        reads: tuple[list[int], list[int]],
         names: Sequence[str],
     ) -> None:
-        self._join, self._functor, self._keys, self._names = join, functor, keys, names
+        self._join, self._emits, self._keys, self._names = join, emits, keys, names
         self._merged, self._sides = merged, sides
-        self._stores = [JoinStore(join, port, sides[port][0].schema, reads[port], []) for port in (0, 1)]
+        self._stores = [JoinStore(join, port, sides[port][0].schema, emits.columns_of(port), []) for port in (0, 1)]
 
     def run(self, number: int) -> tuple[Column, ...]:
         pairs = self._join.process(*self._merged[number], self._keys, None)
         for store, side in zip(self._stores, self._sides, strict=True):
             store.append(side[number])
-        columns = (*self._stores[0].take(pairs.left), *self._stores[1].take(pairs.right))
-        emits = self._functor.process(columns, len(pairs.trigger), 0)[1]
+        _, emits = self._emits.process(self._stores, pairs.trigger, pairs.left, pairs.right)
         for store in self._stores:
             store.compact()
         return emits

@@ -17,13 +17,15 @@ from penstock.bench.loop import Array, Loop
 from penstock.bench.query import Query
 from penstock.bench.ticks import key_column, key_names
 from penstock.element.block import Block, block_of
-from penstock.element.expressions.functor import FunctorKernel
 from penstock.element.kernels.window_join import JoinWindow, WindowJoin
+from penstock.element.operators.join_emits import JoinEmits
 
 GOAL_RATIO = 0.70
 PRODUCTS, BIDDERS = 100, 10_000
 _NOTE = "30 bids, 15 offers; limit links tuples of a product"
 _BIDS_S, _OFFERS_S = 10_000.0, 5_000.0
+_WHERE = "right.offer <= left.bid"
+_EMIT = {"bidder": "left.bidder", "product": "right.product", "bid": "left.bid", "offer": "right.offer"}
 _SQL = f"""
 WITH merged AS (SELECT stamp, 0 AS port, seq FROM bids UNION ALL SELECT stamp, 1, seq FROM offers),
 numbered AS (
@@ -87,16 +89,11 @@ def _kernel(
     """Pairs, predicate and emits over the merged inputs of the limit."""
     join = WindowJoin(JoinWindow("count", BIDS), JoinWindow("count", OFFERS))
     sides = tuple(_blocks(tables[name], [cut[name] for cut in cuts]) for name in ("bids", "offers"))
-    fields = {"bidder": pa.int32(), "bid": pa.float64(), "product": pa.int32(), "offer": pa.float64()}
-    names = ("bidder", "product", "bid", "offer")
-    functor = FunctorKernel(parse("offer <= bid"), tuple(parse(name) for name in names), pa.schema(fields))
-    bids, offers = tables["bids"].schema, tables["offers"].schema
-    reads = (
-        [bids.get_field_index(name) for name in ("bidder", "bid")],
-        [offers.get_field_index(name) for name in ("product", "offer")],
+    emits = JoinEmits(
+        parse(_WHERE), [parse(text) for text in _EMIT.values()], (tables["bids"].schema, tables["offers"].schema)
     )
     merged = [(ports, keys) for ports, keys, *_ in inputs]
-    return JoinKernel(join, functor, products, merged, (sides[0], sides[1]), reads, names)
+    return JoinKernel(join, emits, products, merged, (sides[0], sides[1]), list(_EMIT))
 
 
 def _blocks(table: pa.Table, cuts: list[int]) -> list[Block]:
@@ -144,8 +141,7 @@ def _offers(arrays: tuple[Array, ...], names: dict[str, pa.Array], key_type: Key
 def _application(tables: dict[str, pa.Table]) -> Application:
     app = Application("join")
     bids, offers = (app.source(name, schema=table.schema, stamp="stamp") for name, table in tables.items())
-    emit = {"bidder": "left.bidder", "product": "right.product", "bid": "left.bid", "offer": "right.offer"}
     joined = bids.join("matches", offers, left_window=sliding(count=BIDS), right_window=sliding(count=OFFERS),
-                       on="product", where="right.offer <= left.bid", emit=emit)  # fmt: skip
+                       on="product", where=_WHERE, emit=_EMIT)  # fmt: skip
     joined.sink("out")
     return app

@@ -47,6 +47,14 @@ class SpadeSyntaxError(PenstockError, ValueError):
         self.sentence, self.line, self.column, self.file = sentence, line, column, file
         super().__init__(f"{file}:{line}:{column}: {sentence}")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _spade_syntax_error, (self.sentence, self.line, self.column, self.file)
+
+
+def _spade_syntax_error(sentence: str, line: int, column: int, file: str) -> SpadeSyntaxError:
+    """The error out of a pickle, which knows no keyword arguments."""
+    return SpadeSyntaxError(sentence, line=line, column=column, file=file)
+
 
 class InputError(PenstockError, ValueError):
     """An input, option, file or row that does not fit."""

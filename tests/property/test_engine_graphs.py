@@ -162,8 +162,9 @@ def test_keys_of_joins_meet_whatever_their_width_and_coding(table: pa.Table, dat
     two = app.source("two", schema={"word": "string", "small": "int8", "s": "float64"}, stamp="s")
     window = ps.sliding(count=5)
     emit = {"k": "k", "word": "word", "small": "small + n"}
-    one.join("pairs", two, left_window=window, right_window=window, on=[("k", "word"), ("n", "small")], emit=emit).sink(
-        "out"
-    )
+    on = [("k", "word"), ("n", "small")]
+    one.join("pairs", two, left_window=window, right_window=window, on=on, emit=emit).sink("out")
+    on = [("word", "k"), ("small", "n")]
+    two.join("swapped", one, left_window=window, right_window=window, on=on, emit=emit).sink("other_way")
     other = pa.table({"word": table["k"].cast(pa.string()), "small": table["n"].cast(pa.int8()), "s": table["s"]})
     check(app, {"one": table, "two": other}, data)

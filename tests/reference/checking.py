@@ -52,12 +52,23 @@ def fed(graph: Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] =
     while rest:
         name = data.draw(st.sampled_from(sorted(rest)), label="source")
         piece = data.draw(st.integers(1, 12), label="piece")
-        _collect(rows, engine.feed({name: rest[name].slice(0, piece)}))
+        _collect(rows, engine.feed({name: _recoded(rest[name].slice(0, piece))}))
         rest[name] = rest[name].slice(piece)
         if not rest[name].num_rows:
             del rest[name]
     _collect(rows, engine.finish())
     return rows, letters_of(engine.letters.table())
+
+
+def _recoded(table: pa.Table) -> pa.Table:
+    """The table with dictionaries of its own: the words it has, the latest first, and one that it has not."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            text = table.column(place).cast(pa.string()).to_pylist()
+            words = [*dict.fromkeys(word for word in reversed(text) if word is not None), "unused"]
+            codes = pa.array([None if word is None else words.index(word) for word in text], pa.int32())
+            table = table.set_column(place, field, pa.DictionaryArray.from_arrays(codes, words))
+    return table
 
 
 def _collect(rows: dict[str, list[Row]], batches: Mapping[str, Sequence[pa.RecordBatch]]) -> None:

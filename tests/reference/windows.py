@@ -35,8 +35,10 @@ def number_of(row: Row, window: Window, schema: pa.Schema) -> Any:
     number, moment = row[window.on], pa.types.is_timestamp(schema.field(window.on).type)
     if number is None or number != number or number in (float("inf"), float("-inf")):
         return None
+    if window.measure == "time" and not moment:
+        return None if abs(float(number)) >= 2.0**62 / MICROSECONDS else round(float(number) * MICROSECONDS)
     if window.measure == "time":
-        return number if moment else round(float(number) * MICROSECONDS)
+        return number
     return number / MICROSECONDS if moment else float(number)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import penstock as ps
 from penstock.app.operators import Functor, Split
+from penstock.apps.vwap import vwap_per_ticker
 from tests.reference.everything import everything
 
 
@@ -79,3 +80,9 @@ def test_types_of_emits_follow_the_rules_of_expressions() -> None:
     words = ps.schema_of(stream.aggregate("a", window=ps.tumbling(count=2), emit=emit).schema)
     assert [str(t) for t in words.types[:4]] == ["int8", "int64", "float", "double"]
     assert [words.field(n).type for n in "cn"] == [pa.list_(pa.string()), pa.int64()]
+
+
+def test_applications_that_come_with_penstock_have_places_like_any_other() -> None:
+    places = [str(operator.place) for operator in vwap_per_ticker().operators]
+    assert all(place.startswith("vwap.py:") for place in places)
+    assert len(set(places)) > 1

@@ -56,5 +56,10 @@ def test_goals_are_those_of_the_issue() -> None:
     assert goal["vwap_int32"] == goal["vwap_symbol"] == 0.40
     assert goal["vwap_string"] == 0.15
     assert goal["filter"] == goal["projection"] == 0.30
-    assert goal["sliding_1000_100000_symbol"] == goal["time_sliding_60s_int32"] == goal["join_int32"] == 0.70
+    assert goal["sliding_1000_100000_int32"] == goal["time_sliding_60s_int32"] == goal["join_int32"] == 0.70
     assert goal["sliding_4_2836_string"] is None
+
+
+def test_windows_and_joins_with_a_goal_have_their_kernel_beside_them() -> None:
+    judged = [case for case in CASES if case.family in ("window", "join") and case.goal_ratio is not None]
+    assert all(case.make(SLICE).kernel is not None for case in judged)

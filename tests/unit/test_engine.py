@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import penstock as ps
 
@@ -153,6 +155,7 @@ def test_a_block_function_that_breaks_its_rules_is_told(result: Any, reason: str
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"thee": table()}, {}, "application 'merged' has no source 'thee'; it has: one, two"),
+    ({"twos": table()}, {}, "did you mean 'two'?"),
     ({"one": table()}, {}, "source 'two' has no file of its own and was given no input; add --input two=FILE"),
     ({"one": table(), "two": {"s": [1.0]}}, {}, "source 'two' needs the attributes s, x; its input lacks x; it has: s"),
     ({"one": table(), "two": {"s": [1.0], "x": ["a"]}}, {}, "source 'two' cannot use its input"),
@@ -170,7 +173,10 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     ({"one": table(), "two": table()}, {"taps": ["boot"]}, "has no stream 'boot' to tap; it has: one, two, both"),
     ({"one": table(), "two": table()}, {"taps": ["boot"]}, "did you mean 'both'?"),
-    ({"one": table(), "two": table()}, {"block_rows": 0}, "block_rows is at least 1; got 0"),
+    ({"one": table(), "two": table()}, {"block_rows": 0}, "block_rows is a whole number of at least 1; got 0"),
+    ({"one": table(), "two": table()}, {"block_rows": 1.5}, "block_rows is a whole number of at least 1; got 1.5"),
+    ({"one": table(), "two": [1, 2]}, {}, "source 'two' takes a table, a dict of columns or a file's path; got list"),
+    ({"one": table(), "two": {"s": [1.0], "x": [1.5]}}, {}, "source 'two' cannot use its input: Float value 1.5"),
     ({"one": table(), "two": table()}, {"on_error": "ignore"}, "on_error is 'dead_letter' or 'fail'; got 'ignore'"),
     ({"one": table(), "two": table()}, {"engine": "flink"}, "engine is 'inprocess'; got 'flink'"),
 ]
@@ -223,3 +229,25 @@ def test_symbols_of_differing_dictionaries_are_one_word() -> None:
     assert [(row["k"], row["n"]) for row in rows] == counted
     assert {row["different"] for row in rows} == {1}
     assert [(row["d"], row["low"]) for row in whole] == [(1, "b"), *[(2, "a")] * 6]
+
+
+def test_only_applications_can_be_evaluated() -> None:
+    with pytest.raises(ps.InputError, match="evaluate needs an application; got 'merged'"):
+        ps.evaluate("merged")  # type: ignore[arg-type]
+
+
+def test_one_tap_may_be_given_by_its_name_alone() -> None:
+    tables = ps.evaluate(merged(), {"one": table((1.0, 1)), "two": table()}, taps="both")
+    assert tables["both"].num_rows == 1
+
+
+def test_a_sink_with_a_directory_is_written_there(tmp_path: Path) -> None:
+    app = ps.Application("files")
+    numbers = app.source("numbers", schema={"x": "int64"})
+    numbers.sink("rows", ps.sinks.parquet(str(tmp_path / "rows")))
+    numbers.sink("lines", ps.sinks.csv(str(tmp_path / "lines")))
+    numbers.sink("kept", ps.sinks.memory())
+    tables = ps.evaluate(app, {"numbers": {"x": [1, 2]}})
+    assert tables.written == (tmp_path / "rows" / "rows.parquet", tmp_path / "lines" / "lines.csv")
+    assert parquet.read_table(tables.written[0]).equals(tables["rows"])
+    assert tables.written[1].read_text().split() == ['"x"', "1", "2"]

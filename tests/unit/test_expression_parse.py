@@ -31,6 +31,7 @@ from penstock.errors import ExpressionError
         ("timestamp '2005-12-27 14:23'", "timestamp '2005-12-27 14:23:00.000000'"),
         ("timestamp > 1", "timestamp > 1"),
         ("REGEXMATCH(a, 'b')", "regex_match(a, 'b')"),
+        ("a = 1 & !b | c", "((a = 1) and (not b)) or c"), ("x * 100.0d", "x * 100.0"),
     ],
 )  # fmt: skip
 def test_sql_is_read_and_printed_back(text: str, printed: str) -> None:
@@ -68,13 +69,15 @@ def test_spade_is_read(text: str, printed: str) -> None:
         ("case 1 end", 8, "expected 'when' at column 8, got 'end'"),
         ("'abc", 1, "has a quote ' that is never closed"),
         ("12abc", 1, "has a number that runs into a name: '12abc'"),
-        ("a & b", 3, "has a character that belongs to no expression: '&'"),
+        ("a ? b", 3, "has a character that belongs to no expression: '?'"),
+        ("+".join(["a"] * 200), None, "is nested more than 150 deep; compute parts of it in a functor before"),
+        ("(" * 2000 + "a" + ")" * 2000, None, "is nested more than 150 deep"),
         ("9223372036854775808", 1, "has a number that does not fit into 64 bits: 9223372036854775808"),
         ("timestamp 'soon'", 11, "has a timestamp that cannot be read: 'soon'"),
         ("cast(a as flaot64)", 11, "there is no type 'flaot64'"),
     ],
 )
-def test_a_mistake_is_told_with_its_column(text: str, column: int, sentence: str) -> None:
+def test_a_mistake_is_told_with_its_column(text: str, column: int | None, sentence: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse(text)
     assert str(caught.value).startswith(sentence)

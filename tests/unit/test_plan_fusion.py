@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.app.graph import Graph
+from penstock.app.graph import Graph, Request
 from penstock.plan.fusion import Element, fuse, is_convex
 
 SPADE = Path(__file__).parents[2] / "examples" / "spade"
@@ -86,9 +87,8 @@ def test_a_host_named_once_holds_for_the_whole_partition() -> None:
 
 
 def test_a_request_for_an_operator_that_is_not_there_is_noted() -> None:
-    app = chain("a", "b")
-    app.request("z", partition="p")
-    assert fuse(app.graph).notes == ("a request names the operator 'z', which application 'chain' does not have",)
+    graph = replace(chain("a", "b").graph, requests=(Request("z", partition="p"),))
+    assert fuse(graph).notes == ("a request names the operator 'z', which application 'chain' does not have",)
 
 
 @pytest.mark.parametrize("program", ["func3-cf4", "aggs-cf1", "aggt-cf1", "join-cf1.1"])

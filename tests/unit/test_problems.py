@@ -42,7 +42,7 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     ),
     (
         lambda a, q: q.functor("f", emit=[{"a": "price"}, {"b": "price"}]),
-        "emits tuples of different schemas: ['a'] and ['b']",
+        "emits tuples of different schemas: (a float64) and (b float64); use cast(x as type)",
     ),
     (lambda a, q: q.split("s"), "needs at least one branch; split('name', {'cheap': 'price < 10', 'rest': None})"),
     (
@@ -64,6 +64,27 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     (lambda a, q: q.punctor("p", ""), "needs when='condition'; got none"),
     (lambda a, q: q.delay("d", -1), "needs a delay_s of at least 0; got -1"),
     (lambda a, q: q.delay("d", float("nan")), "needs a delay_s of at least 0; got nan"),
+    (lambda a, q: q.delay("d", "1"), "needs a delay_s of at least 0; got '1'"),  # type: ignore[arg-type]
+    (lambda a, q: q.throttle("t", None), "needs a positive rate_tuples_s; got None"),  # type: ignore[arg-type]
+    (lambda a, q: q.union("u", 3), "reads streams; got 3"),  # type: ignore[arg-type]
+    (lambda a, q: join(q, "quotes", window=COUNT), "reads streams; got 'quotes'"),  # type: ignore[arg-type]
+    (lambda a, q: q.sink("s", "folder"), "needs a sink such as ps.sinks.parquet('directory'); got 'folder'"),  # type: ignore[arg-type]
+    (
+        lambda a, q: a.source("s", "file.csv", schema={"x": "string"}),  # type: ignore[arg-type]
+        "needs a source such as ps.sources.csv('file.csv'); got 'file.csv'",
+    ),
+    (
+        lambda a, q: q.aggregate("a", by=3, window=COUNT, emit={"n": "count()"}),  # type: ignore[arg-type]
+        "reads 3 in by, which its input does not have",
+    ),
+    (
+        lambda a, q: a.request("quote", partition="pe0"),
+        "is requested but not there; did you mean 'quotes'?",
+    ),
+    (
+        lambda a, q: aggregate(q, "count()", ps.sliding(count=0)),
+        "has a window that makes no sense: a sliding count window needs a positive whole number as its size; got 0",
+    ),
     (lambda a, q: q.throttle("t", 0), "needs a positive rate_tuples_s; got 0"),
     (lambda a, q: q.map("m", 5, {"x": "int64"}), "needs a function; got 5"),  # type: ignore[arg-type]
     (lambda a, q: q.map("m", str, None), "needs schema={'attribute': 'type', ...}; got None"),
@@ -180,3 +201,23 @@ def test_what_follows_from_a_mistake_is_not_complained_of_again() -> None:
 def test_an_application_without_operators_says_how_to_start() -> None:
     with pytest.raises(ps.ApplicationError, match=r"application 'empty' has no operators; start with app\.source"):
         _ = ps.Application("empty").graph
+
+
+def test_one_mistake_is_not_told_twice_by_what_follows_from_it() -> None:
+    told = mistakes(lambda a, q: q.functor("f", emit=[{"x": "pric"}, {"x": "volume"}]))
+    assert len(told) == 1
+
+
+def test_a_functor_copies_attributes_with_any_name() -> None:
+    app = ps.Application("names")
+    app.source("numbers", schema={'a "b"': "int64", "case": "int64"}).functor("copy").sink("out")
+    assert ps.evaluate(app, {"numbers": {'a "b"': [1], "case": [2]}})["out"].to_pylist() == [{'a "b"': 1, "case": 2}]
+
+
+def test_streams_and_branches_that_are_not_there_are_told_with_those_that_are() -> None:
+    app = ps.Application("names")
+    branches = app.source("numbers", schema={"x": "int64"}).split("size", {"small": "x < 3", "rest": None})
+    with pytest.raises(KeyError, match=r"has no stream 'number'; it has: numbers, size\.small, size\.rest"):
+        app.stream("number")
+    with pytest.raises(KeyError, match="there is no branch 'large'; there are: small, rest"):
+        branches["large"]

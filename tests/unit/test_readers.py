@@ -43,6 +43,16 @@ def test_bad_rows_are_dead_letters_and_the_others_are_read(tmp_path: Path) -> No
     ]
 
 
+@pytest.mark.parametrize("bad", ["too,few\n", "x,nothing,1,b,2024-01-02\n"])
+def test_the_first_bad_row_stops_where_that_is_asked_for(
+    bad: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "name,price,volume,key,at\n" + GOOD + bad)
+    with pytest.raises(ps.OperatorError, match="on_error='fail' stops at the first such tuple"):
+        ps.evaluate(application(), {"quotes": path}, on_error="fail")
+    assert capfd.readouterr().err == ""
+
+
 def test_empty_fields_are_null_and_quoted_empty_ones_are_not(tmp_path: Path) -> None:
     path = written(tmp_path, 'name,price,volume,key,at\n"",,,,\n')
     (row,) = ps.evaluate(application(), {"quotes": path})["out"].to_pylist()

@@ -70,3 +70,11 @@ def test_a_broken_text_is_refused_in_one_sentence() -> None:
     body["penstock"] = 99
     with pytest.raises(ps.InputError, match=r"an application's JSON has format 1 here; got 99"):
         ps.Application.from_json(json.dumps(body))
+
+
+def test_a_stream_that_nothing_emits_is_refused() -> None:
+    app = ps.Application("halves")
+    app.source("numbers", schema={"x": "int64"}).sink("out")
+    text = app.to_json().replace('"inputs": [\n    "numbers"', '"inputs": [\n    "elsewhere"')
+    with pytest.raises(ps.InputError, match="operator 'out' reads 'elsewhere', which no operator before it emits"):
+        ps.Application.from_json(text)

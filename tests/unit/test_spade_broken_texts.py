@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -86,3 +87,9 @@ def test_an_expression_is_the_text_at_its_place(text: str, data: st.DataObject) 
     for snippet in (*operation.parameters, *operation.outputs):
         rest = "\n".join(text.split("\n")[snippet.line - 1 :])[snippet.column - 1 :]
         assert rest.startswith(snippet.text)
+
+
+def test_a_syntax_error_survives_a_pickle() -> None:
+    error = SpadeSyntaxError("expected ')'", line=3, column=7, file="a.spade")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.line, again.column) == (str(error), 3, 7)

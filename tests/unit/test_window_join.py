@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from penstock.element.column import FixedColumn
-from penstock.element.kernels.gather import take_columns
 from penstock.element.kernels.window_join import JoinWindow, WindowJoin
 from penstock.errors import InputError
 
@@ -102,17 +99,3 @@ def test_sizes_and_values_that_do_not_fit_are_refused() -> None:
         WindowJoin(JoinWindow("count", 0), JoinWindow("count", 1))
     with pytest.raises(InputError, match="needs int64 or float64 values; got none"):
         pairs(WindowJoin(JoinWindow("time", 1), JoinWindow("count", 1)), [0], [0])
-
-
-def test_columns_taken_together_equal_columns_taken_alone() -> None:
-    columns = [
-        FixedColumn(np.array([1.5, -0.0, np.nan]), pa.float64(), np.array([True, False, True])),
-        FixedColumn(np.array([1, 2, 3], np.int32), pa.int32()),
-        FixedColumn(np.array([7, 8, 9], np.int64), pa.timestamp("us")),
-        FixedColumn(np.array([True, False, True]), pa.bool_()),
-        FixedColumn(np.array([4, 5, 6], np.uint64), pa.uint64()),
-    ]
-    rows = np.array([2, 2, 0, 1])
-    for got, column in zip(take_columns(columns, rows), columns, strict=True):
-        assert got.to_arrow().equals(column.take(rows).to_arrow()) or np.isnan(got.values[0])
-        assert got.values.tobytes() == column.take(rows).values.tobytes()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
 from penstock.app.connectors import CsvSource, SourceConnector, TraceSource
 from penstock.app.graph import Graph, Request
 from penstock.app.operators import Operator, Source
+from penstock.app.place import caller
 from penstock.app.serialise import graph_from_json, graph_to_json
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
-from penstock.errors import ApplicationError, Problem
+from penstock.errors import ApplicationError, Problem, did_you_mean
 
 
 class Application:
@@ -59,21 +60,23 @@ class Application:
             entry.problem(
                 f"reads {len(source.columns)} columns by number but has {len(fields)} attributes in its schema"
             )
-        if rate_tuples_s is not None and not rate_tuples_s > 0:
-            entry.problem(f"needs a positive rate_tuples_s; got {rate_tuples_s!r}")
-        entry.add(Source(name, (), fields, source, stamp, rate_tuples_s, place=entry.place))
+        if not isinstance(source, SourceConnector | None):
+            entry.problem(f"needs a source such as ps.sources.csv('file.csv'); got {source!r}")
+        rate = None if rate_tuples_s is None else entry.number(rate_tuples_s, "rate_tuples_s")
+        entry.add(Source(name, (), fields, source, stamp, rate, place=entry.place))
         return Stream(self._book, name, fields)
 
     def request(self, operator: str, *, partition: str | None = None, host: str | None = None) -> None:
         """Asks that an operator be fused into a partition, and run on a host."""
-        self._requests.append(Request(operator, partition, host))
+        self._requests.append(Request(operator, partition, host, place=caller()))
 
     def stream(self, name: str) -> Stream:
         """A stream of the application by its name."""
         for operator in self._book.operators:
             if name in operator.outputs:
                 return Stream(self._book, name, operator.schema)
-        raise KeyError(name)
+        streams = ", ".join(stream for operator in self._book.operators for stream in operator.outputs)
+        raise KeyError(f"application '{self.name}' has no stream '{name}'; it has: {streams}")
 
     @property
     def operators(self) -> tuple[Operator, ...]:
@@ -85,7 +88,14 @@ class Application:
         """Every mistake found so far."""
         if not self._book.operators:
             return (Problem(f"application '{self.name}'", "has no operators", "start with app.source(...)"),)
-        return tuple(self._book.problems)
+        return (*self._book.problems, *self._problems_of_requests())
+
+    def _problems_of_requests(self) -> Iterator[Problem]:
+        known = [operator.name for operator in self._book.operators]
+        for request in self._requests:
+            if request.operator not in known:
+                where = f"operator '{request.operator}'" + (f" ({request.place})" if request.place else "")
+                yield Problem(where, "is requested but not there", did_you_mean(request.operator, known))
 
     @property
     def graph(self) -> Graph:

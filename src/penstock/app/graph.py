@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.app.operators import Operator, Sink, Source
+from penstock.app.place import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class Request:
     operator: str
     partition: str | None = None
     host: str | None = None
+    place: Place | None = field(default=None, compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

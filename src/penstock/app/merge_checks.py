@@ -66,7 +66,7 @@ def union_schema(entry: Entry, streams: Sequence[NamedStream]) -> pa.Schema:
         if other.schema != first.schema:
             entry.problem(
                 f"merges '{first.name}' and '{other.name}', whose schemas differ: "
-                f"{_words(first.schema)} and {_words(other.schema)}",
+                f"{described(first.schema)} and {described(other.schema)}",
                 "bring them to one schema with a functor",
             )
     return first.schema
@@ -80,5 +80,6 @@ def barrier_ports(entry: Entry, streams: Sequence[NamedStream]) -> tuple[tuple[s
     return ports, Scope(tuple(zip(ports, (s.schema for s in streams), strict=True)))
 
 
-def _words(schema: pa.Schema) -> str:
+def described(schema: pa.Schema) -> str:
+    """A schema as messages show it: (name type, ...)."""
     return "(" + ", ".join(f"{f.name} {word_of(f.type)}" for f in schema) + ")"

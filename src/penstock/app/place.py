@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
+_APPLICATIONS = str(Path(_PACKAGE) / "apps")  # applications like any user's, though they come with Penstock
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,9 @@ def caller() -> Place | None:
     """The nearest line outside of Penstock that led here."""
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            return Place(Path(frame.f_code.co_filename).name, frame.f_lineno)
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE) or file.startswith(_APPLICATIONS):
+            return Place(Path(file).name, frame.f_lineno)
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -55,11 +55,23 @@ def graph_from_json(text: str) -> Graph:
         body = json.loads(text)
         if body["penstock"] != FORMAT:
             raise InputError(f"an application's JSON has format {FORMAT} here; got {body['penstock']!r}")
-        return Graph(body["name"], tuple(map(_read, body["operators"])), tuple(map(_read, body["requests"])))
+        graph = Graph(body["name"], tuple(map(_read, body["operators"])), tuple(map(_read, body["requests"])))
+        _check_inputs(graph)
+        return graph
     except (AttributeError, ImportError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise InputError(
             f"an application's JSON is an object written by Application.to_json; got a mistake at {error}"
         ) from error
+
+
+def _check_inputs(graph: Graph) -> None:
+    """Every operator reads streams of operators before it."""
+    known: set[str] = set()
+    for operator in graph.operators:
+        for stream in operator.inputs:
+            if stream not in known:
+                raise InputError(f"operator '{operator.name}' reads '{stream}', which no operator before it emits")
+        known.update(operator.outputs)
 
 
 def _write(value: Any) -> Any:

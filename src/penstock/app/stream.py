@@ -10,11 +10,13 @@ import pyarrow as pa
 from penstock.app import operators as ops
 from penstock.app.connectors import MemorySink, SinkConnector
 from penstock.app.expressions.check import Scope
-from penstock.app.merge_checks import barrier_ports, join_keys, join_scope, union_schema
+from penstock.app.expressions.printer import to_text
+from penstock.app.expressions.tree import Attribute
+from penstock.app.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
 from penstock.app.schema import type_of
 from penstock.app.window_checks import check_bounds, check_sort_window, check_window
 from penstock.app.windows import Window
-from penstock.app.workbook import Entry, Workbook
+from penstock.app.workbook import UNKNOWN, Entry, Workbook
 
 Names = str | Sequence[str] | None
 Schema: TypeAlias = "Mapping[str, str | pa.DataType] | pa.Schema"
@@ -44,7 +46,7 @@ class Stream:
         entry, scope = self._book.entry(name, "functor"), self._scope
         condition = entry.condition(where, scope, "where", numbered=True)
         if emit is None:
-            emit = {field: f'"{field}"' for field in self.schema.names}
+            emit = {field: to_text(Attribute(field)) for field in self.schema.names}
         members = [emit] if isinstance(emit, Mapping) or not isinstance(emit, Sequence) else list(emit)
         emits, schema = self._emits(entry, members, scope)
         return self._add(entry, ops.Functor(name, (self.name,), schema, condition, emits, place=entry.place))
@@ -81,7 +83,7 @@ class Stream:
     ) -> Stream:
         """Pairs of this stream's (left) and the right one's tuples that agree `on` attributes and satisfy `where`."""
         entry = self._book.entry(name, "join")
-        self._check_application(entry, right)
+        (right,) = self._checked(entry, right)
         for window, side in ((left_window, self), (right_window, right)):
             check_window(entry, window, side.schema, has_groups=bool(on), joins=True)
         pairs = join_keys(entry, on, self.schema, right.schema)
@@ -111,7 +113,7 @@ class Stream:
     def union(self, name: str, *others: Stream) -> Stream:
         """This stream and others of the same schema, merged in order."""
         entry = self._book.entry(name, "union")
-        self._check_application(entry, *others)
+        others = self._checked(entry, *others)
         schema = union_schema(entry, (self, *others))
         return self._add(entry, ops.Union(name, (self.name, *(o.name for o in others)), schema, place=entry.place))
 
@@ -142,7 +144,7 @@ class Stream:
     def barrier(self, name: str, *others: Stream, emit: Mapping[str, str]) -> Stream:
         """The n-th tuples of all streams as one tuple; attributes are read as `port.name`, ports being the streams."""
         entry = self._book.entry(name, "barrier")
-        self._check_application(entry, *others)
+        others = self._checked(entry, *others)
         ports, scope = barrier_ports(entry, (self, *others))
         emits, schema = entry.emit(emit, scope)
         inputs = (self.name, *(o.name for o in others))
@@ -151,16 +153,14 @@ class Stream:
     def delay(self, name: str, delay_s: float) -> Stream:
         """Every tuple `delay_s` seconds later in the order of all streams."""
         entry = self._book.entry(name, "delay")
-        if not delay_s >= 0:
-            entry.problem(f"needs a delay_s of at least 0; got {delay_s!r}")
-        return self._add(entry, ops.Delay(name, (self.name,), self.schema, float(delay_s), place=entry.place))
+        seconds = entry.number(delay_s, "delay_s", at_least_0=True)
+        return self._add(entry, ops.Delay(name, (self.name,), self.schema, seconds, place=entry.place))
 
     def throttle(self, name: str, rate_tuples_s: float) -> Stream:
         """Tuples at most `rate_tuples_s` in a second; those that come faster arrive later."""
         entry = self._book.entry(name, "throttle")
-        if not rate_tuples_s > 0:
-            entry.problem(f"needs a positive rate_tuples_s; got {rate_tuples_s!r}")
-        return self._add(entry, ops.Throttle(name, (self.name,), self.schema, float(rate_tuples_s), place=entry.place))
+        rate = entry.number(rate_tuples_s, "rate_tuples_s")
+        return self._add(entry, ops.Throttle(name, (self.name,), self.schema, rate, place=entry.place))
 
     def map(self, name: str, function: Callable[..., Any], schema: Schema, *, per_tuple: bool = False) -> Stream:
         """A Python function on blocks (Arrow record batch in, one of as many rows out) or, per tuple, on dicts."""
@@ -183,16 +183,22 @@ class Stream:
     def sink(self, name: str, sink: SinkConnector | None = None) -> None:
         """Where the stream's tuples leave."""
         entry = self._book.entry(name, "sink")
+        if not isinstance(sink, SinkConnector | None):
+            entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {sink!r}")
         entry.add(ops.Sink(name, (self.name,), self.schema, sink or MemorySink(), place=entry.place))
 
     @property
     def _scope(self) -> Scope:
         return Scope(((None, self.schema),))
 
-    def _check_application(self, entry: Entry, *others: Stream) -> None:
+    def _checked(self, entry: Entry, *others: Stream) -> tuple[Stream, ...]:
+        """The other inputs; what is no stream of this application is noted, what is no stream at all replaced."""
         for other in others:
-            if other._book is not self._book:
+            if not isinstance(other, Stream):
+                entry.problem(f"reads streams; got {other!r}")
+            elif other._book is not self._book:
                 entry.problem(f"reads '{other.name}', which is a stream of another application")
+        return tuple(other if isinstance(other, Stream) else self for other in others)
 
     def _add(self, entry: Entry, operator: ops.Operator) -> Stream:
         entry.add(operator)
@@ -207,10 +213,9 @@ class Stream:
             return (), pa.schema([])
         schema = checked[0][1]
         for _, other in checked[1:]:
-            if other != schema:
-                entry.problem(
-                    f"emits tuples of different schemas: {schema.names} and {other.names}", "use cast(x as type)"
-                )
+            if other != schema and UNKNOWN not in (*schema.types, *other.types):
+                words = f"{described(schema)} and {described(other)}"
+                entry.problem(f"emits tuples of different schemas: {words}", "use cast(x as type)")
         return tuple(emits for emits, _ in checked), schema
 
 
@@ -221,6 +226,8 @@ class Branches:
         self._streams = dict(streams)
 
     def __getitem__(self, port: str) -> Stream:
+        if port not in self._streams:
+            raise KeyError(f"there is no branch '{port}'; there are: {', '.join(self._streams)}")
         return self._streams[port]
 
     def __getattr__(self, port: str) -> Stream:

@@ -17,6 +17,9 @@ def check_window(entry: Entry, window: object, schema: pa.Schema, *, has_groups:
     if not isinstance(window, Window):
         entry.problem(f"needs a window such as ps.sliding(count=4); got {window!r}")
         return
+    if window.mistake is not None:
+        entry.problem(f"has a window that makes no sense: {window.mistake}")
+        return
     if window.on is not None and entry.has_attribute(window.on, schema, "the window's on"):
         kind = schema.field(window.on).type
         if not (
@@ -37,12 +40,14 @@ def check_bounds(entry: Entry, window: object, expressions: Iterable[Expression]
     """Notes calls of window_start and window_end over windows that have no bounds in time."""
     calls = {node.function for e in expressions for node in walk(e) if isinstance(node, Call)}
     for function in sorted(calls & {"window_start", "window_end"}):
-        if isinstance(window, Window) and window.measure != "time":
+        if isinstance(window, Window) and window.measure != "time" and window.mistake is None:
             entry.problem(f"calls {function}, which only a time window has; got {window}")
 
 
 def check_sort_window(entry: Entry, window: object, schema: pa.Schema) -> None:
     """Sort takes tumbling windows, or a sliding count window."""
     check_window(entry, window, schema, has_groups=False)
-    if isinstance(window, Window) and window.kind == "sliding" and (window.measure != "count" or window.every != 1):
+    if not isinstance(window, Window) or window.mistake is not None:
+        return
+    if window.kind == "sliding" and (window.measure != "count" or window.every != 1):
         entry.problem(f"sorts in a tumbling window or in sliding(count=n); got {window}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +10,7 @@ from penstock.errors import InputError
 Kind = Literal["sliding", "tumbling"]
 Measure = Literal["count", "time", "delta", "punctuation"]
 MICROSECONDS = 1_000_000
+_HIGHEST = 1 << 62  # kernels count in int64 and add sizes to times
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Window:
     every: int | float
     on: str | None = None
     per_group: bool = False
+    mistake: str | None = None  # what is wrong with it, told with the mistakes of the operator that was given it
 
     def __str__(self) -> str:
         amount, step = (
@@ -55,25 +56,22 @@ def sliding(
 ) -> Window:
     """A window that keeps the newest tuples and fires at every step.
 
+    One that makes no sense is told with all other mistakes of the application it is used in.
+
     >>> print(sliding(count=4, every=1, per_group=True))
     sliding count 4 every 1 per group
     >>> print(sliding(time_s=60, every_s=1, on="ts"))
     sliding time 60 s every 1 s on ts
     """
-    measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=punctuation)
-    if measure == "time":
-        size_us, every_us = (
-            _microseconds("sliding", size),
-            _microseconds("sliding", size if every_s is None else every_s),
-        )
-        if size_us % every_us:
-            raise InputError(
-                f"a sliding window's time_s must be a multiple of its every_s; got {size:g} and {every_s:g}"
-            )
-        return _window("sliding", measure, size_us, every_us, on, per_group)
-    if every_s is not None:
-        raise InputError("every_s goes with time_s; got a window by " + measure + "; use every=...")
-    return _window("sliding", measure, size, every, on, per_group)
+    try:
+        measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=punctuation)
+        if measure == "time":
+            return _sliding_time(size, size if every_s is None else every_s, every, on, per_group)
+        if every_s is not None:
+            raise InputError(f"every_s goes with time_s; got a window by {measure}; use every=...")
+        return _window("sliding", measure, size, every, on, per_group)
+    except InputError as error:
+        return Window("sliding", "count", 1, 1, per_group=per_group, mistake=str(error))
 
 
 def tumbling(
@@ -90,10 +88,24 @@ def tumbling(
     >>> print(tumbling(count=10, per_group=True))
     tumbling count 10 per group
     """
-    measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=1 if punctuation else None)
-    if measure == "time":
-        size = _microseconds("tumbling", size)
-    return _window("tumbling", measure, size, size if measure != "delta" else 1, on, per_group)
+    try:
+        if punctuation not in (None, True, False):
+            raise InputError(f"a tumbling window fires at every punctuation=True; got {punctuation!r}")
+        measure, size = _measure(count=count, time_s=time_s, delta=delta, punctuation=1 if punctuation else None)
+        if measure == "time":
+            size = _microseconds("tumbling", size)
+        return _window("tumbling", measure, size, size if measure != "delta" else 1, on, per_group)
+    except InputError as error:
+        return Window("tumbling", "count", 1, 1, per_group=per_group, mistake=str(error))
+
+
+def _sliding_time(time_s: float, every_s: float, every: int, on: str | None, per_group: bool) -> Window:
+    size_us, every_us = _microseconds("sliding", time_s), _microseconds("sliding", every_s)
+    if every != 1:
+        raise InputError(f"a sliding time window moves by every_s; got every={every!r}")
+    if size_us % every_us:
+        raise InputError(f"a sliding window's time_s must be a multiple of its every_s; got {time_s:g} and {every_s:g}")
+    return _window("sliding", "time", size_us, every_us, on, per_group)
 
 
 def _measure(
@@ -118,12 +130,7 @@ def _window(
     kind: Kind, measure: Measure, size: int | float, every: int | float, on: str | None, per_group: bool
 ) -> Window:
     for name, value in (("size", size), ("every", every)):
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if not (whole or (measure == "delta" and name == "size")) or not value > 0:
-            raise InputError(
-                f"a {kind} {measure} window needs a positive {'whole ' if whole or measure != 'delta' else ''}"
-                f"number as its {name}; got {value!r}"
-            )
+        _check_amount(kind, measure, name, value, whole=measure != "delta" or name == "every")
     if measure in ("time", "delta") and not on:
         raise InputError(f"a {kind} {measure} window runs on an attribute; got none; add on='...'")
     if measure in ("count", "punctuation") and on:
@@ -131,12 +138,21 @@ def _window(
     return Window(kind, measure, size, every, on, per_group)
 
 
-def _microseconds(kind: Kind, seconds: float) -> int:
-    if not 0.5 / MICROSECONDS < seconds < math.inf:
+def _check_amount(kind: Kind, measure: Measure, name: str, value: object, *, whole: bool) -> None:
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not number or not 0 < value < _HIGHEST:  # type: ignore[operator]
+        raise InputError(
+            f"a {kind} {measure} window needs a positive {'whole ' if whole else ''}number as its {name}; got {value!r}"
+        )
+
+
+def _microseconds(kind: Kind, seconds: object) -> int:
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0.5 / MICROSECONDS < seconds < _HIGHEST / MICROSECONDS:  # type: ignore[operator]
         raise InputError(
             f"a {kind} time window needs a positive number of seconds, to the microsecond; got {seconds!r}"
         )
-    return round(seconds * MICROSECONDS)
+    return round(seconds * MICROSECONDS)  # type: ignore[operator]
 
 
 def _seconds(microseconds: float) -> str:

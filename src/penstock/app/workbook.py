@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
@@ -103,11 +104,11 @@ class Entry:
 
     def attributes(self, given: object, schema: pa.Schema, what: str) -> tuple[str, ...]:
         """Names of attributes that the schema has; the others are noted and left out."""
-        names: Sequence[object] = (
-            (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
-        )
         if given is None:
             return ()
+        names: Sequence[object] = (
+            tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+        )
         return tuple(str(name) for name in names if self.has_attribute(name, schema, what))
 
     def has_attribute(self, name: object, schema: pa.Schema, what: str) -> bool:
@@ -137,6 +138,16 @@ class Entry:
                 self.problem(f"gives attribute {name!r} the type {word!r}: {error}")
                 fields.append(pa.field(str(name), UNKNOWN))
         return pa.schema(fields)
+
+    def number(self, given: object, what: str, *, at_least_0: bool = False) -> float:
+        """A positive number, or one of at least 0; another is noted and read as 1."""
+        is_number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
+        if is_number and (given > 0 or (at_least_0 and given == 0)):  # type: ignore[operator]
+            return float(given)  # type: ignore[arg-type]
+        self.problem(
+            f"needs a {what} of at least 0; got {given!r}" if at_least_0 else f"needs a positive {what}; got {given!r}"
+        )
+        return 1.0
 
     def add(self, operator: Operator) -> None:
         self.book.operators.append(operator)

@@ -43,7 +43,7 @@ def kernels(
     effort, machine = QUICK if quick else Effort(), this_machine()
     results = run_cases(chosen_cases(case or ()), effort, with_peers=peers)
     console = Console()
-    print_report(Console(width=max(console.width, 150)), results, machine, effort)
+    print_report(Console(width=max(console.width, 180)), results, machine, effort)
     if picture is not None:
         draw(results, machine, picture)
     line = json.dumps(summary(results, machine, effort))

@@ -19,10 +19,12 @@ Columns = Mapping[str, Array]
 
 
 def check_equal(case: Case, scale: Scale = SLICE, *, with_peers: bool = True) -> int:
-    """Runs ours, the limit and the peers on a small slice; gives the rows of output, raises where they differ."""
+    """Runs operator, kernel, limit and peers on a small slice; gives the rows of output, raises where they differ."""
     job = case.make(scale)
     limit = limit_columns(job)
     compare(f"{case.name}: ours and limit", columns_of(ours_table(job), job), limit)
+    if job.kernel is not None:
+        compare(f"{case.name}: kernel and limit", kernel_columns(job), limit)
     for peer in peers_of(job.query, job.tables) if with_peers else ():
         compare(f"{case.name}: {peer.name} and limit", columns_of(peer.table(), job), limit)
     return len(next(iter(limit.values())))
@@ -39,6 +41,14 @@ def ours_table(job: Job) -> pa.Table:
 def limit_columns(job: Job) -> dict[str, Array]:
     """The limit's output over the whole working set, once."""
     parts = [job.loop.columns(job.loop.run(i)) for i in range(len(job.cuts))]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def kernel_columns(job: Job) -> dict[str, Array]:
+    """The bare kernel's output over the whole working set, once."""
+    assert job.kernel is not None
+    kernel = job.kernel()
+    parts = [kernel.columns(kernel.run(i)) for i in range(len(job.cuts))]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.app.application import Application
+from penstock.bench.bare_kernels import BareKernel, KeyLookup
 from penstock.bench.loop import Loop
 from penstock.bench.query import Query
 
@@ -41,7 +42,8 @@ class Job:
     """One job, ready to run.
 
     `cuts` has the rows of each source in each block; `names` the texts behind integer columns of the limit's output;
-    `times` the attribute that holds event times; `warm_tuples` how many tuples fill the windows.
+    `times` the attribute that holds event times; `warm_tuples` how many tuples fill the windows; `kernel` makes the
+    job's kernel without the engine, on the arrays of the limit, and `lookup` what finds the ids of its keys.
     """
 
     application: Application
@@ -53,6 +55,8 @@ class Job:
     times: str | None = None
     span_us: int = 0
     warm_tuples: int = 0
+    kernel: Callable[[], BareKernel] | None = None
+    lookup: Callable[[], KeyLookup] | None = None
 
     @property
     def tuples(self) -> int:

@@ -8,17 +8,24 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.app.application import Application
+from penstock.app.expressions.parser import parse
 from penstock.app.windows import sliding
+from penstock.bench.bare_kernels import JoinKernel, KeyLookup
 from penstock.bench.job import KEY_TYPES, Case, Job, KeyType, Scale
 from penstock.bench.join_limits import BIDS, OFFERS, chained, chained_state, join_outputs, scanned, scanned_state
 from penstock.bench.loop import Array, Loop
 from penstock.bench.query import Query
 from penstock.bench.ticks import key_column, key_names
+from penstock.element.block import Block, block_of
+from penstock.element.kernels.window_join import JoinWindow, WindowJoin
+from penstock.element.operators.join_emits import JoinEmits
 
 GOAL_RATIO = 0.70
 PRODUCTS, BIDDERS = 100, 10_000
 _NOTE = "30 bids, 15 offers; limit links tuples of a product"
 _BIDS_S, _OFFERS_S = 10_000.0, 5_000.0
+_WHERE = "right.offer <= left.bid"
+_EMIT = {"bidder": "left.bidder", "product": "right.product", "bid": "left.bid", "offer": "right.offer"}
 _SQL = f"""
 WITH merged AS (SELECT stamp, 0 AS port, seq FROM bids UNION ALL SELECT stamp, 1, seq FROM offers),
 numbered AS (
@@ -39,8 +46,8 @@ def join_cases() -> list[Case]:
     """The join for each spelling of its texts, and once more beside a loop that scans whole windows."""
     scan = "limit scans whole windows; for information"
     cases = [
-        Case(f"join_{key_type}", "join", key_type, None if key_type == "string" else GOAL_RATIO,
-             partial(_join, key_type, "chained"), _NOTE)
+        Case(f"join_{key_type}", "join", key_type, GOAL_RATIO if key_type == "int32" else None,
+             partial(_join, key_type, "chained"), _NOTE if key_type == "int32" else f"{_NOTE}; kernel as for int32")
         for key_type in KEY_TYPES
     ]  # fmt: skip
     return [*cases, Case("join_int32_scan", "join", "int32", None, partial(_join, "int32", "scanned"), scan)]
@@ -58,11 +65,46 @@ def _join(key_type: KeyType, limit: str, scale: Scale) -> Job:
     state, function = (
         (chained_state(products), chained) if limit == "chained" else (scanned_state(scale.block_rows), scanned)
     )
-    loop = Loop(function, _inputs(bid_arrays, offer_arrays, cuts), state, join_outputs(scale.block_rows))
+    inputs = _inputs(bid_arrays, offer_arrays, scale)
+    loop = Loop(function, inputs, state, join_outputs(scale.block_rows))
     names = {"bidder": key_names(BIDDERS), "product": key_names(products)}
     tables = {"bids": _bids(bid_arrays, names, key_type), "offers": _offers(offer_arrays, names, key_type)}
     query = Query(None, _SQL, "polars cannot join on the last n rows")
-    return Job(_application(tables), tables, cuts, loop, query, {} if key_type == "int32" else names)
+    app = _application(tables)
+    return Job(
+        app,
+        tables,
+        cuts,
+        loop,
+        query,
+        {} if key_type == "int32" else names,
+        kernel=partial(_kernel, products, inputs, tables, cuts) if key_type == "int32" else None,
+        lookup=partial(_lookup, tables, cuts),
+    )
+
+
+def _kernel(
+    products: int, inputs: list[tuple[Array, ...]], tables: dict[str, pa.Table], cuts: tuple[dict[str, int], ...]
+) -> JoinKernel:
+    """Pairs, predicate and emits over the merged inputs of the limit."""
+    join = WindowJoin(JoinWindow("count", BIDS), JoinWindow("count", OFFERS))
+    sides = tuple(_blocks(tables[name], [cut[name] for cut in cuts]) for name in ("bids", "offers"))
+    emits = JoinEmits(
+        parse(_WHERE), [parse(text) for text in _EMIT.values()], (tables["bids"].schema, tables["offers"].schema)
+    )
+    merged = [(ports, keys) for ports, keys, *_ in inputs]
+    return JoinKernel(join, emits, products, merged, (sides[0], sides[1]), list(_EMIT))
+
+
+def _blocks(table: pa.Table, cuts: list[int]) -> list[Block]:
+    whole, ends = block_of(table, table.schema), np.cumsum(cuts)
+    return [whole.slice(int(end - rows), int(end)) for end, rows in zip(ends, cuts, strict=True)]
+
+
+def _lookup(tables: dict[str, pa.Table], cuts: tuple[dict[str, int], ...]) -> KeyLookup:
+    """One index for both sides' products, which the operator asks side by side."""
+    keys = pa.chunked_array([chunk for table in tables.values() for chunk in table.column("product").chunks])
+    return KeyLookup(keys, [sum(cut.values()) for cut in cuts])
 
 
 def _cuts(bid_stamps: Array, offer_stamps: Array, scale: Scale) -> tuple[dict[str, int], ...]:
@@ -72,12 +114,14 @@ def _cuts(bid_stamps: Array, offer_stamps: Array, scale: Scale) -> tuple[dict[st
     return tuple({"bids": scale.block_rows - int(n), "offers": int(n)} for n in offers)
 
 
-def _inputs(
-    bids: tuple[Array, ...], offers: tuple[Array, ...], cuts: tuple[dict[str, int], ...]
-) -> list[tuple[Array, ...]]:
-    bid_ends, offer_ends = (np.cumsum([cut[name] for cut in cuts])[:-1] for name in ("bids", "offers"))
-    parts = [np.split(a, bid_ends) for a in bids] + [np.split(a, offer_ends) for a in offers]
-    return list(zip(*parts, strict=True))
+def _inputs(bids: tuple[Array, ...], offers: tuple[Array, ...], scale: Scale) -> list[tuple[Array, ...]]:
+    """Ports, products, prices and bidders of both sources, merged by stamp; bids first where stamps are equal."""
+    order = np.argsort(np.concatenate([bids[0], offers[0]]), kind="stable")
+    ports = np.repeat(np.array([0, 1], np.uint8), [len(bids[0]), len(offers[0])])
+    nobody = np.zeros(len(offers[0]), np.int32)
+    pairs = ((bids[2], offers[1]), (bids[3], offers[2]), (bids[1], nobody))
+    arrays = [ports[order], *(np.concatenate(pair)[order] for pair in pairs)]
+    return list(zip(*(np.split(array, scale.blocks) for array in arrays), strict=True))
 
 
 def _bids(arrays: tuple[Array, ...], names: dict[str, pa.Array], key_type: KeyType) -> pa.Table:
@@ -97,8 +141,7 @@ def _offers(arrays: tuple[Array, ...], names: dict[str, pa.Array], key_type: Key
 def _application(tables: dict[str, pa.Table]) -> Application:
     app = Application("join")
     bids, offers = (app.source(name, schema=table.schema, stamp="stamp") for name, table in tables.items())
-    emit = {"bidder": "left.bidder", "product": "right.product", "bid": "left.bid", "offer": "right.offer"}
     joined = bids.join("matches", offers, left_window=sliding(count=BIDS), right_window=sliding(count=OFFERS),
-                       on="product", where="right.offer <= left.bid", emit=emit)  # fmt: skip
+                       on="product", where=_WHERE, emit=_EMIT)  # fmt: skip
     joined.sink("out")
     return app

@@ -1,7 +1,8 @@
 """Limits of the window join of MODEL's A.4: bids <count 30> and offers <count 15>, equal product, offer <= bid.
 
-Both loops merge the two inputs by stamp, bids first where stamps are equal. `chained` finds the partners of a product
-through links between its tuples and is the limit; `scanned` reads whole windows and is shown for information.
+Both loops get the two inputs merged already: port 0 for bids, 1 for offers, which have no bidder. `chained` finds the
+partners of a product through links between its tuples and is the limit; `scanned` reads whole windows and is shown for
+information.
 """
 
 from __future__ import annotations
@@ -42,20 +43,21 @@ def scanned_state(rows: int) -> tuple[Array, ...]:
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def chained(bid_stamp, bidder, bid_product, bid_price, offer_stamp, offer_product, offer_price,  # type: ignore[no-untyped-def]
+def chained(ports, products, prices, bidders,  # type: ignore[no-untyped-def]
             seen, held_bidder, held_bid, bid_before, newest_bid, held_offer, offer_before, newest_offer,
             out_bidder, out_product, out_bid, out_offer):  # fmt: skip
     """Links give the newest partner first, so the few results of one tuple are turned round."""
-    a = b = j = 0
+    j = 0
     bids, offers = seen
-    while a < bid_stamp.shape[0] or b < offer_stamp.shape[0]:
+    for i in range(ports.shape[0]):
         first = j
-        if b == offer_stamp.shape[0] or (a < bid_stamp.shape[0] and bid_stamp[a] <= offer_stamp[b]):
-            product, price, who = bid_product[a], bid_price[a], bidder[a]
+        product, price = products[i], prices[i]
+        if ports[i] == 0:
+            who = bidders[i]
             slot = bids & (_BID_SLOTS - 1)
             held_bidder[slot], held_bid[slot], bid_before[slot] = who, price, newest_bid[product]
             newest_bid[product] = bids
-            bids, a = bids + 1, a + 1
+            bids += 1
             partner = newest_offer[product]
             while partner >= offers - OFFERS:
                 slot = partner & (_OFFER_SLOTS - 1)
@@ -64,11 +66,10 @@ def chained(bid_stamp, bidder, bid_product, bid_price, offer_stamp, offer_produc
                     j += 1
                 partner = offer_before[slot]
         else:
-            product, price = offer_product[b], offer_price[b]
             slot = offers & (_OFFER_SLOTS - 1)
             held_offer[slot], offer_before[slot] = price, newest_offer[product]
             newest_offer[product] = offers
-            offers, b = offers + 1, b + 1
+            offers += 1
             partner = newest_bid[product]
             while partner >= bids - BIDS:
                 slot = partner & (_BID_SLOTS - 1)
@@ -92,25 +93,25 @@ def chained(bid_stamp, bidder, bid_product, bid_price, offer_stamp, offer_produc
 
 
 @nb.njit(nogil=True, cache=True, error_model="numpy")
-def scanned(bid_stamp, bidder, bid_product, bid_price, offer_stamp, offer_product, offer_price,  # type: ignore[no-untyped-def]
+def scanned(ports, products, prices, bidders,  # type: ignore[no-untyped-def]
             held, held_bidder, held_bid_product, held_bid, held_offer_product, held_offer,
             out_bidder, out_product, out_bid, out_offer):  # fmt: skip
     """Windows lie in line, so that reading one is a run over adjacent entries; what they hold is kept for the next."""
-    a = b = j = 0
+    j = 0
     bids, offers = held
-    while a < bid_stamp.shape[0] or b < offer_stamp.shape[0]:
-        if b == offer_stamp.shape[0] or (a < bid_stamp.shape[0] and bid_stamp[a] <= offer_stamp[b]):
-            product, price, who = bid_product[a], bid_price[a], bidder[a]
+    for i in range(ports.shape[0]):
+        product, price = products[i], prices[i]
+        if ports[i] == 0:
+            who = bidders[i]
             held_bidder[bids], held_bid_product[bids], held_bid[bids] = who, product, price
-            bids, a = bids + 1, a + 1
+            bids += 1
             for q in range(max(offers - OFFERS, 0), offers):
                 if held_offer_product[q] == product and held_offer[q] <= price:
                     out_bidder[j], out_product[j], out_bid[j], out_offer[j] = who, product, price, held_offer[q]
                     j += 1
         else:
-            product, price = offer_product[b], offer_price[b]
             held_offer_product[offers], held_offer[offers] = product, price
-            offers, b = offers + 1, b + 1
+            offers += 1
             for q in range(max(bids - BIDS, 0), bids):
                 if held_bid_product[q] == product and price <= held_bid[q]:
                     out_bidder[j], out_product[j], out_bid[j], out_offer[j] = (

@@ -1,4 +1,4 @@
-"""Measuring: ours and its limit in turns, over the same blocks in the same process, the same number of passes each."""
+"""Measuring: operator, kernel and limit in turns, over the same blocks in the same process, as many passes each."""
 
 from __future__ import annotations
 
@@ -34,18 +34,34 @@ QUICK = Effort(rounds=3, round_s=0.08, warm_tuples=3_000_000, peer_repeats=1)
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Rates of one case, by round, and the batch rates of its peers."""
+    """Rates of one case, by round, and the batch rates of its peers.
+
+    `operator` is the whole way through the engine, `kernel` its kernel alone on the limit's arrays and `lookup` its
+    way from keys to ids; the latter two are empty where a case has none of its own.
+    """
 
     case: Case
-    ours_tuples_s: tuple[float, ...]
+    operator_tuples_s: tuple[float, ...]
     limit_tuples_s: tuple[float, ...]
+    kernel_tuples_s: tuple[float, ...] = ()
+    lookup_tuples_s: tuple[float, ...] = ()
     peers_tuples_s: dict[str, float] = field(default_factory=dict)
     why_no_peer: str = ""
 
     @property
+    def operator_ratios(self) -> tuple[float, ...]:
+        """The whole operator to the limit, by round."""
+        return self._to_limit(self.operator_tuples_s)
+
+    @property
+    def kernel_ratios(self) -> tuple[float, ...]:
+        """The bare kernel to the limit, by round; empty where there is none."""
+        return self._to_limit(self.kernel_tuples_s)
+
+    @property
     def ratios(self) -> tuple[float, ...]:
-        """Ours to the limit, by round."""
-        return tuple(ours / limit for ours, limit in zip(self.ours_tuples_s, self.limit_tuples_s, strict=True))
+        """What the goal is about: the kernel where there is one, else the whole operator."""
+        return self.kernel_ratios or self.operator_ratios
 
     @property
     def ratio(self) -> float:
@@ -55,6 +71,9 @@ class Measurement:
     def reaches_goal(self) -> bool | None:
         """None where there is no goal."""
         return None if self.case.goal_ratio is None else self.ratio >= self.case.goal_ratio
+
+    def _to_limit(self, rates: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(rate / limit for rate, limit in zip(rates, self.limit_tuples_s, strict=bool(rates)))
 
 
 class _Runner(Protocol):
@@ -69,47 +88,60 @@ def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Progress)
     check_equal(case, with_peers=with_peers)
     blocks = max(64 * 8192 // case.block_rows, 8)
     job = case.make(Scale(block_rows=case.block_rows, blocks=blocks, seed=effort.seed))
-    ours, limit = _rounds(job, effort, progress)
+    measured = _rounds(job, effort, progress)
     gc.collect()  # state of up to gigabytes goes before the next case
-    rates: dict[str, float] = {}
+    peers: dict[str, float] = {}
     for peer in peers_of(job.query, job.tables) if with_peers else ():
         progress(f"{peer.name} on the whole as one batch")
-        rates[peer.name] = rate_tuples_s(peer, job.tuples, effort.peer_repeats)
-    return Measurement(case, ours, limit, rates, job.query.why_not)
+        peers[peer.name] = rate_tuples_s(peer, job.tuples, effort.peer_repeats)
+    return Measurement(
+        case, measured["operator"], measured["limit"], measured.get("kernel", ()), measured.get("lookup", ()),
+        peers, job.query.why_not,
+    )  # fmt: skip
 
 
-def _rounds(job: Job, effort: Effort, progress: Progress) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Rates of ours and of the limit by round, after both have filled their windows alike."""
-    runners: tuple[_Runner, _Runner] = (Ours(job), job.loop)
+def _runners(job: Job) -> dict[str, _Runner]:
+    """What runs in turns: the limit beside each way of ours that the job has."""
+    runners: dict[str, _Runner] = {"operator": Ours(job), "limit": job.loop}
+    if job.kernel is not None:
+        runners["kernel"] = job.kernel()
+    if job.lookup is not None:
+        runners["lookup"] = job.lookup()
+    return runners
+
+
+def _rounds(job: Job, effort: Effort, progress: Progress) -> dict[str, tuple[float, ...]]:
+    """Rates by round of each runner, after all have filled their windows alike."""
+    runners = _runners(job)
     progress("filling windows")
     warm_passes = 2 + min(job.warm_tuples, effort.warm_tuples) // job.tuples
-    for runner in runners:
-        _pass_s(runner, len(job.cuts), warm_passes)
-    slower_s = max(_pass_s(runner, len(job.cuts), 1) for runner in runners)
-    passes = max(1, round(_TURN_S / slower_s))
-    turns = max(1, round(effort.round_s / (passes * slower_s)))
-    rates: tuple[list[float], list[float]] = ([], [])
+    for name, runner in runners.items():
+        _pass_s(runner, len(job.cuts), 2 if name == "lookup" else warm_passes)
+    slowest_s = max(_pass_s(runner, len(job.cuts), 1) for runner in runners.values())
+    passes = max(1, round(_TURN_S / slowest_s))
+    turns = max(1, round(effort.round_s / (passes * slowest_s)))
+    rates: dict[str, list[float]] = {name: [] for name in runners}
     for number in range(effort.rounds):
         progress(f"round {number + 1} of {effort.rounds}")
-        seconds = _turns_s(runners, len(job.cuts), passes, turns)
-        for which, spent_s in enumerate(seconds):
-            rates[which].append(turns * passes * job.tuples / spent_s)
-    return tuple(rates[0]), tuple(rates[1])
+        for name, spent_s in _turns_s(runners, len(job.cuts), passes, turns).items():
+            rates[name].append(turns * passes * job.tuples / spent_s)
+    return {name: tuple(by_round) for name, by_round in rates.items()}
 
 
-def _turns_s(runners: tuple[_Runner, _Runner], blocks: int, passes: int, turns: int) -> list[float]:
-    """Seconds of each runner over many short turns, so that whatever else the machine does falls on both."""
-    seconds = [0.0, 0.0]
+def _turns_s(runners: dict[str, _Runner], blocks: int, passes: int, turns: int) -> dict[str, float]:
+    """Seconds of each runner over many short turns, so that whatever else the machine does falls on all."""
+    seconds = dict.fromkeys(runners, 0.0)
+    names = list(runners)
     for turn in range(turns):
-        for which in (0, 1) if turn % 2 == 0 else (1, 0):
-            seconds[which] += _pass_s(runners[which], blocks, passes)
+        for name in names if turn % 2 == 0 else reversed(names):
+            seconds[name] += _pass_s(runners[name], blocks, passes)
     return seconds
 
 
 def _pass_s(runner: _Runner, blocks: int, passes: int) -> float:
     """Seconds of this thread's CPU clock for so many passes; moving event times on between them does not count.
 
-    Both run on this thread and never wait, so on a machine that does nothing else these are seconds of the wall clock.
+    All run on this thread and never wait, so on a machine that does nothing else these are seconds of the wall clock.
     """
     run = runner.run
     total_s = 0.0

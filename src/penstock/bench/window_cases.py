@@ -11,22 +11,25 @@ import pyarrow as pa
 
 from penstock.app.application import Application
 from penstock.app.windows import sliding, tumbling
+from penstock.bench.bare_kernels import CountKernel, KeyLookup
 from penstock.bench.job import KEY_TYPES, Case, Job, KeyType, Scale, even_cuts
-from penstock.bench.loop import Loop
+from penstock.bench.loop import Array, Loop
 from penstock.bench.query import Frames, Query
 from penstock.bench.ticks import draw_ticks, key_column, key_names
 from penstock.bench.window_limits import window_buffers, window_loop
+from penstock.element.kernels.aggregates import AggregateCall
+from penstock.element.kernels.count_window import CountWindow
 
 GOAL_RATIO = 0.70
 SIZES = (4, 10, 1000)
 KEY_COUNTS = (2836, 100_000)
-_STRING_NOTE = "limit on integers: not judged"
+_NOTES: dict[KeyType, str] = {"int32": "", "symbol": "kernel as for int32", "string": "kernel as for int32"}
 
 
 def window_cases() -> list[Case]:
     """All count windows, the tumbling ones first."""
     return [
-        Case(f"{kind}_{size}_{keys}_{key_type}", "window", key_type, None if key_type == "string" else GOAL_RATIO,
+        Case(f"{kind}_{size}_{keys}_{key_type}", "window", key_type, GOAL_RATIO if key_type == "int32" else None,
              partial(_window, kind, size, keys, key_type), _note(kind, size, keys, key_type))
         for kind, size, keys, key_type in product(("tumbling", "sliding"), SIZES, KEY_COUNTS, KEY_TYPES)
     ]  # fmt: skip
@@ -36,7 +39,7 @@ def _note(kind: str, size: int, keys: int, key_type: KeyType) -> str:
     running = ["running add/subtract sum"] if (kind, size) == ("sliding", 1000) else []
     # the engine's kernels ask for memory ahead and the plain loop does not, so that a ratio may exceed 1 here
     waiting = ["limit does not prefetch"] if kind == "sliding" and keys == KEY_COUNTS[-1] else []
-    return "; ".join([*running, *waiting, *([_STRING_NOTE] if key_type == "string" else [])])
+    return "; ".join(text for text in (*running, *waiting, _NOTES[key_type]) if text)
 
 
 def _window(kind: str, size: int, case_keys: int, key_type: KeyType, scale: Scale) -> Job:
@@ -49,31 +52,49 @@ def _window(kind: str, size: int, case_keys: int, key_type: KeyType, scale: Scal
     state, outputs = window_buffers(kind, size, keys, scale.block_rows)
     loop = Loop(window_loop(kind, size), inputs, state, outputs)
     query = Query(partial(_polars, kind, size), _sliding_sql(size) if kind == "sliding" else _tumbling_sql(size))
-    return Job(_application(kind, size, table.schema), {"ticks": table}, even_cuts("ticks", scale), loop, query,
-               {} if key_type == "int32" else {"ticker": names}, warm_tuples=size * keys)  # fmt: skip
+    return Job(
+        _application(kind, size, table.schema),
+        {"ticks": table},
+        even_cuts("ticks", scale),
+        loop,
+        query,
+        {} if key_type == "int32" else {"ticker": names},
+        warm_tuples=size * keys,
+        kernel=partial(_kernel, kind, size, keys, inputs) if key_type == "int32" else None,
+        lookup=partial(KeyLookup, table.column("ticker"), (scale.block_rows,) * scale.blocks),
+    )
+
+
+def _kernel(kind: str, size: int, keys: int, blocks: list[tuple[Array, Array]]) -> CountKernel:
+    """The window's kernel with the same calls, but for the key's own."""
+    words = {"total": "sum", "low": "min", "high": "max", "mean": "avg"}
+    named = {"n": AggregateCall("count", None)}
+    named |= {name: AggregateCall(words[name], 0) for name in _calls(kind, size)}  # type: ignore[arg-type]
+    window = CountWindow(size, 1, kind == "tumbling", tuple(named.values()), (np.dtype(np.float64),))
+    return CountKernel(window, keys, blocks, list(named))
 
 
 def _application(kind: str, size: int, schema: pa.Schema) -> Application:
     app = Application(f"{kind}_{size}")
     window = sliding(count=size, every=1, per_group=True) if kind == "sliding" else tumbling(count=size, per_group=True)
-    calls = {"ticker": "any(ticker)", "n": "count()"} | _calls(size)
+    calls = {"ticker": "any(ticker)", "n": "count()"} | _calls(kind, size)
     app.source("ticks", schema=schema).aggregate("window", by="ticker", window=window, emit=calls).sink("out")
     return app
 
 
-def _calls(size: int) -> dict[str, str]:
-    extremes = {"low": "min(price)", "high": "max(price)"} if size < 1000 else {}
+def _calls(kind: str, size: int) -> dict[str, str]:
+    extremes = {} if (kind, size) == ("sliding", 1000) else {"low": "min(price)", "high": "max(price)"}
     return {"total": "sum(price)", **extremes, "mean": "avg(price)"}
 
 
 def _sliding_sql(size: int) -> str:
-    calls = ", ".join(f"{call} OVER w AS {name}" for name, call in _calls(size).items())
+    calls = ", ".join(f"{call} OVER w AS {name}" for name, call in _calls("sliding", size).items())
     window = f"PARTITION BY ticker ORDER BY seq ROWS BETWEEN {size - 1} PRECEDING AND CURRENT ROW"
     return f"SELECT ticker, count(*) OVER w AS n, {calls} FROM ticks WINDOW w AS ({window})"
 
 
 def _tumbling_sql(size: int) -> str:
-    calls = ", ".join(f"{call} AS {name}" for name, call in _calls(size).items())
+    calls = ", ".join(f"{call} AS {name}" for name, call in _calls("tumbling", size).items())
     numbered = f"SELECT *, (row_number() OVER (PARTITION BY ticker ORDER BY seq) - 1) // {size} AS part FROM ticks"
     return f"SELECT ticker, count(*) AS n, {calls} FROM ({numbered}) GROUP BY ticker, part HAVING count(*) = {size}"
 
@@ -85,7 +106,7 @@ def _polars(kind: str, size: int, frames: Frames) -> Any:
     if kind == "tumbling":
         calls = {"total": price.sum(), "low": price.min(), "high": price.max(), "mean": price.mean()}
         parts = frames["ticks"].with_columns(part=number // size).group_by("ticker", "part")
-        made = parts.agg(n=pl.len().cast(pl.Int64), **{name: calls[name] for name in _calls(size)})
+        made = parts.agg(n=pl.len().cast(pl.Int64), **{name: calls[name] for name in _calls(kind, size)})
         return made.filter(pl.col("n") == size).drop("part")
     rolled = {
         "total": price.rolling_sum(size, min_samples=1).over("ticker"),
@@ -94,4 +115,4 @@ def _polars(kind: str, size: int, frames: Frames) -> Any:
         "mean": price.rolling_mean(size, min_samples=1).over("ticker"),
     }
     held = pl.min_horizontal(number + 1, pl.lit(size))
-    return frames["ticks"].select("ticker", held.alias("n"), **{name: rolled[name] for name in _calls(size)})
+    return frames["ticks"].select("ticker", held.alias("n"), **{name: rolled[name] for name in _calls(kind, size)})

@@ -1,7 +1,7 @@
 """Limits of count windows per key: one loop per kind and size, the size being a constant to the compiler.
 
-For 1,000 tuples the sliding sum adds the newest and subtracts the oldest: the fastest there is, though it drifts and
-never forgets a NaN, which is why the engine does without it.
+A sliding window of 1,000 tuples has count, sum and mean alone, and its sum adds the newest and subtracts the oldest:
+the fastest there is, though it drifts and never forgets a NaN, which is why the engine does without it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ def window_buffers(kind: str, size: int, keys: int, rows: int) -> tuple[tuple[Ar
         "n": np.zeros(rows, np.int64),
         "total": np.zeros(rows),
     }
-    if size < 1000:
+    if kind == "tumbling" or size < 1000:
         outputs |= {"low": np.zeros(rows), "high": np.zeros(rows)}
     outputs["mean"] = np.zeros(rows)
     if kind == "tumbling":
-        empty = (0.0, 0.0) if size >= 1000 else (0.0, 0.0, np.inf, -np.inf)
-        return (np.tile(np.array(empty), (keys, 1)),), outputs
+        return (np.tile(np.array((0.0, 0.0, np.inf, -np.inf)), (keys, 1)),), outputs
     ring = np.full((keys, size), 0.0)
     return (ring, np.full(keys, 0) if size < 1000 else np.zeros(keys, _HEAD)), outputs
 
@@ -37,7 +36,7 @@ def window_buffers(kind: str, size: int, keys: int, rows: int) -> tuple[tuple[Ar
 def window_loop(kind: str, size: int) -> LoopFunction:
     """The loop for one kind and size."""
     if kind == "tumbling":
-        return _tumbling_sum(size) if size >= 1000 else _tumbling(size)
+        return _tumbling(size)
     return _sliding_sum(size) if size >= 1000 else _sliding(size)
 
 
@@ -61,25 +60,6 @@ def _tumbling(size: int) -> LoopFunction:
         return j
 
     loop: LoopFunction = tumbling
-    return loop
-
-
-def _tumbling_sum(size: int) -> LoopFunction:
-    @nb.njit(nogil=True, cache=True, error_model="numpy")
-    def tumbling_sum(ticker, price, held, out_ticker, out_n, out_total, out_mean):  # type: ignore[no-untyped-def]
-        j = 0
-        for i in range(ticker.shape[0]):
-            k = ticker[i]
-            count, total = held[k, 0] + 1.0, held[k, 1] + price[i]
-            if count == size:
-                out_ticker[j], out_n[j], out_total[j], out_mean[j] = k, size, total, total / size
-                j += 1
-                held[k, 0], held[k, 1] = 0.0, 0.0
-            else:
-                held[k, 0], held[k, 1] = count, total
-        return j
-
-    loop: LoopFunction = tumbling_sum
     return loop
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.table import Table
 
-from penstock.cli.output import write_table
 from penstock.cli.screen import console, progress_bar, rate, show_table, size
+from penstock.element.writers import write_table
 from penstock.errors import InputError
 
 SEED = 7

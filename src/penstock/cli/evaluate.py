@@ -15,8 +15,8 @@ from rich.table import Table
 
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
-from penstock.cli.output import FORMATS, write_table
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
+from penstock.element.writers import FORMATS, write_table
 from penstock.errors import InputError, PenstockError, did_you_mean
 
 if TYPE_CHECKING:
@@ -103,7 +103,11 @@ def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
 
 
 def written(wish: Wish, job: Job, tables: Tables) -> Iterator[Path]:
-    """Writes a file per sink and tap that has a directory, and one for dead letters if there are any."""
+    """Writes a file per sink and tap that has a directory, and one for dead letters if there are any.
+
+    Gives them after those that sinks with a directory of their own wrote.
+    """
+    yield from tables.written
     for name, table in tables.items():
         folder = job.taps.get(name) or wish.output
         if folder is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from penstock.cli.output import write_table
 from penstock.cli.screen import amount, console
+from penstock.element.writers import write_table
 from penstock.errors import InputError, did_you_mean
 from penstock.generate import DATA_FILES, DataFile, trades, write_csv
 

@@ -38,8 +38,8 @@ class Engine:
         idle_timeout_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if block_rows < 1:
-            raise InputError(f"block_rows is at least 1; got {block_rows}")
+        if not isinstance(block_rows, int) or block_rows < 1:
+            raise InputError(f"block_rows is a whole number of at least 1; got {block_rows!r}")
         if on_error not in ("dead_letter", "fail"):
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
@@ -152,7 +152,7 @@ def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
     """Result name -> stream: all sinks, and the streams that are tapped."""
     streams = [stream for o in graph.operators for stream in o.outputs]
     wanted = {sink.name: sink.name for sink in graph.sinks}
-    for tap in taps:
+    for tap in (taps,) if isinstance(taps, str) else taps:
         if tap not in streams:
             hint = did_you_mean(tap, streams)
             raise InputError(f"application '{graph.name}' has no stream '{tap}' to tap; it has: {', '.join(streams)}"

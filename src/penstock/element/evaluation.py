@@ -13,7 +13,8 @@ from penstock.app.graph import Graph
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.engine import Batches, Engine
 from penstock.element.readers import read_file, read_source
-from penstock.errors import InputError
+from penstock.element.writers import write_sinks
+from penstock.errors import InputError, did_you_mean
 
 Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
 Progress = Callable[[int, int], None]
@@ -21,10 +22,14 @@ _FEED_BLOCKS = 64
 
 
 class Tables(dict[str, pa.Table]):
-    """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason."""
+    """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason.
+
+    `written` names the files of sinks that have a directory of their own.
+    """
 
     dead_letters: pa.Table
     state_bytes: Mapping[str, int]
+    written: tuple[Path, ...]
 
 
 def evaluate(
@@ -41,10 +46,13 @@ def evaluate(
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
+    A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too.
     `progress` is called with (tuples done, tuples in all).
     """
     if engine != "inprocess":
         raise InputError(f"engine is 'inprocess'; got {engine!r}")
+    if not isinstance(app, Application | Graph):
+        raise InputError(f"evaluate needs an application; got {app!r}")
     graph = app.graph if isinstance(app, Application) else app
     running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
     tables = _tables(graph, dict(inputs or {}), running.letters, data_dir)
@@ -57,8 +65,10 @@ def _tables(
 ) -> dict[str, pa.Table]:
     unknown = sorted(set(inputs) - {s.name for s in graph.sources})
     if unknown:
-        names = ", ".join(s.name for s in graph.sources)
-        raise InputError(f"application '{graph.name}' has no source '{unknown[0]}'; it has: {names}")
+        names = [s.name for s in graph.sources]
+        hint = did_you_mean(unknown[0], names)
+        known = f"it has: {', '.join(names)}" + (f"; {hint}" if hint else "")
+        raise InputError(f"application '{graph.name}' has no source '{unknown[0]}'; {known}")
     tables = {}
     for source in graph.sources:
         given = inputs.get(source.name)
@@ -70,17 +80,30 @@ def _tables(
             tables[source.name] = pa.Table.from_batches([given])
         elif isinstance(given, pa.Table):
             tables[source.name] = given
+        elif isinstance(given, Mapping):
+            tables[source.name] = _from_columns(given, source.schema, source.name)
         else:
-            tables[source.name] = _from_columns(dict(given), source.schema, source.name)
+            raise InputError(
+                f"source '{source.name}' takes a table, a dict of columns or a file's path; got {type(given).__name__}"
+            )
     return tables
 
 
-def _from_columns(columns: dict[str, object], schema: pa.Schema, name: str) -> pa.Table:
+def _from_columns(columns: Mapping[str, object], schema: pa.Schema, name: str) -> pa.Table:
     known = {key: value for key, value in columns.items() if key in schema.names}
     try:
-        return pa.table({key: pa.array(value, schema.field(key).type) for key, value in known.items()})
+        return pa.table({key: _array(value, schema.field(key).type) for key, value in known.items()})
     except (pa.ArrowException, OverflowError, TypeError) as error:
         raise InputError(f"source '{name}' cannot use its input: {error}") from error
+
+
+def _array(values: object, type_: pa.DataType) -> pa.Array:
+    """Values as a type; Arrow alone would cut the fractions off what should be integers."""
+    if pa.types.is_integer(type_):
+        found = pa.array(values)
+        if pa.types.is_floating(found.type):
+            return found.cast(type_)
+    return pa.array(values, type_)
 
 
 def _run(engine: Engine, tables: dict[str, pa.Table], progress: Progress | None) -> Batches:
@@ -111,4 +134,5 @@ def _gather(engine: Engine, results: Batches) -> Tables:
         tables[name] = pa.Table.from_batches(results[name], schema).unify_dictionaries()
     tables.dead_letters = engine.letters.table()
     tables.state_bytes = engine.state_bytes
+    tables.written = write_sinks(engine.graph, tables)
     return tables

@@ -87,10 +87,10 @@ def _report(lines: pa.Table, wrong: np.ndarray, reason: str, source: Source, let
 
 def _text_fields(path: Path, connector: CsvSource, source: Source, letters: DeadLetters) -> pa.Table:
     names = _field_names(path, connector, source)
+    torn: list[pa.csv.InvalidRow] = []  # told afterwards, since Arrow prints what a handler raises and goes on
 
     def skip(row: pa.csv.InvalidRow) -> str:
-        reason = f"has {row.actual_columns} fields where its file has {row.expected_columns}"
-        letters.add(source.name, reason, {"line": row.text})
+        torn.append(row)
         return "skip"
 
     convert = pa.csv.ConvertOptions(
@@ -99,11 +99,15 @@ def _text_fields(path: Path, connector: CsvSource, source: Source, letters: Dead
     )  # fmt: skip
     read = pa.csv.ReadOptions(column_names=names, skip_rows=1 if connector.header else 0)
     try:
-        return pa.csv.read_csv(path, read, pa.csv.ParseOptions(invalid_row_handler=skip), convert).combine_chunks()
+        lines = pa.csv.read_csv(path, read, pa.csv.ParseOptions(invalid_row_handler=skip), convert).combine_chunks()
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return pa.schema([(name, pa.string()) for name in source.schema.names]).empty_table()
         raise InputError(f"source '{source.name}' reads CSV from {path}, which does not parse: {error}") from error
+    for row in torn:
+        reason = f"has {row.actual_columns} fields where its file has {row.expected_columns}"
+        letters.add(source.name, reason, {"line": row.text})
+    return lines
 
 
 def _field_names(path: Path, connector: CsvSource, source: Source) -> list[str]:

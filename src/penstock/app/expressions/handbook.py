@@ -20,7 +20,7 @@ This page is written by `penstock.app.expressions.handbook`; do not edit it.
 | arithmetic | `+` `-` `*` `/` `//` `%`; `+` also joins strings, as does <code>&#124;&#124;</code> |
 | comparisons | `=` (`==`), `<>` (`!=`), `<`, `<=`, `>`, `>=` |
 | tests | `between .. and ..`, `in (..)`, `like`, `is null`, each with `not` |
-| logic | `and`, `or`, `not`; in SPADE programs also `&`, <code>&#124;</code>, `!` |
+| logic | `and`, `or`, `not`, also written `&`, <code>&#124;</code>, `!` |
 | choice | `case when .. then .. else .. end`, `case x when .. then .. end` |
 | conversion | `cast(x as float64)` |
 | lists | `x[1]` is the first element |

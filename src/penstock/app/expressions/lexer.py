@@ -65,19 +65,19 @@ def _next(text: str, place: int, dialect: Dialect) -> tuple[Token, int]:
     if name := _NAME.match(text, place):
         return Token("name", name[0], column), name.end()
     if number := _NUMBER.match(text, place):
-        return _number(text, number, dialect)
-    if (symbol := _SYMBOL.match(text, place)) and (symbol[0] not in ("&", "|", "!") or dialect == "spade"):
+        return _number(text, number)
+    if symbol := _SYMBOL.match(text, place):
         return Token("symbol", symbol[0], column), symbol.end()
     raise ExpressionError(f"has a character that belongs to no expression: {character!r}", column=column)
 
 
-def _number(text: str, number: re.Match[str], dialect: Dialect) -> tuple[Token, int]:
-    """A number; SPADE marks doubles, floats and longs by a letter, of which only the kind of number counts."""
+def _number(text: str, number: re.Match[str]) -> tuple[Token, int]:
+    """A number; a letter may mark doubles, floats and longs, of which only the kind of number counts."""
     digits, stop = number[0], number.end()
     suffix = _NAME.match(text, stop)
     if suffix is None:
         return Token("number", digits, number.start() + 1), stop
-    if dialect == "spade" and suffix[0].lower() in ("d", "f", "l"):
+    if suffix[0].lower() in ("d", "f", "l"):
         whole = digits.isdigit() and suffix[0].lower() != "l"
         return Token("number", digits + ".0" if whole else digits, number.start() + 1), suffix.end()
     raise ExpressionError(f"has a number that runs into a name: '{digits}{suffix[0]}'", column=number.start() + 1)

@@ -11,7 +11,7 @@ from penstock.app.expressions.catalogue import canonical_name
 from penstock.app.expressions.lexer import KEYWORDS, Dialect, Token, tokens
 from penstock.app.expressions.moments import microseconds_of
 from penstock.app.expressions.printer import to_text
-from penstock.app.expressions.tree import Attribute, Call, Expression, Literal
+from penstock.app.expressions.tree import Attribute, Call, Expression, Literal, depth
 from penstock.app.schema import TIMESTAMP, type_of, word_of
 from penstock.errors import ExpressionError, InputError
 
@@ -43,6 +43,7 @@ _BINARY: dict[str, tuple[int, str]] = {
 }
 _PREDICATES = ("is", "in", "between", "like", "not")
 _LARGEST_INTEGER = 2**63 - 1
+_DEEPEST = 150  # trees are walked by recursion
 
 
 @lru_cache(maxsize=4096)
@@ -53,9 +54,18 @@ def parse(text: str, dialect: Dialect = "sql") -> Expression:
     'multiply'
     """
     parser = _Parser(tokens(text, dialect))
-    expression = parser.expression(0)
+    try:
+        expression = parser.expression(0)
+    except RecursionError:
+        raise _too_deep() from None
     parser.expect_end()
+    if depth(expression) > _DEEPEST:
+        raise _too_deep()
     return expression
+
+
+def _too_deep() -> ExpressionError:
+    return ExpressionError(f"is nested more than {_DEEPEST} deep", hint="compute parts of it in a functor before")
 
 
 class _Parser:

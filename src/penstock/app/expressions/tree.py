@@ -46,6 +46,17 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(argument)
 
 
+def depth(expression: Expression) -> int:
+    """How many calls stand in each other, found without recursion since a text can nest without end."""
+    deepest, waiting = 0, [(expression, 0)]
+    while waiting:
+        node, level = waiting.pop()
+        deepest = max(deepest, level)
+        if isinstance(node, Call):
+            waiting += [(argument, level + 1) for argument in node.arguments]
+    return deepest
+
+
 def attributes(expression: Expression) -> set[tuple[str | None, str]]:
     """The (port, name) pairs an expression reads."""
     return {(node.port, node.name) for node in walk(expression) if isinstance(node, Attribute)}

@@ -19,6 +19,13 @@ def window_of(written: WindowOf, *, joins: bool, time_attribute: str | None) -> 
     >>> print(window_of(WindowOf(Measure("count", 10, None, 1), None, True, 1), joins=False, time_attribute=None))
     tumbling count 10 per group
     """
+    window = _window_of(written, joins, time_attribute)
+    if window.mistake is not None:
+        raise InputError(window.mistake)
+    return window
+
+
+def _window_of(written: WindowOf, joins: bool, time_attribute: str | None) -> Window:
     size, every = written.size, written.every
     if joins and every is not None:
         raise InputError(f"joins windows of one measure; got two, {_words(size)} and {_words(every)}")

@@ -16,9 +16,10 @@ from penstock.element.kernels.count_window_shape import Area, Shape
 
 # Measured: up to here writing results that nobody takes is cheaper than mispredicting which tuple fires.
 UNCONDITIONAL_EVERY_MAX = 9
-# How many tuples ahead a group's memory is asked for, and how many lines of it.
+# How many tuples ahead a group's memory is asked for, and how many lines of it; not where all groups fit in a cache.
 PREFETCH_TUPLES = 16
 PREFETCH_LINES_MAX = 4
+PREFETCH_ABOVE_WORDS = 1 << 16
 _LINE_WORDS = 8
 
 
@@ -57,6 +58,7 @@ def _header(shape: Shape) -> list[str]:
         "",
         f"def kernel({', '.join(names)}):",
         "    fired = 0",
+        f"    ahead = groups.size if I.size > {PREFETCH_ABOVE_WORDS} else 0",
         "    for i in range(groups.size):",
     ]
 
@@ -78,14 +80,16 @@ def _prefetch(shape: Shape) -> list[str]:
     words, ahead = shape.words(False), PREFETCH_TUPLES
     if shape.mode != "stack":
         offsets = sorted({*range(0, min(words, PREFETCH_LINES_MAX * _LINE_WORDS), _LINE_WORDS), words - 1})
+        if _LINE_WORDS % words == 0:  # then a group's words never lie in two lines
+            offsets = [0]
         asked = [f"prefetch(I, f + u({offset}))" for offset in offsets[:PREFETCH_LINES_MAX]]
         next_row = f"f = u(groups[i + {ahead}]) * u({words}) + u({words})"
-        return [f"if i + {ahead} < groups.size:", *indent([next_row, *asked])]
+        return [f"if i + {ahead} < ahead:", *indent([next_row, *asked])]
     slot, stride = shape.slot_words
     return [
-        f"if i + {2 * ahead} < groups.size:",
+        f"if i + {2 * ahead} < ahead:",
         f"    prefetch(I, u(groups[i + {2 * ahead}]) * u({words}) + u({words}))",
-        f"if i + {ahead} < groups.size:",
+        f"if i + {ahead} < ahead:",
         f"    f = u(groups[i + {ahead}]) * u({words}) + u({words})",
         f"    h = f + u({slot}) + u(I[f + u({shape.head_words - 1})] % {shape.full}) * u({stride})",
         "    prefetch(I, h)",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.element.kernels.gather import read_only
+from penstock.element.kernels.window_join_links import LinkedWindows
 from penstock.element.kernels.window_join_loop import (
     COUNT,
     DELTA,
@@ -86,21 +87,28 @@ class WindowJoin:
             port["measure"] = _MEASURES[side.measure]
             port["per_group"] = side.per_group and side.measure != "time"  # time is one for all groups
             port["size"] = side.size if side.measure == "count" else 0
+        of_streams = not self._by_value and not any(side.per_group for side in self._sides)
+        self._links = LinkedWindows(int(left.size), int(right.size)) if of_streams else None
 
     @property
     def state_bytes(self) -> int:
         """Bytes reserved for what the windows hold."""
+        if self._links is not None:
+            return self._links.state_bytes
         arrays = (self._rings, self._pool, self._queue, self._runs, self._pool_values, self._newest)
         return sum(array.nbytes for array in arrays if array is not None)
 
     def store_rows(self, port: int) -> int:
         """How many rows the caller's store of a port has."""
-        return int(self._ports["store"][port])
+        return int(self._ports["store"][port]) if self._links is None else self._links.store_rows(port)
 
     def process(
         self, ports: npt.NDArray[np.uint8], keys: npt.NDArray[np.int32], key_count: int, values: Array | None
     ) -> Pairs:
         """Takes merged tuples (port 0 is left), with the ids of their keys (below `key_count`), and gives the pairs."""
+        if self._links is not None:
+            trigger, left, right = self._links.process(ports, keys, key_count)
+            return Pairs(trigger, left, right)
         if not self._by_value:
             values = None
         elif self._pool_values is None:
@@ -129,6 +137,8 @@ class WindowJoin:
 
     def live(self, port: int) -> Ints:
         """The store rows that a port's window holds, ascending."""
+        if self._links is not None:
+            return self._links.live(port)
         live = np.zeros(self.store_rows(port), np.bool_)
         oldest = None
         if self._sides[port].measure == "time" and self._clock is not None and self._sizes is not None:
@@ -138,6 +148,9 @@ class WindowJoin:
 
     def renumber(self, port: int, live: Ints) -> None:
         """Follows the caller, who has cut a port's store down to its live rows."""
+        if self._links is not None:
+            self._links.renumber(port, live)
+            return
         numbers = np.zeros(self.store_rows(port), np.int32)
         numbers[live] = np.arange(len(live), dtype=np.int32)
         renumber_rows(port, self._rings, self._pool, numbers)

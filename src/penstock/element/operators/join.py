@@ -7,25 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from penstock.app.expressions.tree import Attribute, Call, Expression, attributes
 from penstock.app.operators import Join
 from penstock.app.windows import Window
 from penstock.element.block import Block, empty_block
 from penstock.element.column import Array, Column, FixedColumn
 from penstock.element.dead_letters import DeadLetters
-from penstock.element.expressions.functor import FunctorKernel
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.window_join import JoinWindow, Pairs, WindowJoin
+from penstock.element.operators.join_emits import JoinEmits
 from penstock.element.operators.join_store import JoinStore
 from penstock.element.operators.merging import Merged, merge
 from penstock.element.operators.window_attribute import window_values, without_missing
 from penstock.element.position import Frontier, Integers, output_numbers
 
-_PORTS = ("left", "right")
-
 
 class RunningJoin:
-    """Two stores of rows and the kernel that pairs them; predicate and emits are one functor over all pairs."""
+    """Two stores of rows, the kernel that pairs them, and the predicate and emits over pairs."""
 
     def __init__(
         self, operator: Join, schemas: tuple[pa.Schema, pa.Schema], letters: DeadLetters, *, positioned: bool
@@ -40,9 +37,9 @@ class RunningJoin:
         self.key_columns = [
             [schema.get_field_index(pair[i]) for pair in operator.on] for i, schema in enumerate(schemas)
         ]
-        self.functor, reads = _functor(operator, schemas)
+        self.emits = JoinEmits(operator.where, [emit.expression for emit in operator.emit], schemas)
         self.stores = tuple(
-            JoinStore(self.kernel, port, schema, reads[port], self.key_columns[port])
+            JoinStore(self.kernel, port, schema, self.emits.columns_of(port), self.key_columns[port])
             for port, schema in enumerate(schemas)
         )
 
@@ -81,10 +78,7 @@ class RunningJoin:
         return np.concatenate([window_values(b, w) for b, w in zip(blocks, self.windows, strict=True)])[rows]
 
     def _output(self, merged: Merged, pairs: Pairs) -> Block:
-        trigger, left, right = self._with_keys(pairs)
-        columns = (*self.stores[0].take(left), *self.stores[1].take(right))
-        kept, emits = self.functor.process(columns, len(trigger), 0)
-        trigger = trigger if kept is None else trigger[kept]
+        trigger, emits = self.emits.process(self.stores, *self._with_keys(pairs))
         position = None
         if self.positioned:
             position = merged.position()
@@ -97,35 +91,6 @@ class RunningJoin:
         if missing is None or not (bad := missing[pairs.left]).any():
             return pairs.trigger, pairs.left, pairs.right
         return pairs.trigger[~bad], pairs.left[~bad], pairs.right[~bad]
-
-
-def _functor(operator: Join, schemas: tuple[pa.Schema, pa.Schema]) -> tuple[FunctorKernel, tuple[list[int], list[int]]]:
-    """Predicate and emits as one functor over a pair's attributes, and which columns of each side it reads."""
-    emits = [emit.expression for emit in operator.emit]
-    read = set().union(*(attributes(e) for e in (*emits, *([operator.where] if operator.where else ()))))
-    sides = {(port, name): _side(port, name, schemas) for port, name in read}
-    reads = tuple(sorted({schemas[i].get_field_index(n) for (_, n), s in sides.items() if s == i}) for i in (0, 1))
-    fields = [
-        schemas[i].field(c).with_name(f"{_PORTS[i]}.{schemas[i].field(c).name}") for i in (0, 1) for c in reads[i]
-    ]
-    renamed = [_renamed(e, sides) for e in emits]
-    where = None if operator.where is None else _renamed(operator.where, sides)
-    return FunctorKernel(where, tuple(renamed), pa.schema(fields)), (reads[0], reads[1])
-
-
-def _side(port: str | None, name: str, schemas: tuple[pa.Schema, pa.Schema]) -> int:
-    if port is not None:
-        return _PORTS.index(port)
-    return 0 if name in schemas[0].names else 1
-
-
-def _renamed(expression: Expression, sides: dict[tuple[str | None, str], int]) -> Expression:
-    """The expression over one tuple that has both sides' attributes, named `left.x` and `right.x`."""
-    if isinstance(expression, Attribute):
-        return Attribute(f"{_PORTS[sides[expression.port, expression.name]]}.{expression.name}")
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple(_renamed(a, sides) for a in expression.arguments))
-    return expression
 
 
 def _join_window(window: Window) -> JoinWindow:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.element.block import Block
-from penstock.element.column import Column, FixedColumn, Mask, concat, empty_column
-from penstock.element.kernels.gather import take_columns
+from penstock.element.column import Array, CodedColumn, Column, FixedColumn, Mask, concat, empty_column
 from penstock.element.kernels.window_join import WindowJoin
 from penstock.element.position import Integers
 
@@ -17,38 +17,31 @@ class JoinStore:
     """Columns of one port: retained rows, then the newest block's; cut down to live rows now and then."""
 
     def __init__(self, kernel: WindowJoin, port: int, schema: pa.Schema, reads: list[int], keys: list[int]) -> None:
-        self._kernel, self._port = kernel, port
-        self._places = list(dict.fromkeys((*reads, *keys)))
-        self._reads, self._keys = [self._places.index(i) for i in reads], [self._places.index(i) for i in keys]
-        self._columns: list[Column] = [empty_column(schema.field(i).type) for i in self._places]
+        self._kernel, self._port, self._keys = kernel, port, keys
+        self._stored = {place: _StoredColumn(schema.field(place).type) for place in reads}
+        self._missing: Mask | None = None  # rows with a null in their key
         self._rows = self._live = 0
 
     @property
     def state_bytes(self) -> int:
-        return sum(int(column.to_arrow().nbytes) for column in self._columns)
+        return sum(int(stored.column.to_arrow().nbytes) for stored in self._stored.values())
 
     def append(self, block: Block) -> None:
-        new = [block.columns[i] for i in self._places]
-        self._columns = (
-            [concat([old, more]) for old, more in zip(self._columns, new, strict=True)] if self._rows else new
-        )
+        for place, stored in self._stored.items():
+            stored.append(block.columns[place])
+        missing = _missing([block.columns[place] for place in self._keys])
+        if missing is not None or self._missing is not None:
+            parts = ((self._missing, self._rows), (missing, block.rows))
+            self._missing = np.concatenate([np.zeros(n, np.bool_) if part is None else part for part, n in parts])
         self._rows += block.rows
 
-    def take(self, rows: Integers) -> tuple[Column, ...]:
-        """The columns that are read, for rows of the store."""
-        columns = [self._columns[i] for i in self._reads]
-        fixed = [column for column in columns if isinstance(column, FixedColumn)]
-        taken = iter(take_columns(fixed, rows))
-        return tuple(next(taken) if isinstance(column, FixedColumn) else column.take(rows) for column in columns)
+    def column(self, place: int) -> Column:
+        """All rows of the input's column at a place; good until the next block."""
+        return self._stored[place].column
 
     def keyless(self) -> Mask | None:
         """Which rows have a null in their key, or None where none has."""
-        missing: Mask | None = None
-        for i in self._keys:
-            valid = self._columns[i].valid
-            if valid is not None:
-                missing = ~valid if missing is None else missing | ~valid
-        return missing
+        return self._missing
 
     def compact(self) -> None:
         """Cuts the store down to what the window holds, when that is worth it."""
@@ -57,6 +50,73 @@ class JoinStore:
         live = self._kernel.live(self._port)
         self._live = len(live)
         if self._rows > 2 * self._live + _COMPACT_ABOVE_ROWS:
-            self._columns = [column.take(live) for column in self._columns]
+            for stored in self._stored.values():
+                stored.keep(live)
+            if self._missing is not None:
+                missing = self._missing[live]
+                self._missing = missing if missing.any() else None
             self._kernel.renumber(self._port, live)
             self._rows = self._live
+
+
+class _StoredColumn:
+    """A column that grows in place as long as it is of fixed width, without nulls and of one dictionary."""
+
+    __slots__ = ("_memory", "column")
+
+    def __init__(self, type_: pa.DataType) -> None:
+        self.column = empty_column(type_)
+        self._memory: Array | None = None
+
+    def append(self, new: Column) -> None:
+        old, values = self.column, _values(new)
+        rows = len(old)
+        if values is None or old.valid is not None or (rows and not _are_alike(old, new)):
+            self.column, self._memory = (concat([old, new]) if rows else new), None
+            return
+        stop = rows + len(values)
+        if self._memory is None or len(self._memory) < stop:
+            longer = np.empty(max(2 * rows, _COMPACT_ABOVE_ROWS) + 2 * len(values), values.dtype)
+            longer[:rows] = _values(old)
+            self._memory = longer
+        self._memory[rows:stop] = values
+        self.column = _column(self._memory[:stop], new)
+
+    def keep(self, rows: Integers) -> None:
+        """Lets go of all other rows."""
+        self.column = self.column.take(rows)
+        values = _values(self.column)
+        if self._memory is not None and values is not None:
+            self._memory[: len(values)] = values
+            self.column = _column(self._memory[: len(values)], self.column)
+
+
+def _values(column: Column) -> Array | None:
+    """The numbers that a column without nulls is made of; None where it is not."""
+    if type(column) is FixedColumn:
+        return column.values if column.valid is None else None
+    if type(column) is CodedColumn:
+        return column.codes if column.valid is None else None
+    return None
+
+
+def _are_alike(old: Column, new: Column) -> bool:
+    """Whether the numbers of both mean the same."""
+    if type(old) is CodedColumn and type(new) is CodedColumn:
+        return old.dictionary is new.dictionary
+    return True
+
+
+def _column(values: Array, like: Column) -> Column:
+    if type(like) is CodedColumn:
+        return CodedColumn(values, like.dictionary)
+    return FixedColumn(values, like.type)
+
+
+def _missing(keys: list[Column]) -> Mask | None:
+    missing: Mask | None = None
+    for column in keys:
+        valid = column.valid
+        if valid is not None:
+            missing = ~valid if missing is None else missing | ~valid
+    return missing

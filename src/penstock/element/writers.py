@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.app.connectors import CsvSink, MemorySink, ParquetSink
+from penstock.app.graph import Graph
 from penstock.errors import InputError
 
 FORMATS = ("parquet", "csv")
+
+
+def write_sinks(graph: Graph, tables: Mapping[str, pa.Table]) -> tuple[Path, ...]:
+    """Writes what each sink with a directory of its own got there, and gives the files."""
+    return tuple(
+        write_table(tables[sink.name], Path(sink.connector.path), sink.name, _format(sink.connector))
+        for sink in graph.sinks
+        if not isinstance(sink.connector, MemorySink)
+    )
+
+
+def _format(connector: ParquetSink | CsvSink) -> str:
+    return "parquet" if isinstance(connector, ParquetSink) else "csv"
 
 
 def write_table(table: pa.Table, folder: Path, name: str, format_: str) -> Path:

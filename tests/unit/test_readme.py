@@ -1,0 +1,57 @@
+"""What the documents show is true: their Python blocks run, and so do the examples in docstrings."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import penstock
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+NOT_RUN = "# not run"
+MODULES = sorted(found.name for found in pkgutil.walk_packages(penstock.__path__, "penstock."))
+
+
+def blocks(document: Path) -> list[str]:
+    """Python blocks that are not marked, each at its line, so that a failure names the document's own."""
+    text = document.read_text(encoding="utf-8")
+    found = [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
+    return ["\n" * line + code for line, code in found if not code.startswith(NOT_RUN)]
+
+
+@pytest.mark.parametrize("document", [d for d in DOCUMENTS if blocks(d)], ids=lambda d: str(d.relative_to(ROOT)))
+def test_the_python_of_a_document_runs(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "document"}
+    for block in blocks(document):
+        exec(compile(block, str(document), "exec"), namespace)
+
+
+def test_the_readme_has_a_program_that_runs() -> None:
+    assert blocks(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "ARCHITECTURE.md"], ids=lambda d: str(d.relative_to(ROOT)))
+def test_links_lead_to_files_that_are_there(document: Path) -> None:
+    links = LINK.findall(document.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (document.parent / link).exists()]
+    assert missing == []
+
+
+def test_there_are_examples_in_docstrings() -> None:
+    assert doctest.testmod(penstock).attempted
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if not name.endswith("__main__")])
+def test_the_examples_of_a_module_run(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0

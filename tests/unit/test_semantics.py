@@ -1,0 +1,122 @@
+"""The timelines drawn in docs/semantics.md, one test each: the engine does what the pictures show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import penstock as ps
+
+
+def firings(window: ps.Window, arrivals: str, *, by: str | None = "group", marked: bool = False) -> list[str]:
+    """What an aggregate emits for arrivals such as 'a1 b1 |': the names of the tuples that each result holds."""
+    rows = [{"name": word, "group": word[0], "mark": False} for word in arrivals.split() if word != "|"]
+    app = ps.Application("timeline")
+    stream = app.source("arrivals", schema={"name": "string", "group": "string", "mark": "bool"})
+    if marked:
+        rows = [{"name": word, "group": word[0], "mark": word == "|"} for word in arrivals.split()]
+        stream = stream.punctor("marks", "mark", before=True).functor("tuples", where="not mark")
+    return held(app, stream, rows, window, by)
+
+
+def numbered(window: ps.Window, numbers: list[float]) -> list[list[float]]:
+    """What a window on `x` without groups holds at each firing."""
+    app = ps.Application("timeline")
+    stream = app.source("arrivals", schema={"x": "float64"})
+    stream.aggregate("window", window=window, emit={"held": "collect(x)"}).sink("out")
+    result: list[list[float]] = ps.evaluate(app, {"arrivals": {"x": numbers}})["out"]["held"].to_pylist()
+    return result
+
+
+def held(app: ps.Application, stream: ps.Stream, rows: list[Any], window: ps.Window, by: str | None) -> list[str]:
+    stream.aggregate("window", by=by, window=window, emit={"held": "collect(name)"}).sink("out")
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return [" ".join(names) for names in ps.evaluate(app, {"arrivals": columns})["out"]["held"].to_pylist()]
+
+
+def merged(rate: float, left: list[str], right: list[str]) -> tuple[ps.Application, ps.Stream, ps.Stream, Any]:
+    """Two sources of names, the left one `rate` times as fast, and their tuples."""
+    app = ps.Application("timeline")
+    one = app.source("one", schema={"name": "string"}, rate_tuples_s=rate)
+    other = app.source("other", schema={"name": "string"}, rate_tuples_s=1)
+    return app, one, other, {"one": {"name": left}, "other": {"name": right}}
+
+
+def test_sources_are_merged_by_their_rates_and_ties_by_their_place() -> None:
+    app, bids, offers, tuples = merged(2, ["b0", "b1", "b2"], ["o0", "o1"])
+    bids.union("both", offers).sink("out")
+    assert ps.evaluate(app, tuples)["out"]["name"].to_pylist() == ["b0", "o0", "b1", "b2", "o1"]
+
+
+def test_a_sliding_count_window_fires_from_the_first_tuple_on() -> None:
+    window = ps.sliding(count=3, every=1, per_group=True)
+    assert firings(window, "a1 b1 a2 a3 a4") == ["a1", "b1", "a1 a2", "a1 a2 a3", "a2 a3 a4"]
+
+
+def test_a_sliding_count_window_fires_at_every_other_tuple_of_its_group() -> None:
+    window = ps.sliding(count=3, every=2, per_group=True)
+    assert firings(window, "a1 b1 a2 a3 a4") == ["a1 a2", "a2 a3 a4"]
+
+
+def test_a_tumbling_count_window_fires_when_full_and_is_not_flushed() -> None:
+    window = ps.tumbling(count=2, per_group=True)
+    assert firings(window, "a1 b1 a2 a3 b2 a4 b3") == ["a1 a2", "b1 b2", "a3 a4"]
+
+
+def test_a_window_over_the_stream_emits_a_tuple_per_group_by_first_appearance() -> None:
+    window = ps.sliding(count=3, every=1)
+    assert firings(window, "a1 b1 a2 b2") == ["a1", "a1", "b1", "a1 a2", "b1", "b1 b2", "a2"]
+
+
+def test_a_time_window_fires_when_the_clock_passes_its_end_and_late_tuples_are_dead_letters() -> None:
+    app = ps.Application("timeline")
+    stream = app.source("arrivals", schema={"group": "string", "t": "float64"})
+    window = ps.sliding(time_s=2, every_s=1, on="t")
+    emit = {"end": "window_end()", "held": "collect(t)"}
+    stream.aggregate("window", by="group", window=window, emit=emit).sink("out")
+    times = [0.2, 0.9, 1.5, 3.1, 2.9, 3.0, 4.0]
+    tables = ps.evaluate(app, {"arrivals": {"group": list("aabaaaa"), "t": times}})
+    fired = [(row["end"].second, row["held"]) for row in tables["out"].to_pylist()]
+    assert fired == [(1, [0.2, 0.9]), (2, [0.2, 0.9]), (2, [1.5]), (3, [1.5]), (4, [3.1, 3.0])]
+    assert [letter["row"] for letter in tables.dead_letters.to_pylist()] == ['{"group": "a", "t": 2.9}']
+
+
+def test_a_sliding_delta_window_keeps_what_is_near_the_newest() -> None:
+    assert numbered(ps.sliding(delta=5, on="x"), [1, 3, 7, 20]) == [[1], [1, 3], [3, 7], [20]]
+
+
+def test_a_tumbling_delta_window_fires_without_the_tuple_that_is_too_far() -> None:
+    assert numbered(ps.tumbling(delta=5, on="x"), [1, 3, 7, 20]) == [[1, 3], [7]]
+
+
+def test_a_tumbling_punctuation_window_fires_at_each_punctuation_that_follows_tuples() -> None:
+    window = ps.tumbling(punctuation=True)
+    assert firings(window, "a1 b1 | a2 | |", marked=True) == ["a1", "b1", "a2"]
+
+
+def test_a_sliding_punctuation_window_holds_the_last_segments() -> None:
+    window = ps.sliding(punctuation=2)
+    assert firings(window, "a1 b1 | a2 | a3 |", marked=True) == ["a1", "b1", "a1 a2", "b1", "a2 a3"]
+
+
+def test_a_join_meets_the_other_window_by_age() -> None:
+    app = ps.Application("timeline")
+    left, right = (app.source(name, schema={"name": "string", "t": "float64"}, stamp="t") for name in ("l", "r"))
+    emit = {"pair": "left.name || right.name"}
+    windows = {"left_window": ps.sliding(count=2), "right_window": ps.sliding(count=1)}
+    left.join("pairs", right, **windows, emit=emit).sink("out")
+    tuples = {"l": {"name": ["l1", "l2", "l3"], "t": [0, 2, 4]}, "r": {"name": ["r1", "r2"], "t": [1, 3]}}
+    assert ps.evaluate(app, tuples)["out"]["pair"].to_pylist() == ["l1r1", "l2r1", "l1r2", "l2r2", "l3r2"]
+
+
+def test_a_barrier_waits_for_the_last_of_the_nth_tuples() -> None:
+    app, left, right, tuples = merged(1, ["x1", "x2", "x3"], ["y1", "y2"])
+    left.barrier("pairs", right, emit={"pair": "one.name || other.name"}).sink("out")
+    assert ps.evaluate(app, tuples)["out"]["pair"].to_pylist() == ["x1y1", "x2y2"]
+
+
+def test_a_delay_changes_what_tuples_meet() -> None:
+    app = ps.Application("timeline")
+    one, other = (app.source(name, schema={"name": "string", "t": "float64"}, stamp="t") for name in ("o", "d"))
+    one.union("both", other.delay("later", 1.0)).sink("out")
+    tuples = {"d": {"name": ["p", "q", "r"], "t": [0, 0.5, 3]}, "o": {"name": ["i", "j", "k"], "t": [0.9, 1.2, 3.5]}}
+    assert ps.evaluate(app, tuples)["out"]["name"].to_pylist() == ["i", "p", "j", "q", "k", "r"]

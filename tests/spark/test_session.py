@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import InputError
+from penstock.spark.pinning import executor_hosts, pinned
 from penstock.spark.session import (
     LocalFolder,
     Master,
@@ -209,3 +210,9 @@ for master, conf in (("local[1]", {"spark.driver.memory": "1"}), (f"spark://127.
 with open(f"/proc/self/task/{os.getpid()}/children") as file:
     print("children:", file.read().split())
 """
+
+
+def test_on_a_local_master_pinning_costs_nothing(session: SparkSession) -> None:
+    frame = session.range(4)
+    assert pinned(frame, ["anywhere"]) is frame
+    assert executor_hosts(session) == ("127.0.0.1",)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.element.engine import Engine
+    from penstock.control.configuration import Configuration
     from penstock.element.evaluation import Tables, evaluate
     from penstock.errors import (
         ApplicationError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         PenstockError,
         SpadeSyntaxError,
     )
+    from penstock.spark.query import run, start
 
 __version__ = "0.1.0"
 
@@ -44,6 +46,9 @@ _MODULE_BY_NAME = {
     "Engine": "penstock.element.engine",
     "evaluate": "penstock.element.evaluation",
     "Tables": "penstock.element.evaluation",
+    "Configuration": "penstock.control.configuration",
+    "run": "penstock.spark.query",
+    "start": "penstock.spark.query",
     "PenstockError": "penstock.errors",
     "ApplicationError": "penstock.errors",
     "ExpressionError": "penstock.errors",
@@ -66,6 +71,9 @@ __all__ = [
     "type_of",
     "spade",
     "evaluate",
+    "run",
+    "start",
+    "Configuration",
     "Tables",
     "Engine",
     "PenstockError",

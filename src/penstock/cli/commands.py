@@ -74,6 +74,34 @@ def evaluate(
 
 
 @app.command()
+def run(
+    application: ApplicationArgument,
+    master: Annotated[
+        str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")
+    ] = "local[*]",
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to keep what is needed to go on after a stop or a crash.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after so long.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=N", help="ELEMENT.replicas, block_rows or micro_batch_tuples."),
+    ] = None,
+) -> None:
+    """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
+
+    Examples:
+
+    - `penstock run examples/streaming_vwap.py --duration 30`
+
+    - `penstock run examples/streaming_vwap.py --checkpoint out/checkpoint --set window.replicas=4`
+    """
+    from penstock.cli.run import RunWish, run_command
+
+    run_command(RunWish(application, master, checkpoint, duration, tuple(settings or ())))
+
+
+@app.command()
 def explain(
     application: ApplicationArgument,
     picture: Annotated[

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.app.connectors import TraceSource
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
@@ -163,6 +164,8 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], wish: Wish) -> Ite
             continue
         if source.connector is None:
             yield f"source '{source.name}' has no file of its own; add --input {source.name}=FILE"
+        elif isinstance(source.connector, TraceSource):
+            continue
         elif not (file := (wish.data_dir or Path()) / source.connector.path).is_file():
             hint = f"add --data-dir DIR or --input {source.name}=FILE"
             yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from penstock.app.connectors import CsvSource, ParquetSource, SourceConnector
+from penstock.app.connectors import CsvSource, ParquetSource, SourceConnector, TraceSource
 from penstock.app.operators import Source
 from penstock.app.schema import word_of
 from penstock.element.dead_letters import DeadLetters
@@ -47,6 +47,8 @@ def _read_arrow(path: Path, source: Source) -> pa.Table:
 def read_connector(
     connector: SourceConnector, source: Source, letters: DeadLetters, data_dir: str | Path | None
 ) -> pa.Table:
+    if isinstance(connector, TraceSource):
+        return connector.table()
     path = _existing(Path(data_dir or ".") / connector.path, source)
     if isinstance(connector, ParquetSource):
         try:

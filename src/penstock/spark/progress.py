@@ -20,11 +20,16 @@ class Progress:
         """Tuples of all batches so far."""
         return self._tuples[max(self._tuples)] if self._tuples else 0
 
+    def before(self, batch: int) -> int:
+        """Tuples of all batches before one."""
+        earlier = [b for b in self._tuples if b < batch]
+        return self._tuples[max(earlier)] if earlier else 0
+
     def add(self, batch: int, tuples: int) -> None:
         """Notes a batch; the sum goes on from the batch before it, whatever was noted for this one."""
-        before = [b for b in self._tuples if b < batch]
-        self._tuples = {b: self._tuples[b] for b in before[-3:]}
-        self._tuples[batch] = (self._tuples[max(before)] if before else 0) + tuples
+        total = self.before(batch) + tuples
+        kept = sorted(b for b in self._tuples if b < batch)[-3:]
+        self._tuples = {b: self._tuples[b] for b in kept} | {batch: total}
         draft = self._path.with_suffix(".draft")
         draft.write_text(json.dumps(self._tuples))
         draft.replace(self._path)

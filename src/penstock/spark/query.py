@@ -28,8 +28,10 @@ from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.checkpoint import Checkpoint, Fixed
 from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
+from penstock.spark.journal import Journal
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
+from penstock.spark.trace_clock import TraceClock
 from penstock.spark.trace_reader import NAME, TraceDataSource
 
 _STATELESS = (Source, Functor, Split, Map, Sink, Union)
@@ -64,6 +66,8 @@ class Handle:
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress")
+        self._clock = TraceClock(fixed)
+        self._journal = Journal(checkpoint.directory / "journal.jsonl")
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._write_intake()
         self._query = self._start(session)
@@ -122,6 +126,8 @@ class Handle:
         return writer.trigger(processingTime="0 seconds").start()
 
     def _deliver(self, batch: int, result: BatchResult, observation: Observation) -> None:
+        observation = self._clock.completed(observation, self._progress.before(batch))
+        self._journal.write(observation, self._configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))

@@ -88,7 +88,7 @@ def test_operators_that_do_not_run_on_spark_yet_are_named_together() -> None:
 def test_a_configuration_that_does_not_fit_is_refused(session: SparkSession) -> None:
     app = prices(sinks.discard(), 1_000)
     configuration = default_configuration(pipeline_of(app.graph), 2)
-    with pytest.raises(InputError, match="there is no element 'windo'; .* did you mean 'window'"):
+    with pytest.raises(InputError, match=r"there is no element 'windo'; .* did you mean 'window'"):
         configuration.with_replicas("windo", 2)
     with pytest.raises(InputError, match="at least one replica"):
         configuration.with_replicas("window", 0)

@@ -132,7 +132,8 @@ def _line(observation: Observation) -> str:
 
 def _configuration_line(configuration: Configuration) -> str:
     replicas = ", ".join(f"{e.name} {e.replicas}" for e in configuration.elements)
-    return f"replicas: {replicas}; blocks of {configuration.block_rows:,}; at most {configuration.micro_batch_tuples:,} a micro-batch"
+    sizes = f"blocks of {configuration.block_rows:,}; at most {configuration.micro_batch_tuples:,} a micro-batch"
+    return f"replicas: {replicas}; {sizes}"
 
 
 def _summary(screen: Console, handle: Handle, observations: Sequence[Observation]) -> None:

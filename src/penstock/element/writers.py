@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.app.connectors import CsvSink, MemorySink, ParquetSink
+from penstock.app.connectors import CsvSink, ParquetSink
 from penstock.app.graph import Graph
 from penstock.errors import InputError
 
@@ -22,7 +22,7 @@ def write_sinks(graph: Graph, tables: Mapping[str, pa.Table]) -> tuple[Path, ...
     return tuple(
         write_table(tables[sink.name], Path(sink.connector.path), sink.name, _format(sink.connector))
         for sink in graph.sinks
-        if not isinstance(sink.connector, MemorySink)
+        if isinstance(sink.connector, ParquetSink | CsvSink)
     )
 
 

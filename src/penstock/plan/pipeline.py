@@ -49,7 +49,7 @@ class _Draft:
 
 
 def pipeline_of(graph: Graph) -> Pipeline:
-    """Fuses whatever may run in one task: an exchange stands only where a key changes, or where all must come together."""
+    """Fuses whatever may run in one task: exchanges stand only where a key changes or all come together."""
     drafts: list[_Draft] = [_Draft("none", None)]
     place: dict[str, int] = {}
     for operator in graph.operators:

@@ -107,10 +107,10 @@ class Checkpoint:
             raise InputError(f"the checkpoint '{self.directory}' cannot be read: {error}; take another one") from error
         if version != VERSION:
             raise InputError(
-                f"the checkpoint '{self.directory}' is of version {version}, and this is version {VERSION}; take another one"
+                f"the checkpoint '{self.directory}' is of version {version}, not {VERSION}; take another one"
             )
         if digest != _digest(graph):
-            raise InputError(f"the checkpoint '{self.directory}' belongs to another application or another version of it "
+            raise InputError(f"the checkpoint '{self.directory}' belongs to another application or version of it "
                              f"('{fixed.graph.name}'); take another one")  # fmt: skip
         assert isinstance(fixed, Fixed)
         return fixed

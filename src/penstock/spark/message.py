@@ -58,4 +58,7 @@ def messages_of(batch: pa.RecordBatch) -> list[Message]:
     """The rows of a batch; payloads are views of its memory."""
     heads = zip(*(batch.column(i).to_pylist() for i in range(5)), strict=True)
     payloads = batch.column(5)
-    return [Message(*head, payloads[i].as_buffer()) for i, head in enumerate(heads)]
+    return [
+        Message(replica, element, kind, name, sequence, payloads[i].as_buffer())
+        for i, (replica, element, kind, name, sequence) in enumerate(heads)
+    ]

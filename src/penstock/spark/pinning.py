@@ -8,8 +8,10 @@ to itself are all in this file; tests/spark/test_pinning.py says what must hold 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InputError
@@ -25,10 +27,15 @@ def pinned(frame: DataFrame, hosts: Sequence[str]) -> DataFrame:
     if is_local(session):
         return frame
     rows = frame._jdf.queryExecution().toRdd()
-    if rows.getNumPartitions() != len(hosts):
-        raise InputError(f"pinning needs a host for each of {rows.getNumPartitions()} partitions; got {len(hosts)}")
-    together = _union(session, [rows, _preferring(session, hosts, rows.elementClassTag())], rows.elementClassTag())
-    return DataFrame(session._jsparkSession.internalCreateDataFrame(together, frame._jdf.schema(), False), session)
+    count = rows.getNumPartitions()
+    if count != len(hosts):
+        raise InputError(f"pinning needs a host for each of {count} partitions; got {len(hosts)}")
+    context = session.sparkContext
+    row_class = rows.elementClassTag()
+    together = _utilities(context).toSeq([rows, _preferring(context, tuple(hosts), row_class)])
+    jvm: Any = context._jvm
+    union = jvm.org.apache.spark.rdd.SQLPartitioningAwareUnionRDD(context._jsc.sc(), together, count, row_class)
+    return DataFrame(session._jsparkSession.internalCreateDataFrame(union, frame._jdf.schema(), False), session)
 
 
 def is_local(session: SparkSession) -> bool:
@@ -44,21 +51,23 @@ def executor_hosts(session: SparkSession) -> tuple[str, ...]:
     return tuple(sorted({executor.hostPort().rsplit(":", 1)[0] for executor in serving}))
 
 
-def _preferring(session: SparkSession, hosts: Sequence[str], row_class: Any) -> Any:
+# Steady routes ask for the same hosts at every micro-batch, and making this RDD takes a dozen calls into the JVM.
+_made: WeakKeyDictionary[SparkContext, dict[tuple[str, ...], Any]] = WeakKeyDictionary()
+
+
+def _preferring(context: SparkContext, hosts: tuple[str, ...], row_class: Any) -> Any:
     """An RDD without rows whose partition i prefers `hosts[i]`."""
-    jvm: Any = session.sparkContext._jvm
-    utils = jvm.org.apache.spark.api.python.PythonUtils
-    preferences = {i: utils.toSeq([host]) for i, host in enumerate(hosts)}
-    return jvm.org.apache.spark.rdd.ParallelCollectionRDD(
-        session.sparkContext._jsc.sc(), utils.toSeq([]), len(hosts), utils.toScalaMap(preferences), row_class
-    )
+    made = _made.setdefault(context, {})
+    if hosts not in made:
+        utilities, jvm = _utilities(context), cast(Any, context._jvm)
+        preferences = utilities.toScalaMap({i: utilities.toSeq([host]) for i, host in enumerate(hosts)})
+        made.clear()
+        made[hosts] = jvm.org.apache.spark.rdd.ParallelCollectionRDD(
+            context._jsc.sc(), utilities.toSeq([]), len(hosts), preferences, row_class
+        )
+    return made[hosts]
 
 
-def _union(session: SparkSession, rdds: list[Any], row_class: Any) -> Any:
-    """Partition i of the result is partition i of each RDD in turn; it prefers what most of them prefer."""
-    jvm: Any = session.sparkContext._jvm
-    together = jvm.org.apache.spark.api.python.PythonUtils.toSeq(rdds)
-    count = rdds[0].getNumPartitions()
-    return jvm.org.apache.spark.rdd.SQLPartitioningAwareUnionRDD(
-        session.sparkContext._jsc.sc(), together, count, row_class
-    )
+def _utilities(context: SparkContext) -> Any:
+    jvm: Any = context._jvm
+    return jvm.org.apache.spark.api.python.PythonUtils

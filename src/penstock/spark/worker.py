@@ -1,7 +1,7 @@
 """What runs in a Python worker: one element's share of one micro-batch.
 
-Worker processes live on between tasks, so what is costly to make (kernels, mapped state) is kept here by checkpoint; it is a
-cache and may vanish at any time.
+Worker processes live on between tasks, so what is costly to make (kernels, mapped state) is kept here by checkpoint; it
+is a cache and may vanish at any time.
 """
 
 from __future__ import annotations
@@ -109,20 +109,16 @@ def _fixed(directory: str, modified_ns: int) -> Fixed:
 
 
 _workers: dict[tuple[str, int], ElementWorker] = {}
-_is_frozen = False
 
 
 def element_worker(directory: str, number: int) -> ElementWorker:
     """The element of a checkpoint in this process."""
-    global _is_frozen
     fixed = _fixed(directory, os.stat(os.path.join(directory, "application")).st_mtime_ns)
     key = (fixed.checkpoint_id, number)
     if key not in _workers:
         _workers[key] = ElementWorker(Checkpoint(directory), fixed, number)
-    if not _is_frozen:  # Spark's worker collects garbage after each task; what is imported need not be looked at again
         gc.collect()
-        gc.freeze()
-        _is_frozen = True
+        gc.freeze()  # Spark's worker collects garbage after each task; what lives on need not be looked at again
     return _workers[key]
 
 
@@ -176,7 +172,8 @@ class ElementTask:
 
     def _source_block(self, name: str, start: int, stop: int) -> Block:
         source = self.worker.graph.operator(name)
-        assert isinstance(source, ops.Source) and source.connector is not None
+        assert isinstance(source, ops.Source)
+        assert source.connector is not None
         block = block_of(source.connector.open().batch(start, stop), source.schema)  # type: ignore[union-attr]
         if name in self.worker.fixed.positioned:
             stamps = np.arange(start, stop) / (source.rate_tuples_s or 1.0)
@@ -248,7 +245,7 @@ def _ipc(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def run_element(directory: str, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

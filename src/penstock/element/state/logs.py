@@ -23,6 +23,7 @@ class Logs:
 
     def __init__(self, directory: str, durable: bool = False) -> None:
         self.directory, self.durable = directory, durable
+        self._buffer: Words = np.empty(0, np.int64)
 
     def path(self, token: Token) -> str:
         return os.path.join(self.directory, f"{token.batch:012d}-{token.epoch}-{token.attempt}{_SUFFIX}")
@@ -35,6 +36,12 @@ class Logs:
             return []
         found = [name for name in names if name.endswith(_SUFFIX)]
         return [(int(name.split("-", 1)[0]), os.path.join(self.directory, name)) for name in found]
+
+    def buffer(self, words: int) -> Words:
+        """Room to put a file's words together, the same each time: fresh pages cost as much as filling them."""
+        if len(self._buffer) < words:
+            self._buffer = np.empty(words + words // 4, np.int64)
+        return self._buffer[:words]
 
     def writer(self, token: Token) -> LogWriter:
         return LogWriter(self.path(token), token, self.durable)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.element.column import FixedColumn
 from penstock.element.state.checksum import checksums
 from penstock.element.state.entries import ENTRY, Entries, Heads, no_entries
 from penstock.element.state.extents import Integers
@@ -16,12 +15,12 @@ from penstock.element.state.host_memory import HostMemory
 from penstock.element.state.key_cache import Ids, KeyCache
 from penstock.element.state.log_policy import whole_slots
 from penstock.element.state.logs import Logs
+from penstock.element.state.recorded_tuples import NUMBER_BYTES, RecordedTuples
 from penstock.element.state.row_kernels import compiled as row_kernel
-from penstock.element.state.sections import HEAD_WORDS, ROWS, TUPLES, WHOLE, Sections, TupleColumns, compiled
+from penstock.element.state.sections import HEAD_WORDS, ROWS, TUPLES, WHOLE, Sections, compiled
 from penstock.element.state.token import Token
 
 _BUFFER_WORDS = 1 << 23
-_NUMBER_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,62 +34,16 @@ class HeldSlots:
     first_text: Integers
 
 
-class RecordedTuples:
-    """The tuples of a batch, as long as they are shorter than the rows they change could be."""
-
-    def __init__(self, memory: HostMemory, keys: Integers) -> None:
-        self._memory, self._keys = memory, int(keys.sum())
-        self._blocks: list[tuple[Ids, Sequence[FixedColumn]]] | None = []
-        self.count = 0
-
-    @property
-    def bytes(self) -> int:
-        return self.count * (_NUMBER_BYTES + 8 * len(self._memory.layout.tuple_types))
-
-    def add(self, ids: Ids, columns: Sequence[FixedColumn], touched: int) -> None:
-        if self._blocks is None:
-            return
-        self.count += len(ids)
-        self._blocks.append((ids, columns))
-        if self.bytes > 8 * self._memory.row_words * max(self._keys, touched):
-            self._blocks = None
-
-    def is_shorter(self, touched: int) -> bool:
-        """Whether logging the tuples takes fewer bytes than logging so many rows."""
-        return bool(self._blocks) and self.bytes < touched * (_NUMBER_BYTES + 8 * self._memory.row_words)
-
-    def ids(self) -> Ids:
-        assert self._blocks
-        return np.concatenate([ids for ids, _ in self._blocks])
-
-    def columns(self, order: Integers) -> TupleColumns:
-        """The tuples' words in another order."""
-        assert self._blocks
-        blocks = [columns for _, columns in self._blocks]
-        parts = len(self._memory.layout.tuple_types)
-        has_nulls = any(column.valid is not None for columns in blocks for column in columns)
-        words = np.zeros((parts + has_nulls, len(order)), np.int64)
-        for c in range(parts):
-            words[c] = np.concatenate([_bits(columns[c]) for columns in blocks])[order]
-        if has_nulls:
-            for c in range(parts):
-                nulls = np.concatenate([_nulls(columns[c]) for columns in blocks])[order]
-                words[parts] |= nulls.astype(np.int64) << c
-        return TupleColumns(words, has_nulls)
-
-
 def write_log(memory: HostMemory, keys: KeyCache, logs: Logs, recorded: RecordedTuples, held: HeldSlots) -> Entries:
     """Writes one file with a section for each slot that changed (none where none did), and gives its entries."""
     touched = keys.touched
     by_tuples = recorded.is_shorter(len(touched))
-    ids = recorded.ids() if by_tuples else touched
+    ids = recorded.ids if by_tuples else touched
     counts = np.bincount(keys.slot[ids], minlength=memory.layout.slots)[held.slots]
     sections = _sections(memory, held, counts, TUPLES if by_tuples else ROWS)
     if not len(sections.slots):
         return no_entries()
-    order, locals_ = _listed(memory, keys, ids, sections)
-    tuples = recorded.columns(order) if by_tuples else TupleColumns(np.empty((0, 0), np.int64), False)
-    return _write(memory, logs, sections, locals_, tuples, held.token)
+    return _write(memory, logs, sections, _listed(memory, keys, ids, sections), recorded, held.token)
 
 
 def _sections(memory: HostMemory, held: HeldSlots, counts: Integers, kind: int) -> Sections:
@@ -100,7 +53,7 @@ def _sections(memory: HostMemory, held: HeldSlots, counts: Integers, kind: int) 
     key_bytes, row_bytes = 8 * memory.codec.words, 8 * memory.row_words
     each = row_bytes if kind == ROWS else 8 * len(memory.layout.tuple_types)
     new_bytes = (keys - held.first_key) * key_bytes + text - held.first_text
-    change = (counts > 0) * 8 * HEAD_WORDS + new_bytes + counts * (_NUMBER_BYTES + each)
+    change = (counts > 0) * 8 * HEAD_WORDS + new_bytes + counts * (NUMBER_BYTES + each)
     whole = 8 * HEAD_WORDS + keys * (key_bytes + row_bytes) + text
     is_whole = whole_slots(slots, held.heads, change, whole, held.token.batch)
     first_key, first_text = (np.where(is_whole, 0, first) for first in (held.first_key, held.first_text))
@@ -124,20 +77,25 @@ def _listed(memory: HostMemory, keys: KeyCache, ids: Ids, sections: Sections) ->
 
 
 def _write(
-    memory: HostMemory, logs: Logs, sections: Sections, locals_: Ids, tuples: TupleColumns, token: Token
+    memory: HostMemory,
+    logs: Logs,
+    sections: Sections,
+    listed: tuple[Integers, Ids],
+    recorded: RecordedTuples,
+    token: Token,
 ) -> Entries:
     entries = np.zeros(len(sections.slots), ENTRY)
     entries["slot"], entries["whole"] = sections.slots, sections.kinds == WHOLE
     entries["epoch"], entries["batch"], entries["attempt"] = token.epoch, token.batch, token.attempt
-    lengths = sections.words(memory.codec.words, memory.row_words, len(tuples.words))
+    lengths = sections.words(memory.codec.words, memory.row_words, recorded.words)
+    tuples = (recorded.values, recorded.words, int(recorded.has_nulls))
     entries["length"] = 8 * lengths
     with logs.writer(token) as writer:
         for start, stop in _buffers(lengths):
             stops = np.cumsum(lengths[start:stop])
             starts = stops - lengths[start:stop]
-            words = np.empty(int(stops[-1]), np.int64)
-            part = sections.part(start, stop)
-            compiled("write")(memory.view(), part, starts, locals_, tuples.words, int(tuples.has_nulls), words)
+            words = logs.buffer(int(stops[-1]))
+            compiled("write")(memory.view(), sections.part(start, stop), starts, *listed, *tuples, words)
             entries["offset"][start:stop] = writer.write(words) + 8 * starts
             entries["checksum"][start:stop] = checksums(words, starts, stops)
     return entries
@@ -152,15 +110,3 @@ def _buffers(lengths: Integers) -> Iterator[tuple[int, int]]:
             start, total = place, 0
         total += length
     yield start, len(lengths)
-
-
-def _bits(column: FixedColumn) -> Integers:
-    """A column's values as words, to the bit."""
-    values = column.values
-    if values.dtype.kind == "f":
-        return values.astype(np.float64, copy=False).view(np.int64)
-    return values.astype(np.int64)
-
-
-def _nulls(column: FixedColumn) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.zeros(len(column), np.bool_) if column.valid is None else ~column.valid

@@ -19,7 +19,8 @@ from penstock.element.state.key_cache import Ids, KeyCache
 from penstock.element.state.logs import Logs
 from penstock.element.state.process import this_process
 from penstock.element.state.rebuild import Replay, rebuild
-from penstock.element.state.row_log import HeldSlots, RecordedTuples, write_log
+from penstock.element.state.recorded_tuples import RecordedTuples
+from penstock.element.state.row_log import HeldSlots, write_log
 from penstock.element.state.slot_functions import HashSlots
 from penstock.element.state.token import Token
 
@@ -32,7 +33,7 @@ class RowStore:
 
     def __init__(self, memory: HostMemory, logs: Logs, replay: Replay | None = None) -> None:
         self.memory, self.logs, self.replay = memory, logs, replay
-        self.keys = KeyCache(memory)
+        self.keys, self.recorded = KeyCache(memory), RecordedTuples(memory)
 
     def open(self, slots: Sequence[int] | Integers, heads: Heads, history: History, token: Token) -> RowTask:
         """Holds slots for a task; those that are not exactly as `heads` (of the batch before) says are rebuilt first.
@@ -93,8 +94,9 @@ class RowTask:
         self._held = HeldSlots(token, slots, heads, fields[Field.KEYS, slots], fields[Field.TEXT, slots])
         self._is_held: npt.NDArray[np.bool_] = np.zeros(store.memory.layout.slots, np.bool_)
         self._is_held[slots] = True
-        self._recorded = RecordedTuples(store.memory, self._held.first_key)
+        self._recorded = store.recorded
         self._ids: Ids = np.empty(0, np.int32)
+        self._recorded.start(int(self._held.first_key.sum()))
         self._is_open = True
 
     def __enter__(self) -> RowTask:

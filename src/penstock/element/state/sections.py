@@ -49,15 +49,7 @@ class Sections:
         return tuple(array[start:stop] for array in (*begin, *lengths))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TupleColumns:
-    """Tuples as one row of words per column, and one of null marks where `has_nulls`."""
-
-    words: Integers
-    has_nulls: bool
-
-
-def _write(memory, sections, starts, locals_, tuples, tuple_nulls, out):  # type: ignore[no-untyped-def]
+def _write(memory, sections, starts, order, locals_, tuples, tuple_words, tuple_nulls, out):  # type: ignore[no-untyped-def]
     """Writes sections from the words `starts` of `out` on."""
     (
         _,
@@ -104,9 +96,9 @@ def _write(memory, sections, starts, locals_, tuples, tuple_nulls, out):  # type
                 numbers[2 * at + i] = listed[i]
             at += (len(listed) + 1) // 2
         if kinds[k] == TUPLES:
-            for c in range(tuples.shape[0]):
+            for c in range(tuple_words):
                 for i in range(counts[k]):
-                    out[at + i] = tuples[c, first_row[k] + i]
+                    out[at + i] = tuples[c, order[first_row[k] + i]]
                 at += counts[k]
             continue
         for i in range(counts[k]):

@@ -62,15 +62,13 @@ class HostMemory:
         self.directory = os.path.join(directory, layout.fingerprint)
         self.layout, self.codec, self._patience_s = layout, KeyCodec(layout.key_types), patience_s
         self._is_text = self.codec.is_text
+        # As of the last `follow`: within a task, logs and kernels see one answer whatever other processes do.
+        self.has_nulls = False
         self.attachments = 0  # how often the files were opened; what is known of earlier ones is void
         try:
             self._attach()
         except OSError as error:
             raise file_error("opening the host's state in", self.directory, error) from error
-
-    @property
-    def has_nulls(self) -> bool:
-        return bool(self.header.shared[Shared.HAS_NULLS])
 
     @property
     def group_limit(self) -> int:
@@ -95,6 +93,7 @@ class HostMemory:
             with self.locks.allocation():
                 self._back([self.nulls], 0, self.group_limit + 1)
                 self.header.shared[Shared.HAS_NULLS] = 1
+            self.has_nulls = True
 
     def follow(self) -> None:
         """Sees what other processes have done since: files made longer, or the directory wiped and made anew."""
@@ -103,6 +102,7 @@ class HostMemory:
             self._attach()
             self.words.rows(0, 1)[:] = first_row
         self._map_all()
+        self.has_nulls = bool(self.header.shared[Shared.HAS_NULLS])
         if self.layout.is_wide:
             self._check_room()
 
@@ -166,7 +166,10 @@ class HostMemory:
         self.text.grow(int(self.header.shared[Shared.TEXT_CAPACITY]) // 8)
 
     def _allot_rows(self, slots: Integers, extents: Integers) -> None:
-        shared, tables = self.header.shared, [self.keys, *([self.nulls] if self.has_nulls else [])]
+        shared, tables = (
+            self.header.shared,
+            [self.keys, *([self.nulls] if self.header.shared[Shared.HAS_NULLS] else [])],
+        )
         if not self.layout.is_wide:
             tables.append(self.words)
         place = self.header.fields[Field.ROW_EXTENTS]

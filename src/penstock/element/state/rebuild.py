@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from penstock.element.column import FixedColumn, numpy_type
+from penstock.element.column import FixedColumn, Mask, numpy_type
 from penstock.element.state.checksum import Words
 from penstock.element.state.entries import Entries
 from penstock.element.state.errors import CorruptStateError
@@ -21,22 +21,41 @@ from penstock.element.state.sections import TUPLES, compiled, heads_of
 Replay = Callable[[Ids, list[FixedColumn]], None]
 
 _READ_BYTES_MAX = 1 << 26
+_TOKEN_FIELDS = ((Field.EPOCH, "epoch"), (Field.BATCH, "batch"), (Field.ATTEMPT, "attempt"))
 
 
-def rebuild(memory: HostMemory, logs: Logs, slots: Integers, history: Entries, replay: Replay | None) -> None:
-    """Empties slots, which the caller holds and has marked dirty, and applies their history, oldest first."""
-    memory.header.clear(slots)
-    for entries in _by_file(history):
+def rebuild(
+    memory: HostMemory, logs: Logs, slots: Integers, is_dirty: Mask, history: Entries, replay: Replay | None
+) -> None:
+    """Brings slots, which the caller holds and has marked dirty, to the newest entry of their history.
+
+    A slot that was clean before and stands somewhere in its history needs only what came after; others begin anew.
+    """
+    clean = np.zeros(memory.layout.slots, np.bool_)
+    clean[slots[~is_dirty]] = True
+    missing, stands = _missing(memory, clean, history)
+    memory.header.clear(slots[~stands[slots]])
+    for entries in _by_file(missing):
         words, starts = logs.read(entries)
         _apply(memory, logs, entries, words, starts)
         tuples = starts[words[starts] == TUPLES]
         if len(tuples):
             _replay(memory, words, tuples, replay)
-    if len(history):
-        _, first = np.unique(history["slot"][::-1], return_index=True)
-        newest = history[::-1][first]
-        for field, name in ((Field.EPOCH, "epoch"), (Field.BATCH, "batch"), (Field.ATTEMPT, "attempt")):
-            memory.header.fields[field, newest["slot"]] = newest[name]
+    for field, name in _TOKEN_FIELDS:
+        # Later entries of a slot come later, and the last of them stays.
+        memory.header.fields[field, history["slot"]] = history[name]
+
+
+def _missing(memory: HostMemory, clean: Mask, history: Entries) -> tuple[Entries, Mask]:
+    """The entries that slots lack, and which slots stand somewhere in their history."""
+    slots, fields = history["slot"], memory.header.fields
+    is_at = clean[slots]
+    for field, name in _TOKEN_FIELDS:
+        is_at &= fields[field, slots] == history[name]
+    stands = np.zeros(memory.layout.slots, np.bool_)
+    stands[slots[is_at]] = True
+    lacks = ~stands[slots] | (history["batch"] > fields[Field.BATCH, slots])
+    return history[lacks], stands
 
 
 def _by_file(history: Entries) -> Iterator[Entries]:

@@ -60,13 +60,14 @@ class RowStore:
         header.mark_held(held, this_process(), token)
         # Again: who held the slots until now may have made the files longer.
         self.memory.follow()
-        differs = header.fields[Field.DIRTY, held] != 0
+        is_dirty = header.fields[Field.DIRTY, held] != 0
+        differs = is_dirty.copy()
         for field, name in _TOKEN_FIELDS:
             differs |= header.fields[field, held] != heads[name][held]
         header.fields[Field.DIRTY, held] = 1
         wrong: Integers = held[differs]
         if len(wrong):
-            rebuild(self.memory, self.logs, wrong, history(wrong), self.replay)
+            rebuild(self.memory, self.logs, wrong, is_dirty[differs], history(wrong), self.replay)
         self.keys.follow(held)
         return wrong
 
@@ -85,7 +86,10 @@ class RowStore:
 
 
 class RowTask:
-    """Slots held by one task attempt; until `commit` they are dirty, whatever ends the task."""
+    """Slots held by one task attempt; from the first change to `commit` they are dirty, whatever ends the task.
+
+    Opening slots and closing them brings them up to date: so a host gets ready for slots that are to move to it.
+    """
 
     def __init__(self, store: RowStore, slots: Integers, heads: Heads, token: Token, rebuilt: Integers) -> None:
         self.slots, self.token, self.rebuilt = slots, token, rebuilt
@@ -97,7 +101,7 @@ class RowTask:
         self._recorded = store.recorded
         self._ids: Ids = np.empty(0, np.int32)
         self._recorded.start(int(self._held.first_key.sum()))
-        self._is_open = True
+        self._is_open, self._is_changed = True, False
 
     def __enter__(self) -> RowTask:
         return self
@@ -109,7 +113,7 @@ class RowTask:
 
     def groups(self, keys: Sequence[Column], rows: int, slots: npt.NDArray[np.int32] | None = None) -> Ids:
         """The group of each row's key; new keys get the next group of their slot (by hash where `slots` is None)."""
-        cache = self._store.keys
+        cache, self._is_changed = self._store.keys, True
         self._ids, groups, missing = cache.place(keys, rows)
         if missing:
             self._add(keys, np.flatnonzero(groups < 0), slots)
@@ -130,14 +134,16 @@ class RowTask:
         written = entries["slot"]
         for field, name in _TOKEN_FIELDS:
             fields[field, written] = entries[name]
-        fields[Field.DIRTY, self.slots] = 0
+        self._is_changed = False
         self.close()
         return entries
 
     def close(self) -> None:
-        """Lets others have the slots."""
+        """Lets others have the slots; those that nothing was done to are as good as they were."""
         if self._is_open:
             self._is_open = False
+            if not self._is_changed:
+                self._store.memory.header.fields[Field.DIRTY, self.slots] = 0
             self._store._let_go(self.slots)
 
     def _add(self, keys: Sequence[Column], rows: Integers, slots: npt.NDArray[np.int32] | None) -> None:

@@ -123,7 +123,7 @@ def _live(heads, following, rows):
     return found
 
 
-# In the functions below `rows` is (following, group, value), per stored row; `owners` is (heads, tails, held), per owner
+# Below, `rows` is (following, group, value), per stored row; `owners` is (heads, tails, held), per owner
 # of a list of rows; `firings` is (outputs so far, out, offsets, members, scratch, slot), arrays that grow.
 
 

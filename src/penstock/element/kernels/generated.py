@@ -1,4 +1,4 @@
-"""Generated kernels: source text becomes a module in the kernel cache, so that numba can keep its machine code on disk."""
+"""Generated kernels: source text becomes a module in the kernel cache, so that numba keeps its machine code on disk."""
 
 from __future__ import annotations
 

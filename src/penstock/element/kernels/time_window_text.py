@@ -10,7 +10,9 @@ Panes are merged by van Herk's scheme over pane numbers: in blocks of as many pa
 suffix of one block (kept in place, in the entries) and a prefix of the next (kept by group, in `prefix`).
 
 Whether tuples are of the open pane is asked for many at a time, which takes vector instructions, before any of them is
-entered.  Inner loops call no function that takes an array: numba would count its references, atomically, at each call (measured:
+entered.
+
+Inner loops call no function that takes an array: numba would count its references, atomically, at each call (measured:
 30 ns a group and pane).
 """
 

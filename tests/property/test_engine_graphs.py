@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -144,7 +146,8 @@ def test_joins_over_every_kind_of_window(one: pa.Table, two: pa.Table, data: st.
         ps.sliding(time_s=data.draw(st.sampled_from([1.0, 3.5])), on="s", per_group=per_group),
         ps.sliding(delta=data.draw(st.sampled_from([0.5, 20.0])), on="x", per_group=per_group),
     ]
-    on = data.draw(st.sampled_from(["k", ["k", "n"], [("x", "x")]] if per_group else [None, "k"]))
+    choices: list[Any] = ["k", ["k", "n"], [("x", "x")]] if per_group else [None, "k"]
+    on = data.draw(st.sampled_from(choices))
     app = ps.Application("joined")
     left, right = app.source("left_side", schema=PLAIN, stamp="s"), app.source("right_side", schema=PLAIN, stamp="s")
     windows_of_sides = st.sampled_from(windows)

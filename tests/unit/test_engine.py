@@ -137,12 +137,12 @@ def test_on_error_fail_stops_at_the_first_bad_tuple() -> None:
     ("result", "reason"),
     [
         (lambda batch: 5, "failed with TypeError: must return an Arrow record batch or table; got int"),
-        (lambda batch: pa.table({"y": [1, 2, 3]}), "failed with ValueError: returned 3 rows for 1; give 'input_row'"),
+        (lambda batch: pa.table({"y": [1, 2, 3]}), "returned 3 rows for 2; give 'input_row'"),
         (
             lambda batch: pa.table({"y": [1], "input_row": [4]}),
-            "failed with ValueError: returned 'input_row' that are not",
+            "returned 'input_row' that are not",
         ),
-        (lambda batch: pa.table({"z": [1]}), "failed with KeyError"),
+        (lambda batch: pa.table({"z": [1] * batch.num_rows}), "failed with KeyError"),
     ],
 )
 def test_a_block_function_that_breaks_its_rules_is_told(result: Any, reason: str) -> None:
@@ -251,3 +251,22 @@ def test_a_sink_with_a_directory_is_written_there(tmp_path: Path) -> None:
     assert tables.written == (tmp_path / "rows" / "rows.parquet", tmp_path / "lines" / "lines.csv")
     assert parquet.read_table(tables.written[0]).equals(tables["rows"])
     assert tables.written[1].read_text().split() == ['"x"', "1", "2"]
+
+
+def test_a_block_function_that_gives_one_row_for_many_is_not_called_again_for_each() -> None:
+    app = ps.Application("sum")
+    app.source("s", schema={"x": "int64"}).map(
+        "total", lambda batch: {"y": [sum(batch["x"].to_pylist())]}, {"y": "int64"}
+    ).sink("out")
+    tables = ps.evaluate(app, {"s": {"x": [1, 2, 3]}})
+    assert tables["out"].num_rows == 0
+    assert tables.dead_letters["reason"].unique().to_pylist() == [
+        "returned 1 rows for 3; give 'input_row' for each where they differ"
+    ]
+
+
+def test_integers_keep_their_whole_range() -> None:
+    app = ps.Application("range")
+    app.source("s", schema={"x": "int64", "y": "uint64"}).sink("out")
+    columns = {"x": [-(2**63), None, 2**63 - 1], "y": [0, None, 2**64 - 1]}
+    assert ps.evaluate(app, {"s": columns})["out"].to_pydict() == columns

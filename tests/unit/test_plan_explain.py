@@ -197,6 +197,15 @@ def test_state_of_other_operators(kind: str, text: str) -> None:
     assert str(state_of(app.graph, app.graph.operator("o"))) == text
 
 
+@pytest.mark.parametrize("call", ["collect(x)", "count_distinct(x)", "max(name)"])
+def test_a_time_window_that_needs_its_tuples_says_that_it_keeps_them(call: str) -> None:
+    app, stream = base()
+    stream.aggregate("o", by="k", window=ps.sliding(time_s=60, every_s=1, on="t"), emit={"y": call})
+    state = state_of(app.graph, app.graph.operator("o"))
+    assert state.size_bytes is None
+    assert state.because.startswith("the tuples of its window")
+
+
 def test_state_of_a_join_names_both_sides_and_the_guess_for_strings() -> None:
     app, left = base()
     window = ps.sliding(count=3, per_group=True)

@@ -78,6 +78,22 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
         "reads 3 in by, which its input does not have",
     ),
     (
+        lambda a, q: q.sort("s", "price descending", window=COUNT),
+        "reads 'price descending' in by, which its input does not have",
+    ),
+    (
+        lambda a, q: q.functor("l", emit={"x": "split(note, ' ')"}).sort("s", "x", window=COUNT),
+        "goes by 'x', which is a list<string>; choose a part of it",
+    ),
+    (
+        lambda a, q: aggregate(q, "count()", COUNT, functions={"median": len}),
+        "has a function 'median' that is no aggregate; got <built-in function len>; wrap it: ps.aggregate_function(",
+    ),
+    (
+        lambda a, q: aggregate(q, "sum(price)", COUNT, functions={"sum": ps.aggregate_function(len, "int64")}),
+        "has a function 'sum' of its own, the name of a built-in aggregate; call it otherwise",
+    ),
+    (
         lambda a, q: a.request("quote", partition="pe0"),
         "is requested but not there; did you mean 'quotes'?",
     ),
@@ -163,8 +179,8 @@ def other_stream() -> ps.Stream:
     return ps.Application("other").source("elsewhere", schema=SCHEMA)
 
 
-def aggregate(stream: ps.Stream, expression: str, window: Any) -> ps.Stream:
-    return stream.aggregate("agg", window=window, emit={"x": expression})
+def aggregate(stream: ps.Stream, expression: str, window: Any, **more: Any) -> ps.Stream:
+    return stream.aggregate("agg", window=window, emit={"x": expression}, **more)
 
 
 def join(stream: ps.Stream, right: ps.Stream, window: ps.Window = COUNT, **more: Any) -> ps.Stream:

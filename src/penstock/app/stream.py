@@ -12,6 +12,7 @@ from penstock.app.connectors import MemorySink, SinkConnector
 from penstock.app.expressions.check import Scope
 from penstock.app.expressions.printer import to_text
 from penstock.app.expressions.tree import Attribute
+from penstock.app.key_checks import check_functions, check_key_types, sort_keys
 from penstock.app.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
 from penstock.app.schema import type_of
 from penstock.app.window_checks import check_bounds, check_sort_window, check_window
@@ -64,7 +65,8 @@ class Stream:
         entry, own = self._book.entry(name, "aggregate"), dict(functions or {})
         check_window(entry, window, self.schema, has_groups=bool(by))
         keys = entry.attributes(by, self.schema, "by")
-        scope = Scope(((None, self.schema),), {word.lower(): f.returns for word, f in own.items()})
+        check_key_types(entry, keys, self.schema)
+        scope = Scope(((None, self.schema),), check_functions(entry, own))
         emits, schema = entry.emit(emit, scope, aggregates=True)
         check_bounds(entry, window, (emit.expression for emit in emits))
         operator = ops.Aggregate(name, (self.name,), schema, window, keys, emits, tuple(own.items()), place=entry.place)
@@ -125,12 +127,8 @@ class Stream:
         """
         entry = self._book.entry(name, "sort")
         check_sort_window(entry, window, self.schema)
-        words = [by] if isinstance(by, str) else list(by or ())
-        keys = [ops.SortKey(word.split()[0], word.lower().endswith(" desc")) for word in words if word.strip()]
-        found = tuple(key for key in keys if entry.has_attribute(key.attribute, self.schema, "by"))
-        if not keys:
-            entry.problem("needs by='attribute' or by=['attribute desc', ...]; got nothing")
-        return self._add(entry, ops.Sort(name, (self.name,), self.schema, window, found, place=entry.place))
+        keys = sort_keys(entry, by, self.schema)
+        return self._add(entry, ops.Sort(name, (self.name,), self.schema, window, keys, place=entry.place))
 
     def punctor(self, name: str, when: str, *, before: bool = False) -> Stream:
         """Puts a punctuation after (or before) each tuple for which `when` holds."""
@@ -178,6 +176,7 @@ class Stream:
             if not callable(getattr(instance, method, None)):
                 entry.problem(f"needs an object with a method '{method}'; got {type(instance).__name__}")
         keys = entry.attributes(by, self.schema, "by")
+        check_key_types(entry, keys, self.schema)
         return self._add(entry, ops.Custom(name, (self.name,), entry.schema(schema), instance, keys, place=entry.place))
 
     def sink(self, name: str, sink: SinkConnector | None = None) -> None:

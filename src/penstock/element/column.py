@@ -1,6 +1,6 @@
 """Columns of a block: thin views over Arrow memory that kernels can read without copying.
 
-Three kinds: FixedColumn (numbers, booleans, timestamps as numpy), CodedColumn (dictionary-coded strings: codes as numpy)
+Three: FixedColumn (numbers, booleans, timestamps as numpy), CodedColumn (dictionary-coded strings, codes as numpy)
 and ArrowColumn (strings, lists).  A hot path: one column costs about a microsecond to make, a pyarrow array several.
 """
 

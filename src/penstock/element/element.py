@@ -96,7 +96,4 @@ class Element:
 
 def _has_work(inputs: Sequence[Block]) -> bool:
     """Whether there are tuples or punctuations."""
-    for block in inputs:
-        if block.rows or block.punctuations is not None:
-            return True
-    return False
+    return any(block.rows or block.punctuations is not None for block in inputs)

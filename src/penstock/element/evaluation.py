@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -99,11 +100,11 @@ def _from_columns(columns: Mapping[str, object], schema: pa.Schema, name: str) -
 
 def _array(values: object, type_: pa.DataType) -> pa.Array:
     """Values as a type; Arrow alone would cut the fractions off what should be integers."""
+    array = guessed = pa.array(values, type_)
     if pa.types.is_integer(type_):
-        found = pa.array(values)
-        if pa.types.is_floating(found.type):
-            return found.cast(type_)
-    return pa.array(values, type_)
+        with contextlib.suppress(OverflowError):  # Arrow guesses int64, which a uint64 may exceed
+            guessed = pa.array(values)
+    return guessed.cast(type_) if pa.types.is_floating(guessed.type) and not pa.types.is_floating(type_) else array
 
 
 def _run(engine: Engine, tables: dict[str, pa.Table], progress: Progress | None) -> Batches:

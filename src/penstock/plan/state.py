@@ -16,6 +16,7 @@ from penstock.plan.keys import Scope, partitioning_of
 
 STRING_BYTES = 16  # a guess, named wherever it is used: an offset and a dozen letters
 POINTER_BYTES = 8
+_OF_ROWS = {"collect", "count_distinct"}
 _OF_WINDOW = ("mcnt", "window_start", "window_end")
 
 
@@ -75,13 +76,19 @@ def _of_aggregate(operator: ops.Aggregate, schema: pa.Schema, scope: Scope) -> S
     read = {name for emit in operator.emit for _, name in attributes(emit.expression)} - set(operator.by)
     held = pa.schema([field for field in schema if field.name in read])
     window = operator.window
-    if window.measure == "time" and not operator.functions and all(_is_fixed(field.type) for field in held):
+    if window.measure == "time" and not operator.functions and not _needs_rows(operator, held):
         panes = int(window.size // window.every) + (1 if window.kind == "sliding" else 0)
         calls = _calls(operator)
         size = panes * (calls + 2) * POINTER_BYTES
         words = f"{_counted(panes, 'pane')} x ({_counted(calls, 'aggregate')} + 2) x {POINTER_BYTES} bytes"
         return State(scope, size, f"about {words}")
     return _of_rows(window, held, scope)
+
+
+def _needs_rows(operator: ops.Aggregate, held: pa.Schema) -> bool:
+    """Whether the tuples themselves are kept: text and lists are, and what no running value can say."""
+    calls = {call.function for emit in operator.emit for call in aggregate_calls(emit.expression, {})}
+    return bool(calls & _OF_ROWS) or not all(pa.types.is_primitive(field.type) for field in held)
 
 
 def _of_join(operator: ops.Join, schemas: list[pa.Schema], scope: Scope) -> State:

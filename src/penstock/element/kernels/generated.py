@@ -1,4 +1,4 @@
-"""Generated kernels: source text becomes a module in the kernel cache, so that numba can keep its machine code on disk."""
+"""Generated kernels: source text becomes a module in the kernel cache, so that numba keeps its machine code on disk."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load(source: str) -> ModuleType:
 
 
 def _write(digest: str, source: str) -> Path:
-    """Puts the text at its path once; numba's index goes by the file's time stamp, so an existing file stays as it is."""
+    """Puts the text at its path once; numba's index goes by the time stamp, so an existing file stays as it is."""
     try:
         return _write_in(cache_directory() / "kernels", digest, source)
     except OSError:  # a read-only home: the cache then lasts as long as the machine's temporary files

@@ -123,8 +123,8 @@ def _live(heads, following, rows):
     return found
 
 
-# In the functions below `rows` is (following, group, value): per stored row; `owners` is (heads, tails, held): per owner of a
-# list of rows; `firings` is (outputs so far, out, offsets, members, scratch, slot): what fired, in arrays that grow.
+# Below, `rows` is (following, group, value), per stored row; `owners` is (heads, tails, held), per
+# owner of a list of rows; `firings` is (outputs so far, out, offsets, members, scratch, slot), arrays that grow.
 
 
 @nb.njit(nogil=True, cache=True)

@@ -12,7 +12,7 @@ import numpy as np
 def release_lowest(rank, held, size):  # type: ignore[no-untyped-def]
     """Rows let go, and the number of the new row that pushed each out.
 
-    `rank[row]` is the row's place in sorted order; rows below `held` are in the buffer already, the others come in turn.
+    `rank[row]` is the row's place in sorted order; rows below `held` are in the buffer already, others come in turn.
     """
     row_of = np.empty(rank.shape[0], np.int64)
     for row in range(rank.shape[0]):

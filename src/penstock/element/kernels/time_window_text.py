@@ -9,6 +9,9 @@ group's oldest in the window: firing walks the marks in order.
 Panes are merged by van Herk's scheme over pane numbers: in blocks of as many panes as a window has, a window is a
 suffix of one block (kept in place, in the entries) and a prefix of the next (kept by group, in `prefix`).
 
+Whether tuples are of the open pane is asked for many at a time, which takes vector instructions, before any of them is
+entered.
+
 Inner loops call no function that takes an array: numba would count its references, atomically, at each call (measured:
 30 ns a group and pane).
 """
@@ -19,6 +22,7 @@ import numpy as np
 from numba import njit
 
 jit = njit(nogil=True, cache=True)
+CHUNK = np.uint64(256)
 
 
 @jit
@@ -39,29 +43,38 @@ def merge(older, newer):
 @jit
 def fill(state, entries, slots, marks, above, panes, late, groups, event_us, first, stop, open_us@COLUMNS):
     """Enters tuples until one moves the clock out of the open pane; gives its row."""
-    pane_start, open_first = state.pane_start, state.open_first
-    mask = entries.size - 1
-    for row in range(np.uint64(first), np.uint64(stop)):
-        event = event_us[row]
-        if np.uint64(event - pane_start) >= open_us:
-            if event >= pane_start:
-                return np.int64(row)
-            late[state.late] = row
+    pane_start, open_first, mask = state.pane_start, state.open_first, entries.size - 1
+    begin = np.uint64(first)
+    while begin < stop:
+        end = min(begin + CHUNK, np.uint64(stop))
+        outside = False
+        for row in range(begin, end):
+            outside |= np.uint64(event_us[row] - pane_start) >= open_us
+        if outside:
+            end = begin
+            while np.uint64(event_us[end] - pane_start) < open_us:
+                end += np.uint64(1)
+        for row in range(begin, end):
+            group = groups[row]
+            if slots[group] < open_first:
+                place = state.tail
+                state.tail = place + 1
+                @ENTER
+                slots[group] = place
+                fresh = entries[np.uint64(place & mask)]
+                fresh.group = group
+                fresh.ahead = 0
+                start(fresh)
+        for row in range(begin, end):
+            entry = entries[np.uint64(slots[groups[row]] & mask)]
+            @UPDATE
+        if outside:
+            if event_us[end] >= pane_start:
+                return np.int64(end)
+            late[state.late] = end
             state.late += 1
-            continue
-        group = groups[row]
-        place = slots[group]
-        if place < open_first:
-            place = state.tail
-            state.tail = place + 1
-            @ENTER
-            slots[group] = place
-            fresh = entries[np.uint64(place & mask)]
-            fresh.group = group
-            fresh.ahead = 0
-            start(fresh)
-        entry = entries[np.uint64(place & mask)]
-        @UPDATE
+            end += np.uint64(1)
+        begin = end
     return stop
 
 

@@ -24,8 +24,12 @@ _ONE_NAN = object()  # as a key all NaN are one
 _FAILURES = (Exception,)  # whatever a user's function raises concerns that tuple alone
 
 
+class _WrongRows(ValueError):
+    """A block function whose rows do not belong to those it got: tried on one tuple alone it might seem right."""
+
+
 class RunningMap(Stateless):
-    """A function on blocks; when it fails on a block it is tried on each tuple alone, to find the bad ones."""
+    """A function on blocks; when it raises on a block it is tried on each tuple alone, to find the bad ones."""
 
     def __init__(self, operator: Map, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
@@ -38,6 +42,11 @@ class RunningMap(Stateless):
             return (emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, None),)
         try:
             result, rows = self._call(block.to_arrow())
+        except _WrongRows as error:
+            self.letters.add_rows(self.operator.name, str(error), block, np.arange(block.rows))
+            return (
+                emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, np.empty(0, np.int64)),
+            )
         except _FAILURES:
             return (self._row_by_row(block),)
         return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
@@ -51,11 +60,11 @@ class RunningMap(Stateless):
             raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
         rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
-            raise ValueError(
+            raise _WrongRows(
                 f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
             )
         if rows is not None and len(rows) and (rows[0] < 0 or rows[-1] >= batch.num_rows or (np.diff(rows) < 0).any()):
-            raise ValueError(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
+            raise _WrongRows(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
         schema = self.operator.schema
         return pa.table([table.column(f.name).cast(f.type) for f in schema], schema=schema), rows
 
@@ -66,7 +75,8 @@ class RunningMap(Stateless):
             try:
                 table, _ = self._call(batch.slice(row, 1))
             except _FAILURES as error:
-                self.letters.add(self.operator.name, failure(error), batch.slice(row, 1).to_pylist()[0])
+                reason = str(error) if isinstance(error, _WrongRows) else failure(error)
+                self.letters.add(self.operator.name, reason, batch.slice(row, 1).to_pylist()[0])
                 continue
             tables.append(table)
             origins += [row] * table.num_rows

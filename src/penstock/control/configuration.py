@@ -87,7 +87,7 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
             raise InputError(
                 f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}"
             )
-        if own.route and not (0 <= min(own.route) and max(own.route) < own.replicas):
+        if own.route and not (min(own.route) >= 0 and max(own.route) < own.replicas):
             raise InputError(f"the route of element '{own.name}' names replicas from 0 to {own.replicas - 1}; "
                              f"got {min(own.route)} to {max(own.route)}")  # fmt: skip
     if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.control.configuration import Configuration
+from penstock.element.block import Block, concat_blocks
 from penstock.element.envelope import unseal
 from penstock.element.position import merge_order
-from penstock.element.block import Block, concat_blocks
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.entries import ENTRY, Entries
 from penstock.element.state.ledger import Ledger

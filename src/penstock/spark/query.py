@@ -27,8 +27,8 @@ from penstock.measure.observation import Observation
 from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.checkpoint import Checkpoint, Fixed
-from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
 from penstock.spark.journal import Journal
+from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
 from penstock.spark.trace_clock import TraceClock
@@ -43,7 +43,7 @@ class RunResult:
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
-    dead_letters: pa.Table = field(default_factory=lambda: LETTERS.empty_table())
+    dead_letters: pa.Table = field(default_factory=LETTERS.empty_table)
     observations: list[Observation] = field(default_factory=list)
 
 

@@ -36,6 +36,7 @@ class StagedFile:
 
 def publish_file(sink: Operator, staged: str) -> None:
     """Gives a staged file its final name; a batch that runs again replaces what it wrote before."""
-    assert isinstance(sink, Sink) and isinstance(sink.connector, ParquetSink)
+    assert isinstance(sink, Sink)
+    assert isinstance(sink.connector, ParquetSink)
     folder = Path(sink.connector.path)
     os.replace(folder / _STAGE / staged, folder / f"{staged.partition('@')[0]}.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ class TraceReader(DataSourceStreamReader):
         blocks = -(-(last - first) // block)
         tasks = max(1, min(settings["tasks"], blocks))
         edges = [min(first + block * (blocks * i // tasks), last) for i in range(tasks + 1)]
-        return [Range(self.source, a, b, block) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+        return [Range(self.source, a, b, block) for a, b in itertools.pairwise(edges) if b > a]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, Range)

@@ -27,7 +27,14 @@ class StoredAggregate(RunningAggregate):
     """The same aggregate with its windows in slots; `stored` is opened and committed by the task that uses it."""
 
     def __init__(
-        self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters, *, slots: int, host_directory: str, logs: Logs
+        self,
+        operator: Aggregate,
+        schema: pa.Schema,
+        letters: DeadLetters,
+        *,
+        slots: int,
+        host_directory: str,
+        logs: Logs,
     ) -> None:
         super().__init__(operator, schema, letters)
         assert self.counts is not None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from penstock.app.schema import schema_of, type_of
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
-    from penstock.element.engine import Engine
     from penstock.control.configuration import Configuration
+    from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables, evaluate
     from penstock.errors import (
         ApplicationError,

@@ -16,7 +16,6 @@ from penstock.element.position import ABSENT, Frontier, source_position
 from penstock.element.running import running_operator
 from penstock.plan.order import streams_with_positions
 
-
 MakeOperator = Callable[[Operator, Graph, DeadLetters], RunningOperator]
 
 

@@ -1,0 +1,63 @@
+"""The Configuration: changing, checking, writing down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.apps.vwap import vwap, vwap_per_ticker
+from penstock.control.configuration import (
+    ElementConfiguration,
+    check_configuration,
+    configuration_from_json,
+    configuration_to_json,
+    default_configuration,
+    even_route,
+)
+from penstock.errors import InputError
+from penstock.plan.pipeline import pipeline_of
+
+PIPELINE = pipeline_of(vwap_per_ticker().graph)
+
+
+def test_slots_are_dealt_out_evenly_in_runs() -> None:
+    route = even_route(3, 512)
+    assert sorted(route) == list(route)
+    assert {route.count(r) for r in range(3)} <= {170, 171}
+
+
+def test_another_number_of_replicas_gives_another_route() -> None:
+    changed = default_configuration(PIPELINE, 2).with_replicas("window", 4)
+    assert changed.element("window") == ElementConfiguration("window", 4, even_route(4))
+    assert changed.element("trades").replicas == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "replicas", "sentence"),
+    [("windo", 2, "did you mean 'window'"), ("window", 0, "at least one replica")],
+)
+def test_replicas_that_cannot_be(name: str, replicas: int, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        default_configuration(PIPELINE, 2).with_replicas(name, replicas)
+
+
+def test_an_element_that_needs_the_whole_stream_stays_one_replica() -> None:
+    configuration = default_configuration(pipeline_of(vwap().graph), 2)
+    with pytest.raises(InputError, match="need the whole stream; got 2"):
+        configuration.with_replicas("window", 2)
+
+
+def test_configurations_that_do_not_fit_are_refused() -> None:
+    good = default_configuration(PIPELINE, 2)
+    with pytest.raises(InputError, match="has the elements trades, window; got trades"):
+        check_configuration(replace(good, elements=good.elements[:1]), PIPELINE)
+    with pytest.raises(InputError, match="names replicas from 0 to 1; got 0 to 3"):
+        check_configuration(good.with_element(ElementConfiguration("window", 2, even_route(4))), PIPELINE)
+    with pytest.raises(InputError, match="at least 1"):
+        check_configuration(replace(good, block_rows=0), PIPELINE)
+
+
+def test_a_configuration_survives_being_written_down() -> None:
+    configuration = replace(default_configuration(PIPELINE, 3), block_rows=100, micro_batch_tuples=5)
+    assert configuration_from_json(configuration_to_json(configuration)) == configuration

@@ -100,6 +100,12 @@ class Checkpoint:
         }
         _write(self.directory / "plans" / f"{plan.batch:012d}", json.dumps(body).encode())
 
+    def forget_plans(self, before: int) -> None:
+        """Deletes the plans of batches that cannot run again."""
+        for path in (self.directory / "plans").glob("0*"):
+            if path.name.isdigit() and int(path.name) < before:
+                path.unlink(missing_ok=True)
+
     def _check(self, path: Path, graph: Graph) -> Fixed:
         try:
             version, digest, fixed = pickle.loads(path.read_bytes())

@@ -18,7 +18,9 @@ from penstock.element.envelope import unseal
 from penstock.element.position import merge_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.entries import ENTRY, Entries
+from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
+from penstock.element.state.logs import Logs
 from penstock.element.state.manifests import Manifests
 from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.spark import message
@@ -26,6 +28,8 @@ from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.message import Message, messages_of
 from penstock.spark.staged_file import publish_file
 from penstock.spark.worker import run_element
+
+_CLEAN_EVERY_BATCHES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class MicroBatches:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver = configuration, deliver
         self.manifests = Manifests(checkpoint.manifests)
+        self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         # one function object per element for the life of the query: Spark then pickles each once
         self._functions = [
             functools.partial(run_element, str(checkpoint.directory), i) for i in range(len(fixed.pipeline.elements))
@@ -114,14 +119,27 @@ class MicroBatches:
             result.replicas.setdefault(m.name, []).append(own_figures)
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
-        before = self.manifests.ledgers(plan.previous) if plan.previous is not None else {}
-        for name, entries in result.entries.items():
-            slots = self._slots(name)
-            before.setdefault(name, Ledger.empty(slots))
-            assert len(entries) <= slots
-        self.manifests.publish(
+        before = dict(self._ledgers(plan.previous))
+        for name in result.entries:
+            before.setdefault(name, Ledger.empty(self._slots(name)))
+        after = self.manifests.publish(
             plan.batch, plan.epoch, before, result.entries, previous=plan.previous, durable=self.fixed.durable
         )
+        self._known = (plan.batch, after)
+        if plan.previous is not None and plan.batch % _CLEAN_EVERY_BATCHES == 0:
+            self._clean(plan.previous, before)
+
+    def _ledgers(self, batch: int | None) -> dict[str, Ledger]:
+        """The ledgers after a batch; mostly the ones published last."""
+        if batch is None:
+            return {}
+        return self._known[1] if self._known[0] == batch else self.manifests.ledgers(batch)
+
+    def _clean(self, oldest: int, ledgers: dict[str, Ledger]) -> None:
+        """Deletes what no replay can need: the batch at hand may run again, from the state before it."""
+        logs = {name: Logs(self.checkpoint.logs(name), self.fixed.durable) for name in ledgers}
+        collect_garbage(self.manifests, logs, ledgers, oldest)
+        self.checkpoint.forget_plans(oldest)
 
     def _slots(self, operator: str) -> int:
         return self.fixed.slots if self.fixed.pipeline.element_of(operator).scope == "key" else 1

@@ -29,12 +29,11 @@ from penstock.element.operators.stored_aggregate import StoredAggregate, can_be_
 from penstock.element.position import EVERYTHING, source_position
 from penstock.element.row_checksum import add_checksums, checksum_of
 from penstock.element.running import running_operator
-from penstock.element.state.entries import Entries, no_entries, no_heads
+from penstock.element.state.entries import Entries
 from penstock.element.state.home import host_directory
-from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
-from penstock.element.state.manifests import Manifests
 from penstock.element.state.slot_functions import HashSlots
+from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
 from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
@@ -74,18 +73,10 @@ class ElementWorker:
         """Takes the replica's slots; gives how many had to be rebuilt."""
         own = plan.configuration.element(self.planned.name)
         slots = np.flatnonzero(np.array(own.route) == replica) if own.route else np.arange(1)
-        manifests, rebuilt = Manifests(self.checkpoint.manifests), 0
-        pages = manifests.read(plan.previous).pages if plan.previous is not None else {}
+        token, rebuilt = Token(plan.epoch, plan.batch, attempt), 0
         for name, stored in self.stored.items():
-            layout = stored.stored.memory.layout
-            heads = pages[name].heads if name in pages else no_heads(layout.slots)
-
-            def history(wanted: np.ndarray, name: str = name, slots: int = layout.slots) -> Entries:
-                if plan.previous is None:
-                    return no_entries()
-                return manifests.ledgers(plan.previous).get(name, Ledger.empty(slots)).history(wanted)
-
-            rebuilt += len(stored.stored.open(slots, heads, history, Token(plan.epoch, plan.batch, attempt)))
+            before = StateBefore(self.checkpoint.manifests, plan.previous, name, stored.stored.memory.layout.slots)
+            rebuilt += len(stored.stored.open(slots, before.heads(), before.history, token))
         return rebuilt
 
     def commit(self) -> dict[str, Entries]:

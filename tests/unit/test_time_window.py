@@ -128,3 +128,12 @@ def test_state_is_bounded_by_what_the_window_holds() -> None:
 def test_a_size_that_is_no_multiple_of_the_step_is_refused(size_us: int, every_us: int) -> None:
     with pytest.raises(InputError, match="a time window's size must be a multiple of its step; got"):
         TimeWindow(size_us, every_us, SUM, FLOAT)
+
+
+def test_a_block_of_fewer_groups_than_the_open_pane_has_may_bring_a_new_one() -> None:
+    window = TimeWindow(10, 10, SUM, FLOAT)
+    feed(window, [1, 2, 3], [0, 0, 0], [1.0, 2.0, 4.0])
+    feed(window, [0], [1], [8.0])
+    assert [row[1:] for row in table(feed(window, [0], [10], [0.0]))] == [
+        (1, 10, 1.0, 1), (2, 10, 2.0, 1), (3, 10, 4.0, 1), (0, 10, 8.0, 1),
+    ]  # fmt: skip

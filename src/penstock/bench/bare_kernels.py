@@ -12,6 +12,7 @@ from penstock.bench.loop import Array
 from penstock.element.block import Block
 from penstock.element.column import Column, FixedColumn, column_of
 from penstock.element.kernels.count_window import CountWindow
+from penstock.element.kernels.gather import read_only
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.time_window import TimeWindow
 from penstock.element.kernels.window_join import WindowJoin
@@ -52,17 +53,19 @@ class CountKernel:
 
 
 class TimeKernel:
-    """Time windows; event times are this kernel's own, since they move on."""
+    """Time windows; event times are this kernel's own, since they move on, and read-only, as Arrow's memory is."""
 
     def __init__(self, window: TimeWindow, keys: int, blocks: Sequence[tuple[Array, ...]], span_us: int) -> None:
         self._window, self._keys, self._span_us = window, keys, span_us
         self._blocks = [
-            (groups, event_us.copy(), [FixedColumn(values, pa.float64())]) for groups, event_us, values in blocks
+            (groups, event_us.copy(), [FixedColumn(read_only(values), pa.float64())])
+            for groups, event_us, values in blocks
         ]
+        self._times = [read_only(event_us) for _, event_us, _ in self._blocks]
 
     def run(self, number: int) -> Any:
-        groups, event_us, columns = self._blocks[number]
-        return self._window.process(groups, self._keys, event_us, columns)
+        groups, _, columns = self._blocks[number]
+        return self._window.process(groups, self._keys, self._times[number], columns)
 
     def columns(self, result: Any) -> dict[str, Array]:
         count, total = result.columns

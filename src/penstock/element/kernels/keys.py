@@ -141,7 +141,7 @@ def _column(part: IntegerKeys | StringKeys, type_: pa.DataType, ids: npt.NDArray
     if valid is not None and valid.all():
         valid = None
     if isinstance(part, IntegerKeys):
-        return FixedColumn(_as_type(part.keys[ids], numpy_type(type_)), type_, valid)
+        return FixedColumn(_as_type(part.keys.take(ids), numpy_type(type_)), type_, valid)
     if pa.types.is_dictionary(type_):
         return CodedColumn(ids, part.dictionary, valid)
     return ArrowColumn(part.dictionary.take(pa.array(ids, mask=None if valid is None else ~valid)))

@@ -73,6 +73,7 @@ class TimeWindow:
             self._states[name] = _FIRST_PLACE
         self._states["pane_start"] = np.iinfo(np.int64).min
         self._entries = self._prefix = np.zeros(0, entry_type(aggregates, types))
+        self._group_count = 0  # the most groups ever told of
         self._slots, self._late = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._panes = np.zeros((1, 2), np.int64)
         self._marks = self._above = np.zeros(0, np.uint64)
@@ -97,7 +98,7 @@ class TimeWindow:
     ) -> TimeFired:
         """Takes a block of tuples, with the ids of their groups (below `group_count`), and gives what fired."""
         rows = len(event_us)
-        if group_count > len(self._slots):
+        if group_count > self._group_count:
             self._grow_groups(group_count)
         if rows > len(self._late):
             self._late = np.zeros(rows, np.int64)
@@ -123,7 +124,7 @@ class TimeWindow:
         self._counters[:] = arrays["counters"]
         live, prefix = _records("entry", arrays, self._entries.dtype), _records("prefix", arrays, self._entries.dtype)
         group_count = max(len(prefix), int(live["group"].max(initial=0)) + 1)
-        self._slots, self._prefix = np.zeros(group_count, np.int64), prefix
+        self._slots, self._prefix, self._group_count = np.zeros(group_count, np.int64), prefix, group_count
         self._slots[live["group"]] = self._counters[_HEAD] + np.arange(len(live))  # a group's last entry counts
         self._lay_out_entries(live, 0)
         self._lay_out_panes(arrays["panes"], 0)
@@ -134,7 +135,8 @@ class TimeWindow:
         while True:
             row = self._process(
                 self._states, self._entries, self._slots, self._prefix, self._marks, self._above, self._panes,
-                self._late, groups, event_us, row, stop, self._every_us, self._span, *self._out, *values,
+                self._late, groups, self._group_count, event_us, row, stop, self._every_us, self._span,
+                *self._out, *values,
             )  # fmt: skip
             if row == stop:
                 return
@@ -173,6 +175,9 @@ class TimeWindow:
         return tuple(made)
 
     def _grow_groups(self, group_count: int) -> None:
+        self._group_count = group_count
+        if group_count <= len(self._slots):
+            return
         room = max(group_count, 2 * len(self._slots))
         self._slots = _grown(self._slots, room)
         if self._span > 1:

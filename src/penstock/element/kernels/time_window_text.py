@@ -41,7 +41,7 @@ def merge(older, newer):
 
 
 @jit
-def fill(state, entries, slots, marks, above, panes, late, groups, event_us, first, stop, open_us@COLUMNS):
+def fill(state, entries, slots, marks, above, panes, late, groups, group_count, event_us, first, stop, open_us@COLUMNS):
     """Enters tuples until one moves the clock out of the open pane; gives its row."""
     pane_start, open_first, mask = state.pane_start, state.open_first, entries.size - 1
     begin = np.uint64(first)
@@ -54,17 +54,18 @@ def fill(state, entries, slots, marks, above, panes, late, groups, event_us, fir
             end = begin
             while np.uint64(event_us[end] - pane_start) < open_us:
                 end += np.uint64(1)
-        for row in range(begin, end):
-            group = groups[row]
-            if slots[group] < open_first:
-                place = state.tail
-                state.tail = place + 1
-                @ENTER
-                slots[group] = place
-                fresh = entries[np.uint64(place & mask)]
-                fresh.group = group
-                fresh.ahead = 0
-                start(fresh)
+        if state.tail - open_first < group_count:  # else all groups are in the open pane
+            for row in range(begin, end):
+                group = groups[row]
+                if slots[group] < open_first:
+                    place = state.tail
+                    state.tail = place + 1
+                    @ENTER
+                    slots[group] = place
+                    fresh = entries[np.uint64(place & mask)]
+                    fresh.group = group
+                    fresh.ahead = 0
+                    start(fresh)
         for row in range(begin, end):
             entry = entries[np.uint64(slots[groups[row]] & mask)]
             @UPDATE
@@ -79,14 +80,15 @@ def fill(state, entries, slots, marks, above, panes, late, groups, event_us, fir
 
 
 @jit
-def process(states, entries, slots, prefix, marks, above, panes, late, groups, event_us, first, stop, every, span,
-            rows, ends, keys@OUT@COLUMNS):
+def process(states, entries, slots, prefix, marks, above, panes, late, groups, group_count, event_us, first, stop,
+            every, span, rows, ends, keys@OUT@COLUMNS):
     """Takes a block from a row on; gives the row before which the outputs ran out of room, else `stop`."""
     state = states[0]
     row = first
     while True:
         open_us = np.uint64(every if state.started else 0)
-        row = fill(state, entries, slots, marks, above, panes, late, groups, event_us, row, stop, open_us@COLUMNS)
+        row = fill(state, entries, slots, marks, above, panes, late, groups, group_count, event_us, row, stop,
+                   open_us@COLUMNS)
         if row == stop:
             return row
         target = event_us[row] // every

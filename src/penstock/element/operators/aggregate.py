@@ -45,6 +45,7 @@ class RunningAggregate:
         self.outputs = None if plan.is_bare else FunctorKernel(None, plan.outputs, plan.call_schema)
         self.bare = tuple(int(o.name[1:]) for o in plan.outputs) if plan.is_bare else ()  # type: ignore[union-attr]
         self.failed: set[int] = set()  # outputs of the block at hand that a user's function could not compute
+        self.nothing: Results | None = None  # what a time window gives for a block in which it did not fire
         self.has_own_windows = has_own_windows(operator)
         self.kernel_arguments, self.held_arguments = _kernel_arguments(plan), _held_arguments(plan)
         self.counts, self.times = _kernels(operator, plan)
@@ -114,11 +115,16 @@ class RunningAggregate:
         assert self.times is not None
         event_us = event_times_us(block, self.operator.window)
         fired = self.times.process(groups, group_count, event_us, self._kernel_columns(arguments))
-        self.letters.add_rows(self.operator.name, _LATE, block, fired.late)
+        if len(fired.late):
+            self.letters.add_rows(self.operator.name, _LATE, block, fired.late)
+        if not len(fired.rows) and self.nothing is not None:
+            return fired.rows, self.nothing
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
         results |= self._of_groups(fired.groups)
         counts = fired.columns[-1] if fired.columns else empty_column(pa.int64())
         results |= self._of_windows(fired.ends_us, _rows_of_windows(fired, counts) if self._needs_mcnt else None)
+        if not len(fired.rows):
+            self.nothing = results
         return fired.rows, results
 
     def _shared_windows(
@@ -166,7 +172,7 @@ class RunningAggregate:
         """The key's own attributes."""
         if self.keys is None or not self.plan.of_key:
             return {}
-        columns = self.keys.columns(groups.astype(np.int32))
+        columns = self.keys.columns(groups.astype(np.int32, copy=False))
         return {call: columns[key] for call, key in self.plan.of_key}
 
     def _of_windows(self, ends_us: Integers, window_rows: Integers | None) -> Results:
@@ -188,7 +194,7 @@ class RunningAggregate:
 
     def _columns(self, results: Results, count: int) -> tuple[Column, ...]:
         if self.outputs is None:
-            return tuple(results[i] for i in self.bare)
+            return tuple([results[i] for i in self.bare])
         calls = tuple(results[i] for i in range(len(self.plan.calls)))
         return self.outputs.process(calls, count, 0)[1]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from penstock.app.operators import Join
 from penstock.app.windows import Window
 from penstock.element.block import Block, empty_block
-from penstock.element.column import Array, Column, FixedColumn
+from penstock.element.column import Array
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.window_join import JoinWindow, Pairs, WindowJoin
@@ -56,7 +56,7 @@ class RunningJoin:
         if not any(block.rows for block in blocks):
             return (empty_block(self.operator.schema),)
         merged = merge(blocks)
-        keys = np.concatenate([self._keys(port, block) for port, block in enumerate(blocks)])[merged.rows]
+        keys = np.concatenate([self._keys(port, block) for port, block in enumerate(blocks)]).take(merged.rows)
         count = self.keys.count if self.keys else 1
         pairs = self.kernel.process(merged.ports, keys, count, self._values(blocks, merged.rows))
         for store, block in zip(self.stores, blocks, strict=True):
@@ -69,7 +69,7 @@ class RunningJoin:
     def _keys(self, port: int, block: Block) -> Array:
         if self.keys is None:
             return np.zeros(block.rows, np.int32)
-        return self.keys.assign([_as_key(block.columns[i]) for i in self.key_columns[port]], block.rows)
+        return self.keys.assign([block.columns[i] for i in self.key_columns[port]], block.rows)
 
     def _values(self, blocks: Sequence[Block], rows: Integers) -> Array | None:
         """What time and delta windows run on, in merged order."""
@@ -100,11 +100,5 @@ def _join_window(window: Window) -> JoinWindow:
 
 
 def _key_type(type_: pa.DataType) -> pa.DataType:
-    """The type under which both sides' keys are compared."""
+    """The type under which both sides' keys are compared: an index takes integers of any width."""
     return pa.int64() if pa.types.is_integer(type_) else type_
-
-
-def _as_key(column: Column) -> Column:
-    if isinstance(column, FixedColumn) and pa.types.is_integer(column.type):
-        return FixedColumn(column.values.astype(np.int64, copy=False), pa.int64(), column.valid)
-    return column

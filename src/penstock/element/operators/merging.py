@@ -35,6 +35,8 @@ def merge(blocks: Sequence[Block]) -> Merged:
         rows = merge_order(positions)
     else:
         rows, marks = _merge_with_marks(blocks, positions)
+    if len(blocks) == 2:
+        return Merged(rows, (rows >= blocks[0].rows).view(np.uint8), positions, marks)
     ports = np.repeat(np.arange(len(blocks), dtype=np.uint8), [block.rows for block in blocks])
     return Merged(rows, ports[rows], positions, marks)
 

@@ -48,6 +48,11 @@ class CompiledFunctor:
         # both kernels hoist the same parts in the same order, as one writer finds them
         return self._with_nulls.run(columns, rows, first, hoisted)
 
+    @property
+    def hoists(self) -> bool:
+        """Whether parts are evaluated before a kernel runs."""
+        return self._plain.hoists
+
     def source(self, *, with_nulls: bool) -> KernelSource:
         return kernel_source(self._where, self._outputs, with_nulls=with_nulls)
 
@@ -79,6 +84,7 @@ class _Variant:
         self._takes_nulls = with_nulls
         self._places = tuple(functor.place(name) for name in made.inputs)
         self._hoisted = tuple(functor.evaluator(node) for node in made.hoisted)
+        self.hoists = len(self._hoisted) > 0
         self._codes = tuple((functor.place(name), word, DictionaryCache[int]()) for name, word in made.codes)
         self._types, self._nullable = functor.output_types, made.nullable
         self._is_filter = functor.is_filter
@@ -87,8 +93,9 @@ class _Variant:
         arrays, masks = self._inputs(columns)
         hoisted, hoisted_masks = parts
         if not self._takes_nulls:
-            if any(mask is not None for mask in masks) or any(mask is not None for mask in hoisted_masks):
-                return _HAS_NULLS
+            for mask in (*masks, *hoisted_masks):
+                if mask is not None:
+                    return _HAS_NULLS
             arguments = [rows, first, *arrays, *hoisted]
         else:
             known = [_mask(mask, rows) for mask in (*masks, *hoisted_masks)]
@@ -110,20 +117,20 @@ class _Variant:
 
     def hoist(self, environment: Environment) -> Hoisted:
         """The parts that only `evaluate` computes, over all rows."""
+        if not self._hoisted:
+            return [], []
         found = [evaluator.evaluate(environment) for evaluator in self._hoisted]
         return [c.values for c in found], [c.valid for c in found]  # type: ignore[union-attr]
 
     def _call(self, arguments: list[object], rows: int) -> Written:
         chosen = np.empty(rows, np.int64) if self._is_filter else None
-        values: list[Array] = []
-        valid: list[Mask | None] = []
+        values = [np.empty(rows, dtype) for dtype in self._types]
+        valid = [np.empty(rows, np.bool_) if nullable else None for nullable in self._nullable]
         outputs: list[Array] = [] if chosen is None else [chosen]
-        for dtype, nullable in zip(self._types, self._nullable, strict=True):
-            values.append(np.empty(rows, dtype))
-            valid.append(np.empty(rows, np.bool_) if nullable else None)
-            outputs.append(values[-1])
-            if nullable:
-                outputs.append(valid[-1])  # type: ignore[arg-type]
+        for array, mask in zip(values, valid, strict=True):
+            outputs.append(array)
+            if mask is not None:
+                outputs.append(mask)
         try:
             count = self._kernel(*arguments, *outputs)
         except TypeError:  # memory that is strided or not aligned: rare, and worth a copy

@@ -21,6 +21,7 @@ from penstock.element.expressions.source import Output, needs_hoisting
 from penstock.element.expressions.values import truth
 
 COMPILE_AFTER_ROWS = 200_000
+_UNUSED = Environment(0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class FunctorKernel:
         self._outputs: list[Output] = []
         self._emits = tuple(self._emit(expression) for expression in emit)
         self.types = tuple(e.type for e in self._emits)
+        # whether some output is evaluated beside the kernel, or might be for the rows that pass
+        self._evaluates = any(e.written is None and (e.place is None or self._where is not None) for e in self._emits)
         self._rows_until_compiled = compile_after_rows
         self._compiled: CompiledFunctor | None = None
         computes = any(isinstance(output.node.node, Call) for output in self._outputs)
@@ -86,7 +89,9 @@ class FunctorKernel:
         if compiled is None and self._is_worth_compiling:
             compiled = self._compile(rows)
         if compiled is not None:
-            environment = Environment(rows, dict(zip(self._keys, columns, strict=True)), first_sequence)
+            environment = _UNUSED
+            if self._evaluates or compiled.hoists:
+                environment = Environment(rows, dict(zip(self._keys, columns, strict=True)), first_sequence)
             written = compiled.run(columns, rows, first_sequence, environment)
             if written is not None:
                 return self._assembled(written, columns, rows, environment)
@@ -139,7 +144,8 @@ class FunctorKernel:
         chosen = None
         if written.rows is not None and count < rows:
             chosen = _cut(written.rows, count, rows)
-            environment = TakenEnvironment(environment, chosen)
+            if self._evaluates:
+                environment = TakenEnvironment(environment, chosen)
         outputs: list[Column] = []
         for emit in self._emits:
             if emit.place is not None and chosen is None:

@@ -102,7 +102,8 @@ class TimeWindow:
             self._grow_groups(group_count)
         if rows > len(self._late):
             self._late = np.zeros(rows, np.int64)
-        self._counters[_FILLED] = self._counters[_LATE] = 0
+        counters = self._counters
+        counters[_FILLED] = counters[_LATE] = 0
         groups, event_us = groups.view(np.uint32), read_only(event_us)
         values = self._arguments(columns, rows)
         for row in range(0, rows, _ROWS_A_CALL):
@@ -148,9 +149,9 @@ class TimeWindow:
         arguments: list[Array | None] = []
         masked = False
         for place in self._columns_read:
-            column = columns[place]
-            arguments += (read_only(column.values), column.valid)
-            masked = masked or column.valid is not None
+            values, valid = columns[place].values, columns[place].valid
+            arguments += (read_only(values), valid)
+            masked |= valid is not None
         return [np.ones(rows, np.bool_) if array is None else array for array in arguments] if masked else arguments
 
     def _fired(self, columns: Sequence[FixedColumn]) -> TimeFired:

@@ -21,6 +21,8 @@ HEADER = '''"""A time window's kernel, generated: see penstock.element.kernels.t
 import numpy as np
 from numba import njit
 
+from penstock.element.kernels.prefetch import prefetch
+
 jit = njit(nogil=True, cache=True)
 CHUNK = np.uint64(256)
 
@@ -135,7 +137,7 @@ else:
 
 SLIDING = '''
 
-ONE = np.uint64(1)
+ONE, AHEAD = np.uint64(1), 12
 
 
 @jit
@@ -162,6 +164,8 @@ def fire(state, entries, slots, prefix, marks, above, panes, row, every, span, r
     ends[filled : filled + held] = (state.pane + 1) * every
     place = first
     for at in range(np.uint64(filled), np.uint64(filled + held)):
+        if place + AHEAD < stop:  # blocks between two firings push this out of the cache
+            prefetch(prefix, np.uint64(entries[np.uint64((place + AHEAD) & mask)].group))
         if place >= stop:  # all entries of the oldest pane are marked, and later ones here and there
             @NEXT_MARK
         oldest = entries[np.uint64(place & mask)]

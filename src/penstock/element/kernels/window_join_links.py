@@ -39,19 +39,14 @@ class LinkedWindows:
     def process(self, ports: npt.NDArray[np.uint8], keys: npt.NDArray[np.int32], key_count: int) -> Ints:
         """Takes merged tuples and gives the pairs."""
         self._make_room(len(keys), key_count)
-        count = enter(ports, keys, self._seen, self._sizes, self._newest, self._links, self._met)
-        out, done = np.empty((3, self._room_for_pairs), np.int64), 0
-        self._filled[0] = 0
-        while True:
-            done = pair(ports, self._met, done, count, self._dropped, self._links, self._filled, out.reshape(-1))
-            if done == count:
-                break
-            wider = np.empty((3, 2 * out.shape[1]), np.int64)
-            wider[:, : out.shape[1]] = out
-            out = wider
+        out, state = np.empty(3 * self._room_for_pairs, np.int64), (self._met, self._dropped, self._links, self._filled)
+        count, done = join_links(ports, keys, self._seen, self._sizes, self._newest, *state, out)
+        while done < count:
+            out = _with_more_room(out)
+            done = pair(ports, done, count, *state, out)
         filled = self._filled.item(0)
         self._room_for_pairs = max(1_024, 1 << (filled + filled // 8).bit_length())  # sizes that malloc sees again
-        return out[:, :filled]
+        return out.reshape(3, -1)[:, :filled]
 
     def live(self, port: int) -> Ints:
         """The store rows that a port's window holds: the last ones."""
@@ -85,6 +80,12 @@ def _wider(links: Ints, seen: Ints, length: int) -> Ints:
     return longer
 
 
+def _with_more_room(out: Ints) -> Ints:
+    longer = np.empty((3, 2 * len(out) // 3), np.int64)
+    longer[:, : len(out) // 3] = out.reshape(3, -1)
+    return longer.reshape(-1)
+
+
 @nb.njit(nogil=True, cache=True)
 def enter(ports, keys, seen, sizes, newest, links, met):  # type: ignore[no-untyped-def]
     """Links all tuples of a block; gives how many have partners, and in `met` row, number, newest partner and reach.
@@ -112,7 +113,7 @@ def enter(ports, keys, seen, sizes, newest, links, met):  # type: ignore[no-unty
 
 
 @nb.njit(nogil=True, cache=True)
-def pair(ports, met, first, count, dropped, links, filled, out):  # type: ignore[no-untyped-def]
+def pair(ports, first, count, met, dropped, links, filled, out):  # type: ignore[no-untyped-def]
     """Pairs the tuples that have partners, from one on; gives the one for which there is no room, else their number."""
     at, room, length = np.uint64(filled[0]), np.uint64(out.size // 3), np.uint64(links.shape[1])
     ring, mask = links.reshape(-1), length - ONE
@@ -134,3 +135,11 @@ def pair(ports, met, first, count, dropped, links, filled, out):  # type: ignore
             begin, last = begin + ONE, last - ONE
     filled[0] = at
     return count
+
+
+@nb.njit(nogil=True, cache=True)
+def join_links(ports, keys, seen, sizes, newest, met, dropped, links, filled, out):  # type: ignore[no-untyped-def]
+    """Takes a whole block; gives how many tuples have partners, and how many of them found room for their pairs."""
+    count = enter(ports, keys, seen, sizes, newest, links, met)
+    filled[0] = 0
+    return count, pair(ports, 0, count, met, dropped, links, filled, out)

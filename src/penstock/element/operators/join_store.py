@@ -29,7 +29,11 @@ class JoinStore:
     def append(self, block: Block) -> None:
         for place, stored in self._stored.items():
             stored.append(block.columns[place])
-        missing = _missing([block.columns[place] for place in self._keys])
+        missing: Mask | None = None
+        for place in self._keys:
+            valid = block.columns[place].valid
+            if valid is not None:
+                missing = ~valid if missing is None else missing | ~valid
         if missing is not None or self._missing is not None:
             parts = ((self._missing, self._rows), (missing, block.rows))
             self._missing = np.concatenate([np.zeros(n, np.bool_) if part is None else part for part, n in parts])
@@ -69,18 +73,18 @@ class _StoredColumn:
         self._memory: Array | None = None
 
     def append(self, new: Column) -> None:
-        old, values = self.column, _values(new)
+        old, memory, values = self.column, self._memory, _values(new)
         rows = len(old)
-        if values is None or old.valid is not None or (rows and not _are_alike(old, new)):
+        if values is None or (rows and (_values(old) is None or not _are_alike(old, new))):
             self.column, self._memory = (concat([old, new]) if rows else new), None
             return
         stop = rows + len(values)
-        if self._memory is None or len(self._memory) < stop:
-            longer = np.empty(max(2 * rows, _COMPACT_ABOVE_ROWS) + 2 * len(values), values.dtype)
-            longer[:rows] = _values(old)
-            self._memory = longer
-        self._memory[rows:stop] = values
-        self.column = _column(self._memory[:stop], new)
+        if memory is None or len(memory) < stop:
+            memory = np.empty(max(2 * rows, _COMPACT_ABOVE_ROWS) + 2 * len(values), values.dtype)
+            memory[:rows] = _values(old) if rows else 0
+            self._memory = memory
+        memory[rows:stop] = values
+        self.column = _column(memory[:stop], new)
 
     def keep(self, rows: Integers) -> None:
         """Lets go of all other rows."""
@@ -102,21 +106,10 @@ def _values(column: Column) -> Array | None:
 
 def _are_alike(old: Column, new: Column) -> bool:
     """Whether the numbers of both mean the same."""
-    if type(old) is CodedColumn and type(new) is CodedColumn:
-        return old.dictionary is new.dictionary
-    return True
+    return type(old) is not CodedColumn or type(new) is not CodedColumn or old.dictionary is new.dictionary
 
 
 def _column(values: Array, like: Column) -> Column:
     if type(like) is CodedColumn:
         return CodedColumn(values, like.dictionary)
     return FixedColumn(values, like.type)
-
-
-def _missing(keys: list[Column]) -> Mask | None:
-    missing: Mask | None = None
-    for column in keys:
-        valid = column.valid
-        if valid is not None:
-            missing = ~valid if missing is None else missing | ~valid
-    return missing

@@ -92,9 +92,9 @@ def run(
 
     Examples:
 
-    - `penstock run examples/streaming_vwap.py --duration 30`
+    - `penstock run examples/streaming/vwap.py --duration 30`
 
-    - `penstock run examples/streaming_vwap.py --checkpoint out/checkpoint --set window.replicas=4`
+    - `penstock run examples/streaming/vwap.py --checkpoint out/checkpoint --set window.replicas=4`
     """
     from penstock.cli.run import RunWish, run_command
 

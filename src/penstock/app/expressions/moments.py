@@ -76,6 +76,7 @@ def microseconds_of(text: str) -> int | None:
 def text_of_microseconds(moment: int) -> str:
     """A moment as 'YYYY-MM-DD hh:mm:ss.ffffff'."""
     rest = moment % DAY
-    date = f"{year_of(moment):04d}-{month_of(moment):02d}-{day_of(moment):02d}"
+    year = year_of(moment)
+    date = f"{'-' if year < 0 else ''}{abs(year):04d}-{month_of(moment):02d}-{day_of(moment):02d}"
     time = f"{rest // HOUR:02d}:{rest // MINUTE % 60:02d}:{rest // SECOND % 60:02d}"
     return f"{date} {time}.{rest % SECOND:06d}"

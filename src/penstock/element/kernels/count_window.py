@@ -82,8 +82,11 @@ class CountWindow:
 
     def process(self, groups: npt.NDArray[np.int32], group_count: int, columns: Sequence[FixedColumn]) -> Fired:
         """Takes a block: the group of each row (each less than `group_count`) and the columns the calls refer to."""
-        if not self._takes_nulls and any(_has_nulls(columns[c]) for c in self._columns_read):
-            self._become_nullable()
+        if not self._takes_nulls:
+            for c in self._columns_read:
+                if columns[c].valid is not None and _has_nulls(columns[c]):
+                    self._become_nullable()
+                    break
         if group_count > self._group_count:
             self._grow(group_count)
         rows, fires_always = len(groups), self._fires_always

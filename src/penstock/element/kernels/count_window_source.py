@@ -76,7 +76,10 @@ def _row(shape: Shape) -> list[str]:
 
 
 def _prefetch(shape: Shape) -> list[str]:
-    """Asks for the lines of a group some tuples ahead; a stack's slot is known only once its head has come."""
+    """Asks for the lines of a group some tuples ahead; a stack's slot is known only once its head has come.
+
+    That `ahead` is tested on its own lets the compiler make a second loop, without all this, for groups that fit.
+    """
     words, ahead = shape.words(False), PREFETCH_TUPLES
     if shape.mode != "stack":
         offsets = sorted({*range(0, min(words, PREFETCH_LINES_MAX * _LINE_WORDS), _LINE_WORDS), words - 1})
@@ -84,12 +87,12 @@ def _prefetch(shape: Shape) -> list[str]:
             offsets = [0]
         asked = [f"prefetch(I, f + u({offset}))" for offset in offsets[:PREFETCH_LINES_MAX]]
         next_row = f"f = u(groups[i + {ahead}]) * u({words}) + u({words})"
-        return [f"if i + {ahead} < ahead:", *indent([next_row, *asked])]
+        return [f"if ahead > 0 and i + {ahead} < ahead:", *indent([next_row, *asked])]
     slot, stride = shape.slot_words
     return [
-        f"if i + {2 * ahead} < ahead:",
+        f"if ahead > 0 and i + {2 * ahead} < ahead:",
         f"    prefetch(I, u(groups[i + {2 * ahead}]) * u({words}) + u({words}))",
-        f"if i + {ahead} < ahead:",
+        f"if ahead > 0 and i + {ahead} < ahead:",
         f"    f = u(groups[i + {ahead}]) * u({words}) + u({words})",
         f"    h = f + u({slot}) + u(I[f + u({shape.head_words - 1})] % {shape.full}) * u({stride})",
         "    prefetch(I, h)",

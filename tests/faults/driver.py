@@ -15,7 +15,7 @@ from tests.spark.applications import prices
 def main(checkpoint: str, output: str, total: int) -> None:
     app = prices(sinks.parquet(output), total)
     configuration = replace(default_configuration(pipeline_of(app.graph), 2), block_rows=500, micro_batch_tuples=2_000)
-    result = run(app, master="local[2]", checkpoint=checkpoint, configuration=configuration, duration_s=150)
+    result = run(app, master="local[2]", checkpoint=checkpoint, configuration=configuration)
     print("done", len(result.observations))
 
 

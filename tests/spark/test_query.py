@@ -31,7 +31,7 @@ def expected(app: Application) -> pa.Table:
 @pytest.mark.parametrize("ticker", ["symbol", "string", "int32"])
 def test_spark_equals_the_engine_in_process(session: SparkSession, ticker: str) -> None:
     app = prices(sinks.memory(), TUPLES, ticker=ticker)
-    result = run(app, session=session, duration_s=120)
+    result = run(app, session=session, duration_s=400)
     assert result.tables["out"].combine_chunks().equals(expected(app).combine_chunks())
 
 
@@ -58,7 +58,7 @@ def test_steady_routes_rebuild_no_slot(session: SparkSession) -> None:
         app,
         session=session,
         configuration=replace(configuration, block_rows=1000, micro_batch_tuples=8000),
-        duration_s=120,
+        duration_s=400,
     )
     assert [o.slots_rebuilt for o in result.observations[1:]] == [0] * (len(result.observations) - 1)
     assert result.discarded["out"][0] == expected(app).num_rows
@@ -68,8 +68,8 @@ def test_a_finished_checkpoint_ends_at_once_and_another_application_is_refused(
     session: SparkSession, tmp_path: Path
 ) -> None:
     app = prices(sinks.discard(), 5_000)
-    run(app, session=session, checkpoint=tmp_path / "c", duration_s=120)
-    assert run(app, session=session, checkpoint=tmp_path / "c", duration_s=120).observations == []
+    run(app, session=session, checkpoint=tmp_path / "c", duration_s=400)
+    assert run(app, session=session, checkpoint=tmp_path / "c", duration_s=400).observations == []
     with pytest.raises(InputError, match="belongs to another application"):
         run(prices(sinks.discard(), 6_000), session=session, checkpoint=tmp_path / "c")
 

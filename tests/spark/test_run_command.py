@@ -17,7 +17,7 @@ quotes.aggregate("window", by="ticker", window=ps.tumbling(count=10, per_group=T
 
 def penstock(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "penstock", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_an_application_runs_to_its_end_and_says_where_to_go_on(tmp_path: Path) -> None:

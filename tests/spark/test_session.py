@@ -29,6 +29,7 @@ from penstock.spark.session import (
     require_answer,
     start_settings,
 )
+from penstock.spark.warm import leave_archives
 
 _QUIET_PROGRAM = """
 import sys
@@ -216,3 +217,11 @@ def test_on_a_local_master_pinning_costs_nothing(session: SparkSession) -> None:
     frame = session.range(4)
     assert pinned(frame, ["anywhere"]) is frame
     assert executor_hosts(session) == ("127.0.0.1",)
+
+
+def test_warm_workers_leave_an_archive_only_for_the_installed_package_around_it(tmp_path: Path) -> None:
+    library = tmp_path / "site" / "pyspark" / "python" / "lib"
+    library.mkdir(parents=True)
+    inside, foreign = str(library / "pyspark.zip"), str(tmp_path / "spark" / "pyspark.zip")
+    assert leave_archives([inside, foreign, str(tmp_path / "site")]) == [foreign, str(tmp_path / "site")]
+    assert leave_archives([inside, foreign]) == [inside, foreign]

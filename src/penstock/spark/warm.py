@@ -2,7 +2,7 @@
 
 Spark's own daemon imports nothing before it forks: every new worker spends a second or two on imports, and after each
 task collects garbage over all that was imported (20-110 ms).  This one imports first, freezes what is there, and forks
-then: a new replica's worker is ready within milliseconds, and a collection sees only what tasks made.
+then; docs/design/0010-micro-batch-cost.md has the figures.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import sys
+from pathlib import Path
 
 # Forking is only safe while there is one thread: OpenBLAS and Arrow's allocator must not start theirs before it.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
@@ -43,6 +44,15 @@ class FrozenCollector:
         return gc.collect()
 
 
+def leave_archives(paths: list[str]) -> list[str]:
+    """The import paths without the archives of pyspark that lie inside an installed pyspark, which is on the paths too.
+
+    A new worker makes Python read the archive's directory again once per package in it, which took 0.4 s or more.
+    """
+    installed = {str(Path(path) / "pyspark" / "python" / "lib") for path in paths if (Path(path) / "pyspark").is_dir()}
+    return [path for path in paths if not (path.endswith(".zip") and str(Path(path).parent) in installed)]
+
+
 def preload() -> None:
     """Imports what every element needs, and takes it out of the garbage collector's sight."""
     for name in _PRELOADED:
@@ -63,6 +73,9 @@ def main() -> None:
     """Preloads, then serves as Spark's worker daemon until Spark closes its standard input."""
     for name, value in _ONE_THREAD.items():
         os.environ.setdefault(name, value)
+    sys.path[:] = leave_archives(sys.path)
+    for path in set(sys.path_importer_cache) - set(sys.path):
+        del sys.path_importer_cache[path]
     preload()
     if thread_count() > 1:
         print(f"{thread_count()} threads before the first fork; a library started them at import", file=sys.stderr)

@@ -20,8 +20,8 @@ from penstock.errors import InputError
 def pinned(frame: DataFrame, hosts: Sequence[str]) -> DataFrame:
     """The frame with partition i preferring `hosts[i]`; on a local master, the frame itself.
 
-    Preferring: Spark waits `spark.locality.wait` (3 s) for a free slot on that host, and does not wait for a host
-    without executors.
+    Preferring: Spark waits `spark.locality.wait.node` (30 s in our sessions) for a free slot on that host, runs the
+    partition elsewhere after that, and does not wait for a host without executors.
     """
     session = frame.sparkSession
     if is_local(session):

@@ -163,6 +163,9 @@ def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]
             "spark.shuffle.compress": "false",
             "spark.shuffle.spill.compress": "false",
         }
+    else:
+        # A replica that finds its host busy waits longer than Spark's 3 s: elsewhere it would rebuild its slots.
+        settings["spark.locality.wait.node"] = "30s"
     if folder is not None:
         settings |= {"spark.local.dir": str(folder.path), "spark.python.unix.domain.socket.dir": str(folder.path)}
     return settings

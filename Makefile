@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 STAMP := .venv/.setup-stamp
 step = printf '==> %s\n'
 
-.PHONY: help venv setup demo check test lint format bench lock clean
+.PHONY: help venv setup demo check test cluster lint format bench lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -51,6 +51,9 @@ check: lint  ## Formatting, lint, types, layers, and the quick tests
 test: lint  ## Everything: all checks and all tests
 	@$(step) "pytest: all tests"
 	$(BIN)/pytest -n 2 tests
+
+cluster: setup  ## Tests that start a Spark cluster on this machine
+	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py
 
 lint: setup  ## Formatting, lint, types and layers, no tests
 	@$(step) "ruff format --check"

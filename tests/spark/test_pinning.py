@@ -18,6 +18,9 @@ from penstock.spark.session import close_session, open_session
 from tests.spark.cluster import Cluster, standalone_cluster
 
 REPLICAS = 4
+pytestmark = pytest.mark.skipif(
+    "PENSTOCK_CLUSTER" not in os.environ, reason="starts a cluster of three JVMs; run it with `make cluster`"
+)
 
 
 @pytest.fixture(scope="module")

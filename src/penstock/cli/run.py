@@ -36,17 +36,15 @@ class RunWish:
 
 def run_command(wish: RunWish) -> None:
     """Starts the application, shows it while it runs, and ends it cleanly."""
-    from penstock.plan.pipeline import pipeline_of
     from penstock.spark.query import start
 
     app = load_application(wish.application)
     settings = _settings(wish.settings)
     screen = console()
     screen.print(f"starting {app.name} on {wish.master} ...")
-    pipeline = pipeline_of(app.graph)
     handle = start(app, master=wish.master, checkpoint=wish.checkpoint)
     try:
-        handle.apply(_changed(handle.configuration, settings, [e.name for e in pipeline.elements]))
+        handle.apply(_changed(handle.configuration, settings))
         _watch(handle, wish.duration_s, screen)
     except KeyboardInterrupt:
         screen.print("stopping after the micro-batch at hand ...")
@@ -74,9 +72,7 @@ def _settings(texts: Sequence[str]) -> list[tuple[str, str, int]]:
     return found
 
 
-def _changed(
-    configuration: Configuration, settings: Sequence[tuple[str, str, int]], names: Sequence[str]
-) -> Configuration:
+def _changed(configuration: Configuration, settings: Sequence[tuple[str, str, int]]) -> Configuration:
     for element, field, value in settings:
         if field == "replicas":
             configuration = configuration.with_replicas(element, value)

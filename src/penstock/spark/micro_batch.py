@@ -53,7 +53,7 @@ class MicroBatches:
         fixed: Fixed,
         epoch: int,
         configuration: Callable[[], Configuration],
-        deliver: Callable[[int, BatchResult, Observation], None],
+        deliver: Callable[[BatchPlan, BatchResult, Observation], None],
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver = configuration, deliver
@@ -72,7 +72,7 @@ class MicroBatches:
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged)
-        self.deliver(batch, result, _observation(batch, started_s, result, self.fixed))
+        self.deliver(plan, result, _observation(batch, started_s, result, self.fixed))
 
     def _plan(self, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""

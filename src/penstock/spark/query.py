@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.app.application import Application
 from penstock.app.connectors import DiscardSink, MemorySink, ParquetSink, TraceSource
 from penstock.app.graph import Graph
-from penstock.app.operators import Aggregate, Delay, Functor, Map, Punctor, Sink, Source, Split, Throttle, Union
+from penstock.app.operators import Aggregate, Functor, Map, Sink, Source, Split, Union
 from penstock.control.configuration import SLOTS, Configuration, check_configuration, default_configuration
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.operators.stored_aggregate import can_be_stored
@@ -25,8 +25,8 @@ from penstock.element.state.lease import Lease
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.measure.observation import Observation
 from penstock.plan.order import streams_with_positions
-from penstock.plan.pipeline import Pipeline, pipeline_of
-from penstock.spark.checkpoint import Checkpoint, Fixed
+from penstock.plan.pipeline import pipeline_of
+from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.journal import Journal
 from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
 from penstock.spark.progress import Progress
@@ -52,7 +52,6 @@ class Handle:
 
     def __init__(
         self,
-        app: Application,
         session: SparkSession,
         checkpoint: Checkpoint,
         lease: Lease,
@@ -125,9 +124,9 @@ class Handle:
         writer = frame.writeStream.foreachBatch(self._batches.run).option("checkpointLocation", self.checkpoint.spark)
         return writer.trigger(processingTime="0 seconds").start()
 
-    def _deliver(self, batch: int, result: BatchResult, observation: Observation) -> None:
-        observation = self._clock.completed(observation, self._progress.before(batch))
-        self._journal.write(observation, self._configuration)
+    def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+        observation = self._clock.completed(observation, self._progress.before(plan.batch))
+        self._journal.write(observation, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))
@@ -137,7 +136,7 @@ class Handle:
             if result.letters:
                 self.result.dead_letters = pa.concat_tables([self.result.dead_letters, *result.letters])
             self.result.observations.append(observation)
-        self._progress.add(batch, observation.tuples_in)
+        self._progress.add(plan.batch, observation.tuples_in)
 
     def _write_intake(self) -> None:
         configuration = self._configuration
@@ -165,7 +164,7 @@ def start(
     """Starts an application on Spark and gives a handle on it."""
     graph = app.graph
     pipeline = pipeline_of(graph)
-    _check_runs_on_spark(graph, pipeline)
+    _check_runs_on_spark(graph)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     lease = Lease(str(directory.directory))
     try:
@@ -174,7 +173,7 @@ def start(
         spark = session or open_session(master)
         chosen = configuration or default_configuration(fixed.pipeline, spark.sparkContext.defaultParallelism, slots)
         check_configuration(chosen, fixed.pipeline)
-        return Handle(app, spark, directory, lease, fixed, chosen)
+        return Handle(spark, directory, lease, fixed, chosen)
     except BaseException:
         lease.release()
         raise
@@ -208,7 +207,7 @@ def _positioned(graph: Graph) -> frozenset[str]:
     return frozenset(needed)
 
 
-def _check_runs_on_spark(graph: Graph, pipeline: Pipeline) -> None:
+def _check_runs_on_spark(graph: Graph) -> None:
     """All operators that cannot run on Spark yet, reported together."""
     problems = []
     for operator in graph.operators:
@@ -218,7 +217,7 @@ def _check_runs_on_spark(graph: Graph, pipeline: Pipeline) -> None:
         elif isinstance(operator, Aggregate):
             if not can_be_stored(operator, graph.producer(operator.inputs[0]).schema):
                 problems.append(Problem(where, "keeps state that is not rows by key, which runs only in-process yet"))
-        elif not isinstance(operator, _STATELESS) or isinstance(operator, Delay | Throttle | Punctor):
+        elif not isinstance(operator, _STATELESS):
             problems.append(Problem(where, f"is a {type(operator).__name__.lower()}, which runs only in-process yet"))
     if len(graph.sources) > 1:
         problems.append(Problem(f"application '{graph.name}'", "has several sources, which run only in-process yet"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -228,7 +227,6 @@ _BOOLEAN = np.dtype(np.bool_)
 def _compiled(source: str) -> Callable[..., int]:
     module = load(source)
     # numba finds a cached kernel's module by its name, in this process or a later one.
-    sys.modules.setdefault(module.__name__, module)
     kernel: Callable[..., int] = njit(module.signature, nogil=True, cache=True, error_model="numpy")(module.kernel)
     return kernel
 

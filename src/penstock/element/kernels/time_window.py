@@ -64,7 +64,6 @@ class TimeWindow:
         self._calls, self._types = aggregates, types
         self._every_us, self._span = every_us, size_us // every_us
         module = load(kernel_source(aggregates, types, tumbling=self._span == 1))
-        sys.modules.setdefault(module.__name__, module)  # numba looks there when it reads its cache in another process
         self._process = module.process
         self._columns_read = sorted({call.argument for call in aggregates if call.argument is not None})
         self._states = np.zeros(1, [(name, np.int64) for name in COUNTERS])

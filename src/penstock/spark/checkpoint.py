@@ -15,7 +15,8 @@ import json
 import os
 import pickle
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.graph import Graph
@@ -23,6 +24,7 @@ from penstock.app.serialise import graph_to_json
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
 from penstock.errors import InputError
 from penstock.plan.pipeline import Pipeline
+from penstock.plan.placement import Placement
 
 VERSION = 1
 
@@ -48,6 +50,7 @@ class BatchPlan:
     epoch: int
     previous: int | None
     configuration: Configuration
+    placements: Mapping[str, Placement] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -90,13 +93,19 @@ class Checkpoint:
             body = json.loads((self.directory / "plans" / f"{batch:012d}").read_bytes())
         except FileNotFoundError:
             return None
-        return BatchPlan(batch, body["epoch"], body["previous"], configuration_from_json(body["configuration"]))
+        configuration = configuration_from_json(body["configuration"])
+        placements = {
+            name: Placement(tuple(homes), tuple(hosts), configuration.element(name).route)
+            for name, (homes, hosts) in body["placements"].items()
+        }
+        return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements)
 
     def write_plan(self, plan: BatchPlan) -> None:
         body = {
             "epoch": plan.epoch,
             "previous": plan.previous,
             "configuration": configuration_to_json(plan.configuration),
+            "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
         }
         _write(self.directory / "plans" / f"{plan.batch:012d}", json.dumps(body).encode())
 

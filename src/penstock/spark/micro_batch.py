@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.control.configuration import Configuration
@@ -26,6 +26,7 @@ from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.message import Message, messages_of
+from penstock.spark.placer import Placer, placed
 from penstock.spark.staged_file import publish_file
 from penstock.spark.worker import run_element
 
@@ -58,35 +59,40 @@ class MicroBatches:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver = configuration, deliver
         self.manifests = Manifests(checkpoint.manifests)
+        self._placer = Placer(fixed.pipeline)
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         # one function object per element for the life of the query: Spark then pickles each once
         self._functions = [
-            functools.partial(run_element, str(checkpoint.directory), i) for i in range(len(fixed.pipeline.elements))
+            functools.partial(run_element, str(checkpoint.directory), i, epoch)
+            for i in range(len(fixed.pipeline.elements))
         ]
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
         started_s = time.time()
-        plan = self._plan(batch)
-        result = self._collected(self._pipeline(frame, plan.configuration))
+        plan = self._plan(frame.sparkSession, batch)
+        result = self._collected(self._pipeline(frame, plan))
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged)
         self.deliver(plan, result, _observation(batch, started_s, result, self.fixed))
 
-    def _plan(self, batch: int) -> BatchPlan:
+    def _plan(self, session: SparkSession, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
         published = [b for b in self.manifests.batches() if b < batch]
         configuration = self.configuration() if earlier is None else earlier.configuration
-        plan = BatchPlan(batch, self.epoch, published[-1] if published else None, configuration)
+        before = earlier or self.checkpoint.plan(batch - 1)
+        placements = self._placer.placements(session, configuration, before.placements if before else {})
+        plan = BatchPlan(batch, self.epoch, published[-1] if published else None, configuration, placements)
         self.checkpoint.write_plan(plan)
         return plan
 
-    def _pipeline(self, frame: DataFrame, configuration: Configuration) -> DataFrame:
-        for number, element in enumerate(configuration.elements):
+    def _pipeline(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:
+        for number, element in enumerate(plan.configuration.elements):
             if number:
                 frame = frame.repartitionById(element.replicas, F.col("replica"))
+                frame = placed(frame, plan.placements.get(element.name))
             frame = frame.mapInArrow(self._functions[number], message.SQL)
         return frame
 

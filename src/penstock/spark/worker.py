@@ -30,6 +30,7 @@ from penstock.element.position import EVERYTHING, source_position
 from penstock.element.row_checksum import add_checksums, checksum_of
 from penstock.element.running import running_operator
 from penstock.element.state.entries import Entries
+from penstock.element.state.errors import StaleAttemptError
 from penstock.element.state.home import host_directory
 from penstock.element.state.logs import Logs
 from penstock.element.state.slot_functions import HashSlots
@@ -116,7 +117,7 @@ def element_worker(directory: str, number: int) -> ElementWorker:
 class ElementTask:
     """One task: a replica's share of an element in one batch."""
 
-    def __init__(self, directory: str, number: int) -> None:
+    def __init__(self, directory: str, number: int, epoch: int) -> None:
         context = TaskContext.get()
         assert context is not None
         self.started_s, self.cpu_s = time.perf_counter(), time.process_time()
@@ -124,6 +125,8 @@ class ElementTask:
         batch = int(context.getLocalProperty("streaming.sql.batchId") or -1)
         plan = self.worker.checkpoint.plan(batch)
         assert plan is not None, f"batch {batch} has no plan"
+        if plan.epoch != epoch:  # attempts count anew under each driver, so a late task would pass for the newest
+            raise StaleAttemptError(f"a task of driver {epoch} came too late: batch {batch} is driver {plan.epoch}'s")
         self.plan, self.replica, self.attempt = plan, context.partitionId(), context.taskAttemptId()
         self.rows_in = self.rows_out = self.rebuilt = 0
         self.discarded: dict[str, tuple[int, int]] = {}
@@ -239,7 +242,7 @@ def _ipc(table: pa.Table) -> bytes:
     return bytes(sink.getvalue())
 
 
-def run_element(directory: str, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The body of one `mapInArrow`."""
-    task = ElementTask(directory, number)
+def run_element(directory: str, number: int, epoch: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The body of one `mapInArrow`, under the driver of an epoch."""
+    task = ElementTask(directory, number, epoch)
     yield from task.run_first(batches) if number == 0 else task.run_next(batches)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import uuid
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from pathlib import Path
 from penstock.app.graph import Graph
 from penstock.app.serialise import graph_to_json
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError
 from penstock.plan.pipeline import Pipeline
 from penstock.plan.placement import Placement
@@ -78,7 +78,8 @@ class Checkpoint:
         if path.is_file():
             return self._check(path, graph)
         fixed = Fixed(uuid.uuid4().hex[:16], graph, pipeline, slots, now_s, durable, positioned)
-        _write(path, pickle.dumps((VERSION, _digest(graph), fixed)))
+        data = pickle.dumps((VERSION, _digest(graph), fixed))
+        write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
 
     def fixed(self) -> Fixed:
@@ -100,14 +101,15 @@ class Checkpoint:
         }
         return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements)
 
-    def write_plan(self, plan: BatchPlan) -> None:
+    def write_plan(self, plan: BatchPlan, *, durable: bool = False) -> None:
         body = {
             "epoch": plan.epoch,
             "previous": plan.previous,
             "configuration": configuration_to_json(plan.configuration),
             "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
         }
-        _write(self.directory / "plans" / f"{plan.batch:012d}", json.dumps(body).encode())
+        path = str(self.directory / "plans" / f"{plan.batch:012d}")
+        write_whole("writing the plan", path, json.dumps(body).encode(), durable=durable)
 
     def forget_plans(self, before: int) -> None:
         """Deletes the plans of batches that cannot run again."""
@@ -137,10 +139,3 @@ def _digest(graph: Graph) -> str:
     except InputError:  # functions that have no name: their code is not compared
         text = str(graph)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_bytes(data)
-    draft.replace(path)

@@ -27,6 +27,8 @@ from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.message import Message, messages_of
 from penstock.spark.placer import Placer, placed
+from penstock.spark.rolled_back import again_if_rolled_back
+from penstock.spark.spark_log import sync_spark_log
 from penstock.spark.staged_file import publish_file
 from penstock.spark.worker import run_element
 
@@ -70,11 +72,13 @@ class MicroBatches:
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
         started_s = time.time()
+        if self.fixed.durable:
+            sync_spark_log(self.checkpoint.spark, batch)
         plan = self._plan(frame.sparkSession, batch)
-        result = self._collected(self._pipeline(frame, plan))
+        result = again_if_rolled_back(lambda: self._collected(self._pipeline(frame, plan)))
         self._publish(plan, result)
         for name, staged in result.files:
-            publish_file(self.fixed.graph.operator(name), staged)
+            publish_file(self.fixed.graph.operator(name), staged, durable=self.fixed.durable)
         self.deliver(plan, result, _observation(batch, started_s, result, self.fixed))
 
     def _plan(self, session: SparkSession, batch: int) -> BatchPlan:
@@ -85,7 +89,7 @@ class MicroBatches:
         before = earlier or self.checkpoint.plan(batch - 1)
         placements = self._placer.placements(session, configuration, before.placements if before else {})
         plan = BatchPlan(batch, self.epoch, published[-1] if published else None, configuration, placements)
-        self.checkpoint.write_plan(plan)
+        self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
 
     def _pipeline(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:

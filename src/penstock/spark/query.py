@@ -22,15 +22,19 @@ from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.operators.stored_aggregate import can_be_stored
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.lease import Lease
+from penstock.element.state.whole_file import write_whole
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.measure.observation import Observation
 from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.executors import ExecutorWatch, wait_for_executors
+from penstock.spark.failures import sentence_of
 from penstock.spark.journal import Journal
 from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
+from penstock.spark.staged_file import sweep_staged
 from penstock.spark.trace_clock import TraceClock
 from penstock.spark.trace_reader import NAME, TraceDataSource
 
@@ -64,7 +68,8 @@ class Handle:
         self.result = RunResult()
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
-        self._progress = Progress(checkpoint.directory / "progress")
+        self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
+        self._executors = ExecutorWatch(session)
         self._clock = TraceClock(fixed)
         self._journal = Journal(checkpoint.directory / "journal.jsonl")
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
@@ -93,10 +98,12 @@ class Handle:
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
             if self._total is not None and self._progress.tuples >= self._total:
                 return True
+            self._executors.check()
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            raise InputError(f"the application stopped: {_short(str(error))}")
+            folders = [str(self.checkpoint.directory), tempfile.gettempdir()]
+            raise InputError(f"the application stopped: {sentence_of(str(error), folders)}")
         return not self._query.isActive
 
     def stop(self) -> RunResult:
@@ -145,10 +152,8 @@ class Handle:
             "block_rows": configuration.block_rows,
             "tasks": configuration.elements[0].replicas,
         }
-        path = self.checkpoint.directory / "intake"
-        draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(body))
-        draft.replace(path)
+        path = str(self.checkpoint.directory / "intake")
+        write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 
 def start(
@@ -170,7 +175,11 @@ def start(
     try:
         positioned = _positioned(graph)
         fixed = directory.fix(graph, pipeline, slots=slots, now_s=time.time(), durable=durable, positioned=positioned)
+        for sink in graph.sinks:
+            if isinstance(sink.connector, ParquetSink):
+                sweep_staged(sink.connector, lease.epoch)
         spark = session or open_session(master)
+        wait_for_executors(spark)
         chosen = configuration or default_configuration(fixed.pipeline, spark.sparkContext.defaultParallelism, slots)
         check_configuration(chosen, fixed.pipeline)
         return Handle(spark, directory, lease, fixed, chosen)
@@ -186,10 +195,13 @@ def run(
     checkpoint: str | Path | None = None,
     duration_s: float | None = None,
     configuration: Configuration | None = None,
+    durable: bool = False,
     session: SparkSession | None = None,
 ) -> RunResult:
     """Runs an application on Spark until its sources are exhausted or the time is over."""
-    handle = start(app, master=master, checkpoint=checkpoint, configuration=configuration, session=session)
+    handle = start(
+        app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable, session=session
+    )
     try:
         handle.wait(duration_s)
     finally:
@@ -228,8 +240,3 @@ def _check_runs_on_spark(graph: Graph) -> None:
 def _total(graph: Graph) -> int | None:
     totals = [s.connector.open().total for s in graph.sources if isinstance(s.connector, TraceSource)]
     return None if any(t is None for t in totals) else sum(t for t in totals if t is not None)
-
-
-def _short(text: str, most: int = 400) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most] + " ..."

@@ -223,7 +223,7 @@ class ElementTask:
         for name, (count, total) in self.discarded.items():
             results.append(_result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes()))
         for name, file in self.files.items():
-            results.append(_result(message.FILE, name, file.close().encode()))
+            results.append(_result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode()))
         if len(self.worker.letters):
             results.append(_result(message.LETTERS, self.worker.planned.name, _ipc(self.worker.letters.drain())))
         busy_s, cpu_s = time.perf_counter() - self.started_s, time.process_time() - self.cpu_s

@@ -21,12 +21,12 @@ from pathlib import Path
 from penstock.app.graph import Graph
 from penstock.app.serialise import graph_to_json
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.element.state.slot_functions import SlotFunction
 from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError
-from penstock.plan.pipeline import Pipeline
 from penstock.plan.placement import Placement
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Fixed:
 
     checkpoint_id: str
     graph: Graph
-    pipeline: Pipeline
     slots: int
     started_at_s: float
-    durable: bool
-    positioned: frozenset[str]  # streams whose tuples must know their positions
+    durable: bool = False
+    on_error: str = "dead_letter"
+    slot_functions: Mapping[str, SlotFunction] = field(default_factory=dict)  # by operator, where not by hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,20 @@ class Checkpoint:
         return str(self.directory / "logs" / operator)
 
     def fix(
-        self, graph: Graph, pipeline: Pipeline, *, slots: int, now_s: float, durable: bool, positioned: frozenset[str]
+        self,
+        graph: Graph,
+        *,
+        slots: int,
+        now_s: float,
+        durable: bool = False,
+        on_error: str = "dead_letter",
+        slot_functions: Mapping[str, SlotFunction] | None = None,
     ) -> Fixed:
         """Takes a new checkpoint for an application, or checks that an old one is of the same application."""
         path = self.directory / "application"
         if path.is_file():
             return self._check(path, graph)
-        fixed = Fixed(uuid.uuid4().hex[:16], graph, pipeline, slots, now_s, durable, positioned)
+        fixed = Fixed(uuid.uuid4().hex[:16], graph, slots, now_s, durable, on_error, dict(slot_functions or {}))
         data = pickle.dumps((VERSION, _digest(graph), fixed))
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed

@@ -15,23 +15,22 @@ from penstock.spark.pinning import cores_by_host, is_local, pinned
 class Placer:
     """The placements of one query; only elements that may have state are placed, and none on a local master."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._placed = [element.name for element in pipeline.elements[1:] if element.scope != "none"]
+    def __init__(self) -> None:
         self._cores: dict[str, int] = {}
 
     def placements(
-        self, session: SparkSession, configuration: Configuration, before: Mapping[str, Placement]
+        self, session: SparkSession, pipeline: Pipeline, configuration: Configuration, before: Mapping[str, Placement]
     ) -> dict[str, Placement]:
         """The placements of a batch, given those of the batch before it."""
         if is_local(session):
             return {}
+        wanted = [configuration.element(e.name) for e in pipeline.elements[1:] if e.scope != "none"]
         now = cores_by_host(session)
-        if not now:  # nobody is there to prefer
-            return {name: own for name, own in before.items() if len(own.hosts) == configuration.element(name).replicas}
+        if not now:  # nobody is there to be preferred
+            return {}
         # A host of several executors that lost one is no smaller host: it will be back before slots could move twice.
         cores = {host: max(count, self._cores.get(host, 0)) for host, count in now.items()}
         self._cores |= cores
-        wanted = [configuration.element(name) for name in self._placed]
         return {e.name: place(e.replicas, e.route, cores, before.get(e.name)) for e in wanted}
 
 

@@ -22,7 +22,7 @@ class Orders:
         folder.mkdir(parents=True, exist_ok=True)
 
     def give(self, point: str, action: str, times: int = 1, *, after: int = 0) -> None:
-        """Orders an action at a point of a task, from the `after`-th time on that anybody comes there."""
+        """Orders an action at `operator.point`, or `operator.point.replica`, once that was passed `after` times."""
         for _ in range(times):
             number = len(list(self.folder.iterdir()))
             draft = self.folder / f".{number}"
@@ -32,9 +32,10 @@ class Orders:
     def carried_out(self) -> int:
         return len(list(self.folder.glob("done-*")))
 
-    def meet(self, point: str, operator: str) -> None:
-        """Carries out the next order for a point of any operator, or of this one, if there is one."""
-        for path in sorted([*self.folder.glob(f"{point}@*"), *self.folder.glob(f"{operator}.{point}@*")]):
+    def meet(self, operator: str, point: str, replica: int) -> None:
+        """Carries out the next order for a point of an operator or of this replica of it, if there is one."""
+        names = (f"{operator}.{point}", f"{operator}.{point}.{replica}")
+        for path in sorted(path for name in names for path in self.folder.glob(f"{name}@*")):
             taken = path.with_name(f"done-{path.name}")
             try:
                 action, after = path.read_text().rsplit(" ", 1)

@@ -120,11 +120,10 @@ class Run:
         while self.orders.carried_out() == before and self.is_running() and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def kill_the_source(self) -> bool:
-        """Kills the process that tells Spark the source's offsets."""
-        found = [pid for pid in below(self.pid) if "python_streaming_source_runner" in command(pid)]
-        self.kills += len(found)
-        killed = [kill(pid) for pid in found]
+    def kill_below(self, name: str) -> bool:
+        """Kills the driver's processes with a word in their command line."""
+        killed = [kill(pid) for pid in below(self.pid) if name in command(pid)]
+        self.kills += sum(killed)
         return any(killed)
 
     def end(self) -> None:

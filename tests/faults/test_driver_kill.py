@@ -70,3 +70,18 @@ def test_a_driver_that_dies_while_a_task_is_half_way_and_lives_on(attack: Attack
     run.start()
     run.check(run.finish())
     assert run.kills == 2
+
+
+@thorough
+def test_spark_s_jvm_is_killed_and_the_user_is_told_in_one_sentence(attack: Attack) -> None:
+    run = attack(faulty=False, total=40_000)
+    run.start()
+    run.wait_for_batches(4)
+    assert run.kill_below("org.apache.spark.deploy.SparkSubmit")
+    code, error = run.failure()
+    assert (code, error.strip().splitlines()) == (
+        2,
+        ["Spark's JVM died; was the machine out of memory? Run again with the same checkpoint"],
+    )
+    run.start()
+    run.check(run.finish())

@@ -56,7 +56,7 @@ def test_a_lost_map_output_has_a_stateful_task_run_again_whose_state_is_at_the_n
         replicas_by_element={"means": 1, "spreads": 4},
         micro_batch_tuples=4_000,
     )
-    run.orders.give("spreads.opened", "lose_shuffles", times=2, after=3)
+    run.orders.give("spreads.opened.0", "lose_shuffles", times=2, after=1)
     run.start()
     said = run.finish()
     assert run.orders.carried_out() == 2
@@ -70,7 +70,7 @@ def test_the_source_s_process_dies_and_the_next_driver_goes_on(attack: Attack) -
     run = attack(faulty=False, total=60_000)
     run.start()
     run.wait_for_batches(4)
-    assert run.kill_the_source()
+    assert run.kill_below("python_streaming_source_runner")
     code, error = run.failure()
     assert code == 2
     assert len(error.strip().splitlines()) == 1, error

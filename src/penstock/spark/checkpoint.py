@@ -89,6 +89,12 @@ class Checkpoint:
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
 
+    def sweep(self) -> None:
+        """Deletes files that drivers before this one did not finish."""
+        for folder in (self.directory, self.directory / "plans", Path(self.manifests)):
+            for draft in folder.glob("*.draft"):
+                draft.unlink(missing_ok=True)
+
     def fixed(self) -> Fixed:
         with open(self.directory / "application", "rb") as file:
             _, _, fixed = pickle.load(file)

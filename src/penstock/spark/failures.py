@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+
+from penstock.errors import InputError
 
 _OWN = re.compile(r"\bpenstock\.[\w.]*\b[A-Z]\w*: (.+)")
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)*\w+(?:Error|Exception): (.+)", re.MULTILINE)
@@ -39,6 +44,17 @@ def sentence_of(text: str, folders: Iterable[str] = ()) -> str:
             return meaning
     causes = _CAUSE.findall(text)
     return _short(str(causes[-1]) if causes else text)
+
+
+@contextlib.contextmanager
+def told_if_spark_died() -> Iterator[None]:
+    """One sentence where the JVM that runs Spark does not answer any more."""
+    try:
+        yield
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise InputError(
+            "Spark's JVM died; was the machine out of memory? Run again with the same checkpoint"
+        ) from error
 
 
 def _full_disk(text: str, folders: Iterable[str]) -> str:

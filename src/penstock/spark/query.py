@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -37,7 +39,7 @@ from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.executors import ExecutorWatch, wait_for_executors
-from penstock.spark.failures import sentence_of
+from penstock.spark.failures import sentence_of, told_if_spark_died
 from penstock.spark.journal import Journal
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.offset_reader import NAME, OffsetDataSource
@@ -116,6 +118,10 @@ class Handle:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
+        with told_if_spark_died():
+            return self._waited(timeout_s)
+
+    def _waited(self, timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
             if self._total is not None and self._progress.tuples >= self._total:
@@ -130,7 +136,8 @@ class Handle:
 
     def stop(self) -> RunResult:
         """Ends the query after the micro-batch at hand, and gives all results so far."""
-        self._query.stop()
+        with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
+            self._query.stop()
         self._lease.release()
         for name, batches in self._blocks.items():
             schema = self.fixed.graph.operator(name).schema
@@ -195,6 +202,7 @@ def start(
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     lease = Lease(str(directory.directory))
     try:
+        directory.sweep()
         fixed = directory.fix(graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions)
         for sink in graph.sinks:
             if isinstance(sink.connector, ParquetSink):

@@ -6,19 +6,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from penstock.app import sinks
 from penstock.control.configuration import Configuration, ElementConfiguration, default_configuration
-from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark import executors
-from penstock.spark.executors import wait_for_executors
 from penstock.spark.query import Handle, start
-from penstock.spark.session import close_session, open_session
 from tests.spark.applications import prices
-from tests.spark.cluster import Cluster, needs_cluster, standalone_cluster
+from tests.spark.cluster import Cluster, needs_cluster
 from tests.spark.test_query import TUPLES, expected
 
 pytestmark = needs_cluster
@@ -86,24 +81,3 @@ def wait_for_batch(handle: Handle, batch: int) -> None:
             return
         assert not handle.wait(0.02), "the application ended before it was changed"
     raise TimeoutError(f"batch {batch} did not come")
-
-
-def test_a_cluster_without_workers_and_one_that_loses_them_are_told_in_one_sentence(
-    tmp_path: Path, no_session: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(executors, "PATIENCE_S", 5.0)
-    with standalone_cluster(tmp_path / "cluster", workers=1) as cluster:
-        session = open_session(cluster.url, conf={"spark.executor.memory": "512m"})
-        try:
-            handle = started(session, tmp_path / "c", small_batches(2))
-            wait_for_batch(handle, 1)
-            cluster.end_workers()
-            with pytest.raises(
-                InputError, match=r"all executors of master 'spark://.*' are gone for 5 s; start workers"
-            ):
-                handle.wait(120)
-            handle.stop()
-            with pytest.raises(InputError, match=r"master 'spark://.*' gave no executor within 5 s; start workers"):
-                wait_for_executors(session)
-        finally:
-            close_session(session)

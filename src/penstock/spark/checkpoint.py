@@ -25,6 +25,7 @@ from penstock.element.state.slot_functions import SlotFunction
 from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError
 from penstock.plan.placement import Placement
+from penstock.spark.pickling import dumps_for_workers
 
 VERSION = 2
 
@@ -85,7 +86,7 @@ class Checkpoint:
         if path.is_file():
             return self._check(path, graph)
         fixed = Fixed(uuid.uuid4().hex[:16], graph, slots, now_s, durable, on_error, dict(slot_functions or {}))
-        data = pickle.dumps((VERSION, _digest(graph), fixed))
+        data = dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'")
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
 

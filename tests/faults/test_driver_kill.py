@@ -24,7 +24,7 @@ def kill_at_random(run: Run, times: int) -> None:
 
 def test_a_driver_killed_after_its_manifest_and_one_at_a_random_moment(attack: Attack) -> None:
     """The first one leaves state that is at the new batch already, files unpublished, and a batch to run again."""
-    run = attack(faulty=False, total=40_000)
+    run = attack(faulty=False, total=30_000)
     run.start(replace(run.wish, die=("published", 3)))
     assert run.death() == -9
     kill_at_random(run, 1)

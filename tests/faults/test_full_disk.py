@@ -47,7 +47,7 @@ def fill(folder: Path) -> Path:
 def fail_for_want_of_room(run: Run, folder: Path) -> str:
     """Fills the disk of a running application, and gives what the user is told once it has failed."""
     run.start()
-    run.wait_for_batches(run.random.randint(2, 6))
+    run.wait_for_batches(run.random.randint(2, 5))
     ballast = fill(folder)
     code, error = run.failure()
     ballast.unlink()
@@ -57,7 +57,7 @@ def fail_for_want_of_room(run: Run, folder: Path) -> str:
 
 
 def test_a_full_checkpoint_is_told_in_one_sentence_and_a_restart_goes_on(attack: Attack, small_disk: Mount) -> None:
-    run = attack(faulty=False, total=60_000)
+    run = attack(faulty=False, total=30_000)
     small_disk(run.folder / "checkpoint")
     assert "no space left on device" in fail_for_want_of_room(run, run.folder / "checkpoint")
     run.start()

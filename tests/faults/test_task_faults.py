@@ -21,10 +21,10 @@ def kill_workers(run: Run, times: int) -> None:
 
 
 def test_tasks_that_fail_or_die_at_every_point(attack: Attack) -> None:
-    run = attack(sink="memory", total=50_000)
+    run = attack(sink="memory", total=30_000)
     for point in POINTS:
         for action in ("raise", "die"):
-            run.orders.give(f"window.{point}", action, after=run.random.randint(1, 15))
+            run.orders.give(f"window.{point}", action, after=run.random.randint(1, 8))
     run.start()
     said = run.finish()
     assert run.orders.carried_out() == 2 * len(POINTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from tests.faults.runs import Run
 from tests.spark.cluster import Cluster, standalone_cluster
 
 Attack = Callable[..., Run]
+Mount = Callable[[Path], None]
 
 
 @pytest.fixture
@@ -31,6 +33,23 @@ def attack(tmp_path: Path) -> Iterator[Attack]:
     yield make
     for run in runs:
         run.end()
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Mount]:
+    """Mounts a file system of its own, in memory and small, on a folder; skips where that is not allowed."""
+    mounted: list[Path] = []
+
+    def mount(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        command = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
+        if subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("may not mount a file system here")
+        mounted.append(folder)
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture(scope="session")

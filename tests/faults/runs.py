@@ -173,3 +173,15 @@ def by_key(table: pa.Table) -> dict[Any, list[tuple[Any, ...]]]:
     for row in table.to_pylist():
         rows.setdefault(row[key], []).append(tuple(row.values()))
     return rows
+
+
+def fill(folder: Path) -> Path:
+    """Takes all the room there is on a disk, to the last byte."""
+    ballast, size = folder / "ballast", 1 << 20
+    with ballast.open("wb", buffering=0) as file:
+        while size:
+            try:
+                file.write(b"x" * size)
+            except OSError:
+                size //= 2
+    return ballast

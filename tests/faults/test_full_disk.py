@@ -2,46 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.faults.conftest import Attack
-from tests.faults.runs import Run, thorough
-
-Mount = Callable[[Path], None]
-
-
-@pytest.fixture
-def small_disk() -> Iterator[Mount]:
-    """Mounts a file system of its own, in memory and small, on a folder; skips where that is not allowed."""
-    mounted: list[Path] = []
-
-    def mount(folder: Path) -> None:
-        folder.mkdir(parents=True)
-        command = ["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)]
-        if subprocess.run(command, capture_output=True, check=False).returncode:
-            pytest.skip("may not mount a file system here")
-        mounted.append(folder)
-
-    yield mount
-    for folder in mounted:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill(folder: Path) -> Path:
-    """Takes all the room there is, to the last byte."""
-    ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        size = 1 << 20
-        while size:
-            try:
-                file.write(b"x" * size)
-            except OSError:
-                size //= 2
-    return ballast
+from tests.faults.conftest import Attack, Mount
+from tests.faults.runs import Run, fill, thorough
 
 
 def fail_for_want_of_room(run: Run, folder: Path) -> str:

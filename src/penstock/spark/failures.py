@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator
 
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
 from penstock.errors import InputError
 
@@ -51,7 +51,9 @@ def told_if_spark_died() -> Iterator[None]:
     """One sentence where the JVM that runs Spark does not answer any more."""
     try:
         yield
-    except (Py4JNetworkError, ConnectionError) as error:
+    except (Py4JError, ConnectionError) as error:
+        if isinstance(error, Py4JJavaError):  # it answered
+            raise
         raise InputError(
             "Spark's JVM died; was the machine out of memory? Run again with the same checkpoint"
         ) from error

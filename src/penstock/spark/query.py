@@ -18,6 +18,7 @@ from penstock.app.connectors import DiscardSink, MemorySink, ParquetSink, TraceS
 from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate, Functor, Map, Sink, Source, Split, Union
 from penstock.control.configuration import SLOTS, Configuration, check_configuration, default_configuration
+from penstock.control.journal import Journal
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.operators.stored_aggregate import can_be_stored
 from penstock.element.row_checksum import add_checksums
@@ -27,7 +28,6 @@ from penstock.measure.observation import Observation
 from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
-from penstock.spark.journal import Journal
 from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
@@ -66,7 +66,7 @@ class Handle:
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress")
         self._clock = TraceClock(fixed)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl")
+        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name)
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._write_intake()
         self._query = self._start(session)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -22,7 +21,9 @@ from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
 from penstock.element.state.manifests import Manifests
-from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.measure.batch_figures import BatchTimer, observation_of
+from penstock.measure.observation import Observation
+from penstock.measure.task_figures import TaskReport, decode
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.message import Message, messages_of
@@ -41,7 +42,7 @@ class BatchResult:
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
     files: list[tuple[str, str]] = field(default_factory=list)
     letters: list[pa.Table] = field(default_factory=list)
-    replicas: dict[str, list[ReplicaObservation]] = field(default_factory=dict)
+    reports: dict[str, list[TaskReport]] = field(default_factory=dict)  # by element
 
 
 class MicroBatches:
@@ -66,13 +67,18 @@ class MicroBatches:
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
-        started_s = time.time()
+        timer = BatchTimer(batch)
         plan = self._plan(batch)
-        result = self._collected(self._pipeline(frame, plan.configuration))
+        frame = self._pipeline(frame, plan.configuration)
+        timer.planned()
+        result = self._collected(frame)
+        timer.ran()
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged)
-        self.deliver(plan, result, _observation(batch, started_s, result, self.fixed))
+        timer.committed()
+        letters = sum(table.num_rows for table in result.letters)
+        self.deliver(plan, result, observation_of(timer, result.reports, self.fixed.graph, letters))
 
     def _plan(self, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
@@ -114,9 +120,7 @@ class MicroBatches:
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.MEASURE:
-            f = np.frombuffer(payload, np.float64)
-            own_figures = ReplicaObservation(int(f[0]), int(f[1]), int(f[2]), float(f[3]), float(f[4]), int(f[5]))
-            result.replicas.setdefault(m.name, []).append(own_figures)
+            result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))
@@ -151,17 +155,3 @@ def in_order(blocks: list[tuple[int, Block]]) -> Block:
     positions = [block.position for block in ordered if block.position is not None]
     joined = concat_blocks(ordered)
     return joined.take(merge_order(positions)) if len(positions) == len(ordered) else joined
-
-
-def _observation(batch: int, started_s: float, result: BatchResult, fixed: Fixed) -> Observation:
-    replicas = {name: tuple(sorted(own, key=lambda r: r.replica)) for name, own in result.replicas.items()}
-    first, last = fixed.pipeline.elements[0].name, fixed.pipeline.elements[-1].name
-    return Observation(
-        batch,
-        started_s,
-        time.time() - started_s,
-        sum(r.tuples_in for r in replicas.get(first, ())),
-        sum(r.tuples_out for r in replicas.get(last, ())),
-        replicas,
-        dead_letters=sum(table.num_rows for table in result.letters),
-    )

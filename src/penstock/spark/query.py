@@ -18,7 +18,6 @@ from penstock.app.connectors import DiscardSink, MemorySink, ParquetSink, TraceS
 from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate, Functor, Map, Sink, Source, Split, Union
 from penstock.control.configuration import SLOTS, Configuration, check_configuration, default_configuration
-from penstock.control.journal import Journal
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.operators.stored_aggregate import can_be_stored
 from penstock.element.row_checksum import add_checksums
@@ -29,9 +28,9 @@ from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
+from penstock.spark.observer import Observer
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
-from penstock.spark.trace_clock import TraceClock
 from penstock.spark.trace_reader import NAME, TraceDataSource
 
 _STATELESS = (Source, Functor, Split, Map, Sink, Union)
@@ -65,11 +64,10 @@ class Handle:
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress")
-        self._clock = TraceClock(fixed)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name)
+        self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._write_intake()
-        self._query = self._start(session)
+        self._query = self._observer.query = self._start(session)
 
     @property
     def configuration(self) -> Configuration:
@@ -125,8 +123,8 @@ class Handle:
         return writer.trigger(processingTime="0 seconds").start()
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        observation = self._clock.completed(observation, self._progress.before(plan.batch))
-        self._journal.write(observation, plan.configuration)
+        first = self._progress.before(plan.batch)
+        observation = self._observer.completed(observation, result.reports, first, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))

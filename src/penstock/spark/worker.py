@@ -10,7 +10,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,7 @@ from penstock.element.state.logs import Logs
 from penstock.element.state.slot_functions import HashSlots
 from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
+from penstock.measure.task_figures import ElementMeters, TaskStart, block_bytes
 from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
@@ -53,11 +54,15 @@ class ElementWorker:
         self.sinks = tuple(s for s in self.graph.sinks)
         self.letters = DeadLetters()
         self.stored: dict[str, StoredAggregate] = {}
+        self.meters = ElementMeters()
         wanted = {name: name for name in (*self.outputs, *(s.name for s in self.sinks))}
         self.element = Element(self.graph, self.letters, wanted, positioned=fixed.positioned, make=self._make)
         self.slot_function = HashSlots(fixed.slots)
 
     def _make(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+        return self.meters.metered(operator.name, self._made(operator, graph, letters))
+
+    def _made(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
         schema = graph.producer(operator.inputs[0]).schema
         if isinstance(operator, ops.Aggregate) and can_be_stored(operator, schema):
             stored = StoredAggregate(
@@ -119,13 +124,14 @@ class ElementTask:
     def __init__(self, directory: str, number: int) -> None:
         context = TaskContext.get()
         assert context is not None
-        self.started_s, self.cpu_s = time.perf_counter(), time.process_time()
+        start = TaskStart()
         self.worker = element_worker(directory, number)
         batch = int(context.getLocalProperty("streaming.sql.batchId") or -1)
         plan = self.worker.checkpoint.plan(batch)
         assert plan is not None, f"batch {batch} has no plan"
         self.plan, self.replica, self.attempt = plan, context.partitionId(), context.taskAttemptId()
-        self.rows_in = self.rows_out = self.rebuilt = 0
+        self.figures = self.worker.meters.begin(self.replica, start)
+        self.rebuilt = 0
         self.discarded: dict[str, tuple[int, int]] = {}
         self.files: dict[str, StagedFile] = {}
 
@@ -133,7 +139,9 @@ class ElementTask:
         """The first element: ranges of a trace's offsets become tuples."""
         for batch in batches:
             for name, start, stop in zip(*(batch.column(i).to_pylist() for i in range(3)), strict=True):
-                yield from self._step(name, self._source_block(name, start, stop), start)
+                block = self._source_block(name, start, stop)
+                self.figures.took(name, block.rows, block_bytes(block))
+                yield from self._step(name, block, start)
         yield batch_of(self._end())
 
     def run_next(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -155,7 +163,9 @@ class ElementTask:
         try:
             for m in mine:
                 schema = self.worker.graph.producer(m.name).schema
-                yield from self._step(m.name, unseal(m.payload, schema), m.sequence)
+                block = unseal(m.payload, schema)
+                self.figures.took(m.name, block.rows, len(m.payload))
+                yield from self._step(m.name, block, m.sequence)
             end = self._end()
         finally:
             self.worker.close()
@@ -172,14 +182,16 @@ class ElementTask:
         return block
 
     def _step(self, name: str, block: Block, sequence: int) -> Iterator[pa.RecordBatch]:
-        self.rows_in += block.rows
+        start_ns = time.perf_counter_ns()
         outputs = self.worker.element.step({name: block}, EVERYTHING)
+        self.figures.service.add(block.rows, time.perf_counter_ns() - start_ns)
         for stream in self.worker.outputs:
             if stream in outputs:
                 yield from self._dealt(stream, outputs[stream], sequence)
         for sink in self.worker.sinks:
             if sink.name in outputs:
-                self.rows_out += outputs[sink.name].rows
+                self.figures.gave(sink.name, outputs[sink.name].rows, block_bytes(outputs[sink.name]))
+                self.figures.resulted(sequence, outputs[sink.name].rows)
                 yield from self._sunk(sink, outputs[sink.name], sequence)
 
     def _dealt(self, stream: str, block: Block, sequence: int) -> Iterator[pa.RecordBatch]:
@@ -189,16 +201,26 @@ class ElementTask:
                 continue
             own = self.plan.configuration.element(element.name)
             keys = element.keys[element.inputs.index(stream)]
+            columns, slot_function = [block.column(key) for key in keys], self.worker.slot_function
             if own.replicas == 1 or not keys:
-                yield batch_of([Message(0, number, message.BLOCK, stream, sequence, seal(block))])
+                if keys:
+                    slots_of = partial(slot_function.slots_of, columns, block.rows)
+                    self.figures.slots.sample(element.name, block.rows, slot_function.slots, slots_of)
+                yield batch_of([self._envelope(0, number, stream, sequence, block)])
                 continue
-            slots = self.worker.slot_function.slots_of([block.column(key) for key in keys], block.rows)
-            rows, starts = deal(slots, np.array(own.route, np.int32), own.replicas)
+            slots = slot_function.slots_of(columns, block.rows)
+            rows, starts, counts = deal(slots, np.array(own.route, np.int32), own.replicas)
+            self.figures.slots.count(element.name, counts)
             taken = block.take(rows)
             for replica in range(own.replicas):
                 if starts[replica + 1] > starts[replica]:
                     part = taken.slice(int(starts[replica]), int(starts[replica + 1]))
-                    yield batch_of([Message(replica, number, message.BLOCK, stream, sequence, seal(part))])
+                    yield batch_of([self._envelope(replica, number, stream, sequence, part)])
+
+    def _envelope(self, replica: int, element: int, stream: str, sequence: int, block: Block) -> Message:
+        payload = seal(block)
+        self.figures.gave(stream, block.rows, payload.size)
+        return Message(replica, element, message.BLOCK, stream, sequence, payload)
 
     def _sunk(self, sink: ops.Sink, block: Block, sequence: int) -> Iterator[pa.RecordBatch]:
         if isinstance(sink.connector, DiscardSink):
@@ -223,9 +245,8 @@ class ElementTask:
             results.append(_result(message.FILE, name, file.close().encode()))
         if len(self.worker.letters):
             results.append(_result(message.LETTERS, self.worker.planned.name, _ipc(self.worker.letters.drain())))
-        busy_s, cpu_s = time.perf_counter() - self.started_s, time.process_time() - self.cpu_s
-        figures = np.array([self.replica, self.rows_in, self.rows_out, busy_s, cpu_s, self.rebuilt])
-        return [*results, _result(message.MEASURE, self.worker.planned.name, figures.tobytes())]
+        report = self.figures.report(self.rebuilt)
+        return [*results, _result(message.MEASURE, self.worker.planned.name, report.encode())]
 
 
 def _result(kind: str, name: str, payload: bytes) -> Message:
@@ -242,4 +263,5 @@ def _ipc(table: pa.Table) -> bytes:
 def run_element(directory: str, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The body of one `mapInArrow`."""
     task = ElementTask(directory, number)
-    yield from task.run_first(batches) if number == 0 else task.run_next(batches)
+    entered = task.figures.entry.inward(batches)
+    yield from task.figures.exit.outward(task.run_first(entered) if number == 0 else task.run_next(entered))

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from penstock.app.graph import Graph
 from penstock.measure.observation import BatchTimes, Observation, PortObservation, ReplicaObservation
 from penstock.measure.task_figures import Counts, TaskReport
+from penstock.measure.triggers import merged_pieces
 
+_TRIGGERS_MAX = 4096
 Reports = Mapping[str, Sequence[TaskReport]]
 
 
 class BatchTimer:
-    """The moments of one micro-batch."""
+    """The moments of one micro-batch, in their order."""
 
     def __init__(self, batch: int, clock: Callable[[], float] = time.time) -> None:
         self.batch, self._clock = batch, clock
@@ -45,8 +46,8 @@ class BatchTimer:
         return BatchTimes(plan_s, run_s, publish_s)
 
 
-def observation_of(timer: BatchTimer, reports: Reports, graph: Graph, dead_letters: int) -> Observation:
-    """What the tasks say; what needs clocks of sources or of Spark is added later."""
+def observation_of(timer: BatchTimer, reports: Reports, first: str, sinks: set[str], dead_letters: int) -> Observation:
+    """What the tasks say, `first` being the element that reads the sources; what other clocks say is added later."""
     replicas = {
         element: tuple(sorted((r.replica for r in own), key=lambda r: r.replica)) for element, own in reports.items()
     }
@@ -55,8 +56,8 @@ def observation_of(timer: BatchTimer, reports: Reports, graph: Graph, dead_lette
         timer.batch,
         timer.started_at_s,
         timer.committed_at_s - timer.started_at_s,
-        _tuples((p for r in everyone for p in r.inputs), {s.name for s in graph.sources}),
-        _tuples((p for r in everyone for p in r.outputs), {s.name for s in graph.sinks}),
+        sum(r.tuples_in for r in replicas.get(first, ())),
+        _tuples((p for r in everyone for p in r.outputs), sinks),
         replicas,
         dead_letters=dead_letters,
         committed_at_s=timer.committed_at_s,
@@ -65,13 +66,19 @@ def observation_of(timer: BatchTimer, reports: Reports, graph: Graph, dead_lette
     )
 
 
-def results_of(reports: Reports) -> tuple[Counts, Counts]:
-    """Where the source's blocks that triggered results begin, and how many results each triggered."""
-    every = [report for own in reports.values() for report in own if len(report.result_starts)]
-    if not every:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    starts = np.concatenate([report.result_starts for report in every])
-    return starts, np.concatenate([report.result_tuples for report in every])
+def taken_of(reports: Reports) -> dict[str, tuple[int, int]]:
+    """The offsets of each source that a micro-batch took: the first one, and the one behind the last."""
+    found: dict[str, tuple[int, int]] = {}
+    for report in (report for own in reports.values() for report in own):
+        for source, (start, stop) in report.taken.items():
+            first, end = found.get(source, (start, stop))
+            found[source] = (min(first, start), max(end, stop))
+    return found
+
+
+def triggers_of(reports: Reports) -> Counts:
+    """What triggered all results of a micro-batch."""
+    return merged_pieces((report.triggers for own in reports.values() for report in own), _TRIGGERS_MAX)
 
 
 def _tuples(ports: Iterable[PortObservation], streams: set[str]) -> int:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
 
 from penstock.element.block import Block, empty_block
 from penstock.element.operators.protocol import RunningOperator
@@ -13,64 +16,74 @@ from penstock.measure.observation import OperatorObservation
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
 
 _UNTIMED = -1
+Call = tuple[int, int, int]  # tuples in, tuples out, CPU ns or _UNTIMED
+
+
+class OperatorMeter:
+    """The calls of one operator, of all its copies in this process; any number of threads may add to them.
+
+    Appending to a list is one step for the interpreter, so that no thread's call is lost without a lock.
+    """
+
+    __slots__ = ("calls", "name", "turn")
+
+    def __init__(self, name: str, pace: Pace) -> None:
+        self.name, self.turn = name, Turn(pace)
+        self.calls: list[Call] = []
+
+    def drain(self, state_bytes: int = 0) -> OperatorObservation:
+        """What was measured since the last drain."""
+        calls, self.calls = self.calls, []
+        return observed(self.name, calls, state_bytes, clock_pair_ns() // 2)
 
 
 class MeteredOperator:
-    """Stands in front of a running operator; any number of threads may call it.
+    """Stands in front of a running operator."""
 
-    A hot path: appending to a list is one step for the interpreter, so that no thread's count is lost without a lock.
-    """
+    __slots__ = ("_meter", "_running")
 
-    __slots__ = ("_calls", "_turn", "name", "running")
-
-    def __init__(self, name: str, running: RunningOperator, pace: Pace) -> None:
-        self.name, self.running = name, running
-        self._turn = Turn(pace)
-        self._calls: list[tuple[int, int, int]] = []  # tuples in, tuples out, CPU ns or _UNTIMED
+    def __init__(self, running: RunningOperator, meter: OperatorMeter) -> None:
+        self._running, self._meter = running, meter
 
     @property
     def state_bytes(self) -> int:
-        return self.running.state_bytes
+        return self._running.state_bytes
+
+    def export(self) -> dict[str, Any]:
+        return self._running.export()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._running.restore(state)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
-        """What the operator emits."""
-        if self._turn.is_due():
+        """What the operator emits; a hot path: an untimed call costs under a microsecond more."""
+        meter = self._meter
+        if meter.turn.is_due():
             start = time.thread_time_ns()
-            outputs = self.running.process(inputs, frontier)
+            outputs = self._running.process(inputs, frontier)
             cpu_ns = time.thread_time_ns() - start
         else:
-            outputs, cpu_ns = self.running.process(inputs, frontier), _UNTIMED
+            outputs, cpu_ns = self._running.process(inputs, frontier), _UNTIMED
         taken = inputs[0].rows if len(inputs) == 1 else sum([block.rows for block in inputs])
         given = outputs[0].rows if len(outputs) == 1 else sum([block.rows for block in outputs])
-        self._calls.append((taken, given, cpu_ns))
+        meter.calls.append((taken, given, cpu_ns))
         return outputs
 
-    def drain(self) -> OperatorObservation:
-        """What was measured since the last drain."""
-        calls, self._calls = self._calls, []
-        return observed(self.name, calls, self.state_bytes, clock_pair_ns() // 2)
 
-    def forget(self) -> None:
-        """Leaves out what was measured since the last drain."""
-        self._calls = []
-
-
-def observed(
-    name: str, calls: Sequence[tuple[int, int, int]], state_bytes: int, clock_ns: int = 0
-) -> OperatorObservation:
+def observed(name: str, calls: Sequence[Call], state_bytes: int, clock_ns: int = 0) -> OperatorObservation:
     """The sum of calls; CPU of those that were timed is scaled to all by tuples, or by calls where no tuples came.
 
     `clock_ns` is the clock's own share of each timed call.
     """
     timed = [call for call in calls if call[2] != _UNTIMED]
-    tuples_in = sum(call[0] for call in calls)
+    tuples_in = sum([call[0] for call in calls])
     cpu_s = None
     if timed:
-        timed_in = sum(call[0] for call in timed)
+        timed_in = sum([call[0] for call in timed])
         scale = tuples_in / timed_in if timed_in else len(calls) / len(timed)
-        cpu_s = sum(max(call[2] - clock_ns, 0) for call in timed) * scale / 1e9
+        cpu_s = sum([max(call[2] - clock_ns, 0) for call in timed]) * scale / 1e9
     return OperatorObservation(
-        name, tuples_in, sum(call[1] for call in calls), len(calls), len(timed), cpu_s, state_bytes
+        name, tuples_in, sum([call[1] for call in calls]), len(calls), len(timed), cpu_s, state_bytes
     )
 
 
@@ -82,16 +95,21 @@ class _Nothing:
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         return (inputs[0],)
 
+    def export(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        pass
+
 
 @lru_cache(maxsize=1)
 def meter_call_ns() -> int:
     """What a meter adds to a call that is not timed, here."""
-    import pyarrow as pa
-
     inputs, rounds = [empty_block(pa.schema([]))], 200
     pace = Pace()
     pace.below = 0
-    metered, bare = MeteredOperator("nothing", _Nothing(), pace), _Nothing()
+    bare = _Nothing()
+    metered = MeteredOperator(bare, OperatorMeter("nothing", pace))
     spent_ns = []
     for operator in (metered, bare, metered, bare):
         start = time.thread_time_ns()

@@ -18,18 +18,16 @@ _MOMENTS_PER_BLOCK_MAX = 64
 _INTERVALS_MAX = 512
 
 
-def result_latency(
-    starts: Integers, tuples: Integers, block_rows: int, stop: int, arrival_s: ArrivalS, committed_s: float
-) -> LatencySketch:
+def result_latency(triggers: Integers, stop: int, arrival_s: ArrivalS, committed_s: float) -> LatencySketch:
     """The sketch of `committed_s` minus the arrivals that triggered results.
 
-    The `tuples[i]` results of the block from `starts[i]` on are spread evenly over its offsets, which are before
-    `stop` and at most `block_rows`.
+    `triggers` are rows of (first offset, offsets, results) of one source, whose offsets end at `stop`.
     """
-    if not len(starts):
+    if not len(triggers):
         return LatencySketch()
+    starts, rows, tuples = triggers.T
     moments = int(np.clip(_MOMENTS_MAX // len(starts), 1, _MOMENTS_PER_BLOCK_MAX))
-    rows = np.clip(stop - starts, 1, block_rows)
+    rows = np.clip(rows, 1, np.maximum(stop - starts, 1))
     middles = (2 * np.arange(moments) + 1) / (2 * moments)
     offsets = starts[:, None] + (rows[:, None] * middles).astype(np.int64)
     shares = tuples[:, None] * np.arange(moments + 1) // moments

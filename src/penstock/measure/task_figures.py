@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from penstock.element.block import Block
+from penstock.element.block import Block, empty_block
 from penstock.element.column import CodedColumn, FixedColumn
 from penstock.element.operators.protocol import RunningOperator
+from penstock.measure.allowance import Allowance
 from penstock.measure.gate import Gate
-from penstock.measure.metered_operator import MeteredOperator, meter_call_ns
+from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
 from penstock.measure.observation import PortObservation, ReplicaObservation
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
 from penstock.measure.service_times import ServiceTimes
 from penstock.measure.slot_counts import SlotCounts
+from penstock.measure.triggers import Triggers
 
 Counts = npt.NDArray[np.int64]
-RESULT_BLOCKS_MAX = 2048  # more are put together with their neighbours
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """A task's figures; `result_tuples[i]` results were triggered by the source's block that begins at
-    `result_starts[i]`, and no block that the task took had more than `block_rows` tuples.
-    """
+    """A task's figures; `taken` has the offsets (first, end) of each source, `triggers` is a table of Triggers."""
 
     replica: ReplicaObservation
-    block_rows: int = 0
-    result_starts: Counts = field(default_factory=lambda: np.empty(0, np.int64))
-    result_tuples: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    taken: dict[str, tuple[int, int]] = field(default_factory=dict)
+    triggers: Counts = field(default_factory=lambda: np.empty((0, 4), np.int64))
     slot_tuples_by_element: dict[str, Counts] = field(default_factory=dict)
 
     def encode(self) -> bytes:
@@ -61,20 +61,28 @@ class ElementMeters:
 
     def __init__(self) -> None:
         self.pace, self.slot_turn = Pace(), Turn(Pace())
-        self.operators: list[MeteredOperator] = []
+        self.operators: dict[str, OperatorMeter] = {}
+        self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
 
     def metered(self, name: str, running: RunningOperator) -> MeteredOperator:
-        """The operator with a meter in front."""
-        self.operators.append(MeteredOperator(name, running, self.pace))
-        return self.operators[-1]
+        """The operator with a meter in front; copies of an operator share one."""
+        return MeteredOperator(running, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
 
     def begin(self, replica: int, start: TaskStart) -> TaskFigures:
         """The figures of a task."""
-        for operator in self.operators:
-            operator.forget()  # what a task that failed has left
+        for meter in self.operators.values():
+            meter.calls = []  # what a task that failed has left
         loop_cpu_s = start.cpu_s - ElementMeters._task_ended_cpu_s
         ElementMeters._task_ended_cpu_s = start.cpu_s
         return TaskFigures(self, replica, start, loop_cpu_s)
+
+    def state_bytes(self, ask: Callable[[], Mapping[str, int]], cpu_s: float) -> Mapping[str, int]:
+        """What `ask` says of each operator's state, or said when it was last asked: with many slots it is slow."""
+        if self._state_allowance.is_enough(cpu_s):
+            start_s = time.thread_time()
+            self._state_bytes = dict(ask())
+            self._state_allowance.spend(time.thread_time() - start_s)
+        return self._state_bytes
 
     def end(self) -> float:
         """The process's CPU clock at the end of a task."""
@@ -93,27 +101,34 @@ class TaskFigures:
         self.slots = SlotCounts(meters.slot_turn)
         self._inputs: dict[str, list[int]] = {}
         self._outputs: dict[str, list[int]] = {}
-        self._results: list[tuple[int, int]] = []
-        self._block_rows = 0
+        self._taken: dict[str, tuple[int, int]] = {}
+        self.triggers = Triggers()
 
     def took(self, stream: str, tuples: int, size_bytes: int) -> None:
         """A block came in."""
-        self._block_rows = max(self._block_rows, tuples)
         _add(self._inputs, stream, tuples, size_bytes)
 
     def gave(self, stream: str, tuples: int, size_bytes: int) -> None:
         """A block left by a stream, or into a sink."""
         _add(self._outputs, stream, tuples, size_bytes)
 
-    def resulted(self, sequence: int, tuples: int) -> None:
-        """Results reached a sink; the source's block that begins at `sequence` triggered them."""
-        self._results.append((sequence, tuples))
+    def took_offsets(self, source: str, start: int, stop: int) -> None:
+        """A block came from some offsets of a source."""
+        first, end = self._taken.get(source, (start, stop))
+        self._taken[source] = (min(first, start), max(end, stop))
 
-    def report(self, slots_rebuilt: int = 0, *, settled: bool = True) -> TaskReport:
+    def report(
+        self,
+        slots_rebuilt: int = 0,
+        state_bytes: Callable[[], Mapping[str, int]] = dict,
+        *,
+        settled: bool = True,
+    ) -> TaskReport:
         """All that was measured; the task is over but for this."""
         report_ns = time.thread_time_ns()
-        operators = tuple(operator.drain() for operator in self._meters.operators)
-        starts, tuples = result_blocks(self._results)
+        known = self._meters.state_bytes(state_bytes, time.process_time() - self._start.cpu_s)
+        operators = tuple(meter.drain(known.get(name, 0)) for name, meter in self._meters.operators.items())
+        triggers = self.triggers.table()
         inputs, outputs = _ports(self._inputs), _ports(self._outputs)
         wall_s, cpu_s = time.perf_counter() - self._start.wall_s, self._meters.end() - self._start.cpu_s
         waiting_s = self.entry.waiting_s + self.exit.waiting_s
@@ -129,19 +144,7 @@ class TaskFigures:
             cpu_s, slots_rebuilt, waiting_s, inputs, outputs, operators, self.service.variance_s2,
             worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=measuring_ns / 1e9, settled=settled,
         )  # fmt: skip
-        return TaskReport(replica, self._block_rows, starts, tuples, self.slots.counts_by_element())
-
-
-def result_blocks(results: list[tuple[int, int]]) -> tuple[Counts, Counts]:
-    """Results by the block that triggered them, in order, at most RESULT_BLOCKS_MAX of them."""
-    if not results:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    pairs = np.array(results, np.int64)
-    starts, places = np.unique(pairs[:, 0], return_inverse=True)
-    tuples = np.bincount(places, weights=pairs[:, 1]).astype(np.int64)
-    every = -(-len(starts) // RESULT_BLOCKS_MAX)
-    heads = np.arange(0, len(starts), every)
-    return starts[heads], np.add.reduceat(tuples, heads)
+        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element())
 
 
 def block_bytes(block: Block) -> int:
@@ -173,7 +176,7 @@ def _block_ns() -> int:
     """What counting one block costs here: two gates, a step, two ports and a result."""
     meters, rounds = ElementMeters(), 100
     meters.pace.below = 0
-    figures = TaskFigures(meters, 0, TaskStart(), 0.0)
+    figures, block = TaskFigures(meters, 0, TaskStart(), 0.0), empty_block(pa.schema([]))
     spent_ns = []
     for _ in range(2):
         start = time.thread_time_ns()
@@ -182,6 +185,6 @@ def _block_ns() -> int:
             step_ns = time.perf_counter_ns()
             figures.service.add(1, time.perf_counter_ns() - step_ns)
             figures.gave("a", 1, 8)
-            figures.resulted(i, 1)
+            figures.triggers.add(block, 0, i, 1)
         spent_ns.append(time.thread_time_ns() - start)
     return spent_ns[1] // rounds

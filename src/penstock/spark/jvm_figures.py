@@ -29,39 +29,39 @@ class JvmReading:
     task_cpu_s: dict[int, dict[int, float]] = field(default_factory=dict)
     spark_batch: int | None = None
     spark_ms_by_phase: dict[str, float] = field(default_factory=dict)
-    took_s: float = 0.0
+    cost_s: float = 0.0  # CPU for reading, in the JVM
 
 
 class JvmFigures:
     """Reads the figures of a batch when it is its turn."""
 
-    def __init__(self, session: SparkSession, elements: int) -> None:
+    def __init__(self, session: SparkSession, clock: JvmClock) -> None:
         self._context: Any = session.sparkContext
-        self._elements = elements
-        self._allowance = Allowance(warm_up=3)
+        self._clock = clock
+        self._allowance = Allowance(warm_up=2)
         self._mapper: Any = None
 
-    def read(self, batch: int, query: StreamingQuery, cpu_s: float) -> JvmReading | None:
+    def read(self, batch: int, query: StreamingQuery, elements: int, cpu_s: float) -> JvmReading | None:
         """The figures of the batch that has just run; None where it is not its turn, or where Spark does not say.
 
         `cpu_s` is what the batch before took, a small share of which may be spent here.
         """
         if not self._allowance.is_enough(cpu_s):
             return None
-        start_s = time.perf_counter()
+        start_s, start_cpu_s = time.perf_counter(), self._clock()
         try:
-            stages = self._stages(batch, str(query.runId))
+            stages = self._stages(batch, str(query.runId), elements)
             progress = query._jsq.lastProgress()
             told = json.loads(progress.json()) if progress is not None else {}
         except Exception:  # private parts of Spark: a figure that is missing must not end the run
             return None
         finally:
-            took_s = time.perf_counter() - start_s
-            self._allowance.spend(took_s)
+            cost_s = _cost_s(time.perf_counter() - start_s, start_cpu_s, self._clock())
+            self._allowance.spend(cost_s)
         by_element = {i: _cpu_s_by_partition(stage) for i, stage in enumerate(stages)}
-        return JvmReading(by_element, told.get("batchId"), dict(told.get("durationMs", {})), took_s)
+        return JvmReading(by_element, told.get("batchId"), dict(told.get("durationMs", {})), cost_s)
 
-    def _stages(self, batch: int, run: str) -> list[dict[str, Any]]:
+    def _stages(self, batch: int, run: str, elements: int) -> list[dict[str, Any]]:
         """The stages of a batch, one per element, in their order; none where Spark has not noted all of them yet."""
         spark = self._context._jsc.sc()
         if self._mapper is None:
@@ -70,12 +70,12 @@ class JvmFigures:
             self._statuses = self._context._jvm.java.util.ArrayList()
         store, newest = spark.statusStore(), int(spark.dagScheduler().nextStageId()) - 1
         found: list[dict[str, Any]] = []
-        for number in range(newest, max(-1, newest - self._elements - _OTHER_STAGES_MAX), -1):
+        for number in range(newest, max(-1, newest - elements - _OTHER_STAGES_MAX), -1):
             attempts = store.stageData(number, True, self._statuses, False, self._quantiles)
             stage = _merged(json.loads(self._mapper.writeValueAsString(attempts)))
             if _belongs(stage, batch, run):
                 found.append(stage)
-            if len(found) == self._elements:
+            if len(found) == elements:
                 return found[::-1]
         return []
 
@@ -101,6 +101,13 @@ def _cpu_s_by_partition(stage: dict[str, Any]) -> dict[int, float]:
         cpu_ns = metrics.get("executorCpuTime", 0) + metrics.get("executorDeserializeCpuTime", 0)
         found[task["partitionId"]] = found.get(task["partitionId"], 0.0) + cpu_ns / 1e9
     return found
+
+
+def _cost_s(elapsed_s: float, before_s: float | None, after_s: float | None) -> float:
+    """CPU of a reading: its time at most, and where that is long, since the machine is busy, what the JVM used."""
+    if before_s is None or after_s is None or elapsed_s < 2 * _TICK_S:
+        return elapsed_s
+    return min(elapsed_s, max(after_s - before_s, _TICK_S))
 
 
 class JvmClock:

@@ -22,10 +22,10 @@ class Observer:
 
     def __init__(self, session: SparkSession, checkpoint: Checkpoint, fixed: Fixed) -> None:
         self.query: StreamingQuery | None = None  # known once it has started
-        self._elements = [element.name for element in fixed.pipeline.elements]
         self._clock = TraceClock(fixed)
-        self._jvm = JvmFigures(session, len(self._elements))
-        self._cpu = CpuMeter(JvmClock(session))
+        jvm_clock = JvmClock(session)
+        self._jvm = JvmFigures(session, jvm_clock)
+        self._cpu = CpuMeter(jvm_clock)
         self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name)
         self._cpu_s = 0.0
         self._committed_at_s: float | None = None
@@ -34,26 +34,26 @@ class Observer:
         self,
         observation: Observation,
         reports: Reports,
-        first: int,
         configuration: Configuration,
     ) -> Observation:
-        """The observation with all that the driver, Spark and the trace's clock know; it is in the journal then.
-
-        The micro-batch took the source's tuples from offset `first` on, under `configuration`.
-        """
+        """The observation with all that the driver, Spark and the traces' clock know; it is in the journal then."""
+        elements = [element.name for element in configuration.elements]
         with self._cpu.measuring():
-            reading = None if self.query is None else self._jvm.read(observation.batch, self.query, self._cpu_s)
-            observation = self._clock.completed(observation, first, reports)
-            observation = self._with_jvm(observation, reading)
+            reading = self._read(observation.batch, len(elements))
+            observation = self._clock.completed(observation, reports)
+            observation = self._with_jvm(observation, reading, elements)
         if reading is not None:
-            self._cpu.spent(reading.took_s)  # in the JVM, at most
+            self._cpu.spent(reading.cost_s)
         cpu = self._cpu.lap(r for own in observation.replicas_by_element.values() for r in own)
         observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
         with self._cpu.measuring():
             self._journal.write(observation, configuration)
         return observation
 
-    def _with_jvm(self, observation: Observation, reading: JvmReading | None) -> Observation:
+    def _read(self, batch: int, elements: int) -> JvmReading | None:
+        return None if self.query is None else self._jvm.read(batch, self.query, elements, self._cpu_s)
+
+    def _with_jvm(self, observation: Observation, reading: JvmReading | None, elements: list[str]) -> Observation:
         times, before_s = observation.times, self._committed_at_s
         self._committed_at_s = observation.committed_at_s
         assert times is not None
@@ -62,7 +62,7 @@ class Observer:
         if reading is None:
             return replace(observation, times=times)
         replicas = {
-            name: _with_cpu(own, reading.task_cpu_s.get(self._elements.index(name), {}))
+            name: _with_cpu(own, reading.task_cpu_s.get(elements.index(name), {}))
             for name, own in observation.replicas_by_element.items()
         }
         times = replace(times, spark_batch=reading.spark_batch, spark_ms_by_phase=reading.spark_ms_by_phase)

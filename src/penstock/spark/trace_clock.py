@@ -1,4 +1,4 @@
-"""Latency, arrivals and backlog against the trace's own clock, which goes on while nothing runs."""
+"""Latency, arrivals and backlog against the traces' own clock, which goes on while nothing runs."""
 
 from __future__ import annotations
 
@@ -7,51 +7,85 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.app.connectors import TraceSource
-from penstock.generate.arrivals import Arrivals
 from penstock.generate.trace import Trace
-from penstock.measure.batch_figures import Reports, results_of
+from penstock.measure.batch_figures import Reports, taken_of, triggers_of
+from penstock.measure.latency_sketch import LatencySketch, merged
 from penstock.measure.observation import ArrivalObservation, Observation, latency_of
-from penstock.measure.result_latency import arrivals_between, result_latency
+from penstock.measure.result_latency import Integers, arrivals_between, result_latency
+from penstock.measure.triggers import UNKNOWN
 from penstock.spark.checkpoint import Fixed
 
 
 class TraceClock:
-    """The schedule of arrivals of an application's one trace, if it has one."""
+    """The schedules of arrivals of an application's sources, as far as they have one."""
 
     def __init__(self, fixed: Fixed) -> None:
-        sources = fixed.graph.sources
-        connector = sources[0].connector if len(sources) == 1 else None
-        self._trace: Trace | None = connector.open() if isinstance(connector, TraceSource) else None
+        self._places = {source.name: place for place, source in enumerate(fixed.graph.sources)}
+        self._traces: dict[int, Trace] = {}
+        for place, source in enumerate(fixed.graph.sources):
+            trace = source.connector.open() if isinstance(source.connector, TraceSource) else None
+            if trace is not None and trace.arrivals is not None:
+                self._traces[place] = trace
         self._started_at_s = fixed.started_at_s
-        self._before_s: float | None = None  # the commit before, on the trace's clock
+        self._before_s: float | None = None  # the commit before, on the traces' clock
+        self._stops: dict[int, int] = {}  # the offsets up to which each source was taken
 
-    def completed(self, observation: Observation, first: int, reports: Reports) -> Observation:
-        """The observation with the latency of its results, arrivals since the commit before it, and the backlog.
-
-        The micro-batch took the source's tuples from offset `first` on.
-        """
+    def completed(self, observation: Observation, reports: Reports) -> Observation:
+        """The observation with the latency of its results, arrivals since the commit before it, and the backlog."""
         assert observation.committed_at_s is not None
         now_s = observation.committed_at_s - self._started_at_s
         before_s = observation.started_at_s - self._started_at_s if self._before_s is None else self._before_s
         self._before_s = now_s
-        if self._trace is None or self._trace.arrivals is None:
-            return replace(observation, arrivals=ArrivalObservation(observation.tuples_in, now_s - before_s))
-        arrivals, trace, stop = self._trace.arrivals, self._trace, first + observation.tuples_in
-        arrived, arrived_before = trace.arrived_by(now_s), trace.arrived_by(before_s)
-        assert arrived is not None
-        assert arrived_before is not None
-        starts, tuples = results_of(reports)
-        block_rows = max((r.block_rows for own in reports.values() for r in own), default=1)
-        sketch = result_latency(starts, tuples, max(block_rows, 1), stop, arrivals.arrival_s, now_s)
+        taken = {self._places[name]: own for name, own in taken_of(reports).items()}
+        self._stops |= {place: stop for place, (_, stop) in taken.items()}
+        if len(self._traces) < len(self._places):  # other sources tell only what they have given
+            arrivals = ArrivalObservation(observation.tuples_in, now_s - before_s)
+        else:
+            arrivals = self._arrivals(before_s, now_s)
+        observation = replace(observation, arrivals=arrivals)
+        if not self._traces:
+            return observation
+        backlogs = [self._backlog(place, stop, now_s) for place, stop in self._stops.items() if place in self._traces]
         return replace(
             observation,
-            latency=latency_of(sketch),
-            arrivals=arrivals_between(arrived_before, arrived, now_s - before_s, arrivals.arrival_s),
-            backlog_tuples=max(0, arrived - stop),
-            backlog_age_s=_age_s(arrivals, stop, now_s) if arrived > stop else 0.0,
+            latency=latency_of(self._latency(triggers_of(reports), taken, now_s)),
+            backlog_tuples=sum(tuples for tuples, _ in backlogs),
+            backlog_age_s=max((age_s for _, age_s in backlogs), default=0.0),
         )
 
+    def _latency(self, triggers: Integers, taken: dict[int, tuple[int, int]], now_s: float) -> LatencySketch:
+        """The sketch of all results whose source is known; what triggered others may be any tuple of the only one."""
+        if len(self._places) == 1 and 0 in taken:
+            unknown = triggers[:, 0] == UNKNOWN
+            first, stop = taken[0]
+            triggers[unknown, :3] = 0, first, stop - first
+        sketches = []
+        for place, (_, stop) in taken.items():
+            own = triggers[triggers[:, 0] == place, 1:]
+            if place in self._traces:
+                arrivals = self._traces[place].arrivals
+                assert arrivals is not None
+                sketches.append(result_latency(own, stop, arrivals.arrival_s, now_s))
+        return merged(sketches)
 
-def _age_s(arrivals: Arrivals, offset: int, now_s: float) -> float:
-    """How long a tuple has been waiting."""
-    return float(now_s - arrivals.arrival_s(np.array([offset]))[0])
+    def _arrivals(self, before_s: float, now_s: float) -> ArrivalObservation:
+        period_s = now_s - before_s
+        found = []
+        for trace in self._traces.values():
+            first, stop = trace.arrived_by(before_s), trace.arrived_by(now_s)
+            assert trace.arrivals is not None
+            assert first is not None
+            assert stop is not None
+            found.append(arrivals_between(first, stop, period_s, trace.arrivals.arrival_s))
+        return found[0] if len(found) == 1 else ArrivalObservation(sum(own.tuples for own in found), period_s)
+
+    def _backlog(self, place: int, stop: int, now_s: float) -> tuple[int, float]:
+        """Tuples that have arrived and were not taken, and how long the oldest has been waiting."""
+        trace = self._traces[place]
+        arrived = trace.arrived_by(now_s)
+        assert arrived is not None
+        if arrived <= stop:
+            return 0, 0.0
+        moments_s = trace.arrival_s(np.array([stop]))
+        assert moments_s is not None
+        return arrived - stop, float(now_s - moments_s[0])

@@ -30,7 +30,7 @@ def result_latency(triggers: Integers, stop: int, arrival_s: ArrivalS, committed
     rows = np.clip(rows, 1, np.maximum(stop - starts, 1))
     middles = (2 * np.arange(moments) + 1) / (2 * moments)
     offsets = starts[:, None] + (rows[:, None] * middles).astype(np.int64)
-    shares = tuples[:, None] * np.arange(moments + 1) // moments
+    shares = (tuples[:, None] * np.arange(moments + 1) + moments // 2) // moments  # rounded: none earlier or later
     late_ms = (committed_s - arrival_s(offsets.ravel())) * 1000
     return sketch_of(late_ms, np.diff(shares, axis=1).ravel())
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.control.configuration import ElementConfiguration
 from penstock.watch.changes import effect_at, effects_of, first_after
 from penstock.watch.element_rows import element_rows, recent
 from penstock.watch.figures import change_text, configuration_text, route_text
@@ -97,6 +98,8 @@ def test_changes_in_words() -> None:
     assert change_text(even, skewed) == "window: slots 6 + 2"
     assert change_text(skewed, even) == "window: even route"
     assert change_text(configuration(4), skewed) == "window 4 → 2 replicas, slots 6 + 2"
+    cut = replace(even, elements=(*even.elements, ElementConfiguration("vwap", 2)), unfused=("vwap",))
+    assert change_text(even, cut) == "elements trades, window, vwap"
     sizes = replace(even, block_rows=100, micro_batch_tuples=5_000_000)
     assert change_text(even, sizes) == "blocks of 100, at most 5.00 M tuples a micro-batch"
 

@@ -87,7 +87,11 @@ def run(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=N", help="ELEMENT.replicas, block_rows or micro_batch_tuples."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...",
+        ),
     ] = None,
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.

@@ -34,19 +34,18 @@ class RunWish:
 def run_command(wish: RunWish) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
     from penstock.cli.settings import changed, settings_of
-    from penstock.plan.pipeline import pipeline_of
     from penstock.spark.query import start
     from penstock.watch.live_console import LiveConsole
 
     app = load_application(wish.application)
-    settings = settings_of(wish.settings, pipeline_of(app.graph))
+    settings = settings_of(wish.settings, app.graph)
     if wish.duration_s is not None and not wish.duration_s > 0:
         raise InputError(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
     screen = console()
     with starting(screen, f"starting {app.name} on {wish.master}"):
         handle = start(app, master=wish.master, checkpoint=wish.checkpoint)
     try:
-        handle.apply(changed(handle.configuration, settings))
+        handle.apply(changed(handle.configuration, settings, app.graph))
         shown = LiveConsole(
             screen,
             f"{app.name} on {wish.master}",

@@ -9,6 +9,8 @@ import numpy as np
 
 from penstock.measure.observation import Latency, Observation
 
+_ROUNDING_S = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -90,7 +92,7 @@ def rates_by_bin(steps: Sequence[Step], edges_s: Sequence[float]) -> list[float 
     sums = np.concatenate([[0.0], np.cumsum([s.in_tuples_s * s.gap_s for s in steps])])
     edges = np.clip(edges_s, moments[0], moments[-1])
     tuples, widths_s = np.diff(np.interp(edges, moments, sums)), np.diff(edges)
-    return [float(t / w) if w > 0 else None for t, w in zip(tuples, widths_s, strict=True)]
+    return [float(t / w) if w > _ROUNDING_S else None for t, w in zip(tuples, widths_s, strict=True)]
 
 
 def highest_by_bin(

@@ -66,7 +66,7 @@ def test_binned_rates_equal_a_plain_sum_of_overlaps(gaps: list[tuple[int, int]],
 
 def test_the_highest_of_each_bin_is_kept() -> None:
     steps = timeline_of(run_of(4))  # commits at 0.4, 0.9, 1.4, 1.9
-    assert highest_by_bin(steps, [0.0, 1.0, 2.0, 3.0], lambda s: s.batch) == [1, 3, None]
+    assert highest_by_bin(steps, [-1.0, 0.0, 1.0, 2.0, 3.0], lambda s: s.batch) == [None, 1, 3, 3]
 
 
 def test_sparklines_go_from_zero_to_the_highest() -> None:

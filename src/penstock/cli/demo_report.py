@@ -43,10 +43,8 @@ class Outcome:
 
 def effect_text(effect: Effect) -> str:
     """One line about a change that is in force."""
-    return (
-        f"{effect.text}: in force at micro-batch {effect.batch}; results {time_text(effect.gap_s)} after the "
-        f"ones before, usually {time_text(effect.usual_gap_s)}; {effect.slots_rebuilt} slots rebuilt"
-    )
+    gap = f"{time_text(effect.gap_s)} between results, usually {time_text(effect.usual_gap_s)}"
+    return f"{effect.text}: {gap}, {effect.slots_rebuilt} slots rebuilt"
 
 
 def show_summary(screen: Console, outcome: Outcome) -> None:

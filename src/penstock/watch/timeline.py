@@ -98,10 +98,12 @@ def rates_by_bin(steps: Sequence[Step], edges_s: Sequence[float]) -> list[float 
 def highest_by_bin(
     steps: Sequence[Step], edges_s: Sequence[float], value: Callable[[Step], float | None]
 ) -> list[float | None]:
-    """The highest value of the micro-batches committed between neighbouring edges; None where there was none."""
+    """The highest value of the micro-batches committed between neighbouring edges; where none was, the one before."""
     highest: list[float | None] = [None] * (len(edges_s) - 1)
     for step in steps:
         own, place = value(step), int(np.searchsorted(edges_s, step.committed_s, side="left")) - 1
         if own is not None and 0 <= place < len(highest):
             highest[place] = max(highest[place] or 0.0, own)
+    for place in range(1, len(highest)):
+        highest[place] = highest[place - 1] if highest[place] is None else highest[place]
     return highest

@@ -6,7 +6,6 @@ import functools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +26,7 @@ from penstock.plan.layout import Layout, layout_of
 from penstock.plan.pipeline import INTAKE, Pipeline
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.staged_file import publish_file
 from penstock.spark.state_slots import state_slots
@@ -63,7 +63,7 @@ class MicroBatches:
         self.manifests = Manifests(checkpoint.manifests)
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
-        self._functions: dict[tuple[tuple[str, ...], int], Callable[..., Any]] = {}
+        self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
@@ -78,9 +78,8 @@ class MicroBatches:
     def _plan(self, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
-        published = [b for b in self.manifests.batches() if b < batch]
         configuration = self.configuration() if earlier is None else earlier.configuration
-        plan = BatchPlan(batch, self.epoch, published[-1] if published else None, configuration)
+        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration)
         self.checkpoint.write_plan(plan)
         return plan
 
@@ -90,19 +89,25 @@ class MicroBatches:
             self._layouts[configuration.unfused] = layout_of(self.fixed.graph, configuration.unfused)
         return self._layouts[configuration.unfused]
 
+    def _before(self, batch: int) -> int | None:
+        """The newest batch before this one whose state counts; mostly the one published last."""
+        if self._known[0] == batch - 1:
+            return batch - 1
+        return max((b for b in self.manifests.batches() if b < batch), default=None)
+
     def _pipeline(self, frame: DataFrame, configuration: Configuration) -> DataFrame:
         for number, element in enumerate(configuration.elements):
             if number:
                 frame = frame.repartitionById(element.replicas, F.col("replica"))
-            frame = frame.mapInArrow(self._function(configuration.unfused, number), message.SQL)
+            frame = self._stage(configuration.unfused, number).after(frame)
         return frame
 
-    def _function(self, unfused: tuple[str, ...], number: int) -> Callable[..., Any]:
-        """One function object per element for the life of the query: Spark then pickles each once."""
+    def _stage(self, unfused: tuple[str, ...], number: int) -> MapStage:
         key = (unfused, number)
-        if key not in self._functions:
-            self._functions[key] = functools.partial(run_element, str(self.checkpoint.directory), unfused, number)
-        return self._functions[key]
+        if key not in self._stages:
+            function = functools.partial(run_element, str(self.checkpoint.directory), unfused, number)
+            self._stages[key] = MapStage(function, message.SQL)
+        return self._stages[key]
 
     def run_tasks(self, frame: DataFrame, plan: BatchPlan) -> Iterable[Message]:
         """The one action of a batch: what its tasks have to say."""

@@ -40,15 +40,14 @@ from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.executors import ExecutorWatch, wait_for_executors
 from penstock.spark.failures import sentence_of, told_if_spark_died
-from penstock.spark.journal import Journal
 from penstock.spark.micro_batch import BatchResult, MicroBatches
+from penstock.spark.observer import Observer
 from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
 from penstock.spark.staged_file import sweep_staged
 from penstock.spark.state_slots import keeps_state, slot_function, state_slots
-from penstock.spark.trace_clock import TraceClock
 
 _registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
 
@@ -82,12 +81,11 @@ class Handle:
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
         self._executors = ExecutorWatch(session)
-        self._clock = TraceClock(fixed)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl")
+        self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._beat = 0
         self._write_intake()
-        self._query = self._start(session)
+        self._query = self._observer.query = self._start(session)
 
     @property
     def configuration(self) -> Configuration:
@@ -155,8 +153,7 @@ class Handle:
         return writer.trigger(processingTime="0 seconds").start()
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        observation = self._clock.completed(observation, self._progress.before(plan.batch))
-        self._journal.write(observation, plan.configuration)
+        observation = self._observer.completed(observation, result.reports, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))

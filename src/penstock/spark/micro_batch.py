@@ -91,7 +91,7 @@ class MicroBatches:
 
     def _before(self, batch: int) -> int | None:
         """The newest batch before this one whose state counts; mostly the one published last."""
-        if self._known[0] == batch - 1:
+        if batch and self._known[0] == batch - 1:
             return batch - 1
         return max((b for b in self.manifests.batches() if b < batch), default=None)
 

@@ -131,6 +131,31 @@ def explain(
 
 
 @app.command()
+def journal(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A journal, or the checkpoint that has one.", show_default=False),
+    ],
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg|png", help="Also draw throughput, latency and replicas over time."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+) -> None:
+    """Show what was measured while an application ran: elements, operators, latency, time and CPU.
+
+    Examples:
+
+    - `penstock journal out/checkpoint`
+
+    - `penstock journal out/checkpoint/journal.jsonl --json --picture out/run.svg`
+    """
+    from penstock.cli.journal import journal_command
+
+    journal_command(path, picture, as_json=json)
+
+
+@app.command()
 def generate(
     name: Annotated[
         str, typer.Argument(metavar="NAME|all", help="Which data; see the list below.", show_default=False)

@@ -127,7 +127,7 @@ class ArrivalObservation:
 
 @dataclass(frozen=True, slots=True)
 class BatchTimes:
-    """Where a micro-batch's time went: writing its plan, running the tasks, publishing what they gave.
+    """Where a micro-batch's time went: its plan, Spark's job with all tasks, publishing what they gave.
 
     `before_s` is the time since the commit before: Spark's own work between two micro-batches, our delivery, and
     waiting for tuples.  `spark_ms_by_phase` is what Spark reports of the trigger of `spark_batch`, an earlier one.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -21,9 +20,11 @@ from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
 from penstock.element.state.manifests import Manifests
-from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.measure.batch_figures import BatchTimer, observation_of
+from penstock.measure.observation import Observation
+from penstock.measure.task_figures import TaskReport, decode
 from penstock.plan.layout import Layout, layout_of
-from penstock.plan.pipeline import INTAKE, Pipeline
+from penstock.plan.pipeline import INTAKE
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.map_stage import MapStage
@@ -44,7 +45,7 @@ class BatchResult:
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
     files: list[tuple[str, str]] = field(default_factory=list)
     letters: list[pa.Table] = field(default_factory=list)
-    replicas: dict[str, list[ReplicaObservation]] = field(default_factory=dict)
+    reports: dict[str, list[TaskReport]] = field(default_factory=dict)  # by element
 
 
 class MicroBatches:
@@ -67,13 +68,21 @@ class MicroBatches:
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
-        started_s = time.time()
+        timer = BatchTimer(batch)
         plan = self._plan(batch)
+        timer.planned()
         result = self._gathered(self.run_tasks(frame, plan))
+        timer.ran()
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged)
-        self.deliver(plan, result, _observation(batch, started_s, result, self.layout(plan.configuration).pipeline))
+        timer.committed()
+        self.deliver(plan, result, self._observation(timer, plan, result))
+
+    def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
+        first, sinks = plan.configuration.elements[0].name, {sink.name for sink in self.fixed.graph.sinks}
+        letters = sum(table.num_rows for table in result.letters)
+        return observation_of(timer, result.reports, first, sinks, letters)
 
     def _plan(self, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
@@ -137,9 +146,7 @@ class MicroBatches:
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.MEASURE:
-            f = np.frombuffer(payload, np.float64)
-            own_figures = ReplicaObservation(int(f[0]), int(f[1]), int(f[2]), float(f[3]), float(f[4]), int(f[5]))
-            result.replicas.setdefault(m.name, []).append(own_figures)
+            result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))
@@ -167,17 +174,3 @@ class MicroBatches:
     def _slots(self, operator: str, configuration: Configuration) -> int:
         pipeline = self.layout(configuration).pipeline
         return 1 if operator == INTAKE else state_slots(self.fixed, pipeline, operator).slots
-
-
-def _observation(batch: int, started_s: float, result: BatchResult, pipeline: Pipeline) -> Observation:
-    replicas = {name: tuple(sorted(own, key=lambda r: r.replica)) for name, own in result.replicas.items()}
-    first = pipeline.elements[0].name
-    return Observation(
-        batch,
-        started_s,
-        time.time() - started_s,
-        sum(r.tuples_in for r in replicas.get(first, ())),
-        sum(r.tuples_out for own in replicas.values() for r in own),
-        replicas,
-        dead_letters=sum(table.num_rows for table in result.letters),
-    )

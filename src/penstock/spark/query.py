@@ -26,7 +26,6 @@ from penstock.control.configuration import (
     default_configuration,
     even_route,
 )
-from penstock.control.journal import Journal
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
@@ -37,12 +36,12 @@ from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.micro_batch import BatchResult, MicroBatches
+from penstock.spark.observer import Observer
 from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
 from penstock.spark.state_slots import keeps_state, slot_function, state_slots
-from penstock.spark.trace_clock import TraceClock
 
 _registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
 
@@ -75,12 +74,11 @@ class Handle:
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress")
-        self._clock = TraceClock(fixed)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name)
+        self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._beat = 0
         self._write_intake()
-        self._query = self._start(session)
+        self._query = self._observer.query = self._start(session)
 
     @property
     def configuration(self) -> Configuration:
@@ -140,8 +138,7 @@ class Handle:
         return writer.trigger(processingTime="0 seconds").start()
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        observation = self._clock.completed(observation, self._progress.before(plan.batch))
-        self._journal.write(observation, plan.configuration)
+        observation = self._observer.completed(observation, result.reports, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 from pyspark import TaskContext
 
+from penstock.measure.task_figures import TaskStart
 from penstock.spark.element_worker import element_worker
 from penstock.spark.message import Message, batch_of, messages_of
 from penstock.spark.task import ElementTask
@@ -18,13 +19,15 @@ def run_element(
     """Runs a replica of an element over what Spark hands to its partition."""
     context = TaskContext.get()
     assert context is not None
+    start = TaskStart()
     worker = element_worker(directory, unfused, number)
     batch = int(context.getLocalProperty("streaming.sql.batchId") or -1)
     plan = worker.checkpoint.plan(batch)
     assert plan is not None, f"batch {batch} has no plan"
-    task = ElementTask(worker, plan, context.partitionId(), context.taskAttemptId())
-    for m in task.run_next(_messages(batches)) if number else task.run_first(_rows(batches)):
-        yield batch_of([m])
+    task = ElementTask(worker, plan, context.partitionId(), context.taskAttemptId(), start)
+    entered = task.figures.entry.inward(batches)
+    messages = task.run_next(_messages(entered)) if number else task.run_first(_rows(entered))
+    yield from task.figures.exit.outward(batch_of([m]) for m in messages)
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Mapping[str, object]]:

@@ -91,7 +91,7 @@ def _application(wish: DemoWish, start: Start, screen: Console) -> Application:
     from penstock.apps.vwap import vwap_per_ticker
 
     with starting(screen, "warming up"):
-        capacity = capacity_tuples_s(start)
+        capacity = capacity_tuples_s(start, screen)
     mean = wish.rate_tuples_s or rate_for(capacity)
     day = partial(sources.trace, "trading_day", mean, speed_up=SPEED_UP, seed=SEED)
     arrivals = day().open().arrivals
@@ -115,6 +115,8 @@ def _streamed(app: Application, wish: DemoWish, handle: Handle, screen: Console)
     try:
         handle.apply(staged(handle.configuration, FIRST, _MICRO_BATCH_TUPLES))
         ending = shown.watch(_Stagehand(handle, shown, wish.seconds).act)
+        if ending == "interrupted":
+            screen.print("stopping ...")
     finally:
         result = handle.stop()
     lines = read_journal(_kept_journal(handle.checkpoint.directory, wish.output)).lines

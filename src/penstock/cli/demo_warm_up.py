@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from penstock.app.application import Application
 from penstock.cli.demo_stages import FIRST, STAGES, staged
 from penstock.cli.scratch_checkpoint import scratch_checkpoint
@@ -26,7 +28,7 @@ _CAPACITY_PER_RATE = 6.0
 _LOWEST_TUPLES_S, _HIGHEST_TUPLES_S = 20_000, 1_500_000
 
 
-def capacity_tuples_s(start: Start) -> float:
+def capacity_tuples_s(start: Start, screen: Console) -> float:
     """What the application sustains here when tuples are there as fast as they are taken."""
     from penstock.app import sinks, sources
     from penstock.apps.vwap import vwap_per_ticker
@@ -45,6 +47,8 @@ def capacity_tuples_s(start: Start) -> float:
                 seen = len(handle.result.observations)
                 if seen >= _WIDE_BATCHES:
                     handle.apply(staged(handle.configuration, FIRST, _MICRO_BATCH_TUPLES))
+            if interrupted.is_set():
+                screen.print("stopping ...")
         finally:
             observations = handle.stop().observations
     if interrupted.is_set():

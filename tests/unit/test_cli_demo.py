@@ -28,9 +28,9 @@ PIPELINE = pipeline_of(vwap_per_ticker().graph)
 
 
 def test_every_stage_is_a_configuration_that_fits_and_differs_from_the_one_before() -> None:
-    configurations = [staged(default_configuration(PIPELINE, 1), FIRST, 1000)]
+    configurations = [staged(default_configuration(PIPELINE, 1), FIRST)]
     for stage in STAGES:
-        configurations.append(staged(configurations[-1], stage, 1000))
+        configurations.append(staged(configurations[-1], stage))
         check_configuration(configurations[-1], PIPELINE)
         assert configurations[-1] != configurations[-2]
     assert [c.element("window").replicas for c in configurations] == [2, 4, 3, 3, 2]

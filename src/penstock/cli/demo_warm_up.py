@@ -6,6 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,14 @@ def capacity_tuples_s(start: Start, screen: Console) -> float:
         handle = start(app, checkpoint)
         try:
             # All workers that any stage needs are forked first.
-            handle.apply(staged(handle.configuration, STAGES[0], _MICRO_BATCH_TUPLES))
+            first = replace(handle.configuration, micro_batch_tuples=_MICRO_BATCH_TUPLES)
+            handle.apply(staged(first, STAGES[0]))
             deadline_s, seen = time.monotonic() + _MOST_S, 0
             while seen < _BATCHES and time.monotonic() < deadline_s and not interrupted.is_set():
                 handle.wait(0.05)
                 seen = len(handle.result.observations)
                 if seen >= _WIDE_BATCHES:
-                    handle.apply(staged(handle.configuration, FIRST, _MICRO_BATCH_TUPLES))
+                    handle.apply(staged(first, FIRST))
             if interrupted.is_set():
                 screen.print("stopping ...")
         finally:

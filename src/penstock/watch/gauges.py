@@ -87,5 +87,5 @@ def _micro_batch(steps: Sequence[Step]) -> str:
 
 def _backlog(observation: Observation) -> str:
     """In tuples, and how long the oldest of them has waited where that is known."""
-    text = f"{count_text(observation.backlog_tuples or 0)} tuples"
-    return text if observation.backlog_age_s is None else f"{text}, the oldest {time_text(observation.backlog_age_s)}"
+    waiting, age_s = observation.backlog_tuples or 0, observation.backlog_age_s
+    return f"{count_text(waiting)} tuples" + (f", the oldest {time_text(age_s)}" if waiting and age_s else "")

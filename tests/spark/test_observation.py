@@ -26,12 +26,13 @@ from tests.spark.applications import prices
 TUPLES, RATE = 60_000, 20_000
 
 
-def run_for(session: SparkSession, checkpoint: Path, seconds: float) -> RunResult:
+def run_part(session: SparkSession, checkpoint: Path, *, to_the_end: bool) -> RunResult:
     """A run at a constant rate, with a total order at its sink, so that every result's trigger is known."""
     app = prices(sinks.memory(), TUPLES, rate="constant")
-    configuration = replace(default_configuration(pipeline_of(app.graph), 2), block_rows=500)
+    configuration = replace(default_configuration(pipeline_of(app.graph), 2), block_rows=500, micro_batch_tuples=25_000)
     handle = start(app, session=session, checkpoint=checkpoint, configuration=configuration)
-    handle.wait(seconds)
+    while not handle.wait(0.05) and (to_the_end or handle.observe() is None):
+        pass
     return handle.stop()
 
 
@@ -47,7 +48,7 @@ def check_latency(observation: Observation, triggers: list[int], started_at_s: f
 
 
 def test_observations_and_journal_over_a_restart(session: SparkSession, tmp_path: Path) -> None:
-    results = [run_for(session, tmp_path / "c", 2.0), run_for(session, tmp_path / "c", 300.0)]
+    results = [run_part(session, tmp_path / "c", to_the_end=end) for end in (False, True)]
     seen = [o for result in results for o in result.observations]
     assert sum(o.tuples_in for o in seen) == TUPLES
     recorded = read_journal(tmp_path / "c" / "journal.jsonl")

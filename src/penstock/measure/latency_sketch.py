@@ -25,7 +25,7 @@ class LatencySketch:
 
     >>> sketch = sketch_of(np.array([10.0, 20.0, 400.0]), np.array([50, 49, 1]))
     >>> round(sketch.quantile(0.5), 1), round(sketch.quantile(1.0)), sketch.results
-    (10.1, 400, 100)
+    (10.1, 399, 100)
     """
 
     first: int = 0

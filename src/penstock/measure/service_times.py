@@ -13,7 +13,7 @@ class ServiceTimes:
         self.seconds = self._squares = 0.0
 
     def add(self, tuples: int, elapsed_ns: int) -> None:
-        """A block was taken through all operators."""
+        """A block was taken through all operators, and timed."""
         self.blocks += 1
         if tuples:
             seconds = elapsed_ns * 1e-9

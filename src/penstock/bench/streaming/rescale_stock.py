@@ -140,7 +140,7 @@ def _filling_trades(
 def rescale_stock(effort: StockEffort, folder: Path, show: Show) -> SparkRescale:
     """At half of the highest rate, by the row-based transformWithState; without protobuf by applyInPandasWithState."""
     way = "transformWithState (rows)" if not why_not("transformWithState") else "applyInPandasWithState"
-    with local_session(STOCK_CONF) as session:
+    with local_session(STOCK_CONF, task_slots=MANY) as session:
         run = _Run(session, way, effort, folder, show, time.monotonic() + effort.limit_s)
         try:
             return _measured(run)

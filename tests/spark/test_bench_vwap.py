@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import os
 from pathlib import Path
 
 import pytest
@@ -39,12 +39,13 @@ def test_all_runs_are_checked_against_the_engine_in_process(tmp_path: Path) -> N
     assert "not measured" in vwap_notes(result, figures)[1]
 
 
+@pytest.mark.skipif("PENSTOCK_PEERS" not in os.environ, reason="stock PySpark takes minutes; set PENSTOCK_PEERS=1")
 @pytest.mark.usefixtures("no_session")
 def test_stateful_ways_of_stock_pyspark_give_equal_results(tmp_path: Path) -> None:
     trace = sources.trace(rate="unbounded", keys=5, ticker="int32")
     app = vwap_on(trace, sinks.discard())
     ways = [way for way in WAYS if not why_not(way)]
-    assert find_spec("google") is None or len(ways) >= 2
+    assert "applyInPandasWithState" in ways
     with local_session(STOCK_CONF) as session:
         for number, way in enumerate(ways):
             budget = Budget(0.0, 240.0)

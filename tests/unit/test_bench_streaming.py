@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 from penstock.app import sinks, sources
+from penstock.bench.command import app as bench_app
 from penstock.bench.streaming.applications import sums_on, vwap_on
 from penstock.bench.streaming.batches import gaps_ms, late_results, measuring_ratio, throughput
 from penstock.bench.streaming.files import parquet_totals
@@ -217,3 +219,10 @@ def test_sums_application_keeps_one_column() -> None:
     app = sums_on(TRACE, sinks.memory(), 3)
     table = evaluate(app, {"quotes": TRACE.table(0, 200)})["out"]
     assert table.column_names == ["ticker", "volume"]
+
+
+@pytest.mark.parametrize("name", ["vwap", "floor", "rescale", "state"])
+def test_commands_have_a_quick_way_and_keep_their_json(name: str) -> None:
+    text = CliRunner().invoke(bench_app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
+    assert "--quick" in text
+    assert "--json" in text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.control.configuration import Configuration
@@ -25,6 +25,7 @@ from penstock.measure.observation import Observation
 from penstock.measure.task_figures import TaskReport, decode
 from penstock.plan.layout import Layout, layout_of
 from penstock.plan.pipeline import INTAKE
+from penstock.plan.placement import Placement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.map_stage import MapStage
@@ -75,7 +76,7 @@ class MicroBatches:
         timer = BatchTimer(batch)
         if self.fixed.durable:
             sync_spark_log(self.checkpoint.spark, batch)
-        plan = self._plan(frame.sparkSession, batch)
+        plan = self._plan(frame, batch)
         timer.planned()
         result = again_if_rolled_back(lambda: self._gathered(self.run_tasks(frame, plan)))
         timer.ran()
@@ -90,16 +91,22 @@ class MicroBatches:
         letters = sum(table.num_rows for table in result.letters)
         return observation_of(timer, result.reports, first, sinks, letters)
 
-    def _plan(self, session: SparkSession, batch: int) -> BatchPlan:
+    def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
         configuration = self.configuration() if earlier is None else earlier.configuration
         before = earlier or self.checkpoint.plan(batch - 1)
-        pipeline = self.layout(configuration).pipeline
-        placements = self._placer.placements(session, pipeline, configuration, before.placements if before else {})
+        placements = self.placements(frame, configuration, before.placements if before else {})
         plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements)
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
+
+    def placements(
+        self, frame: DataFrame, configuration: Configuration, before: Mapping[str, Placement]
+    ) -> Mapping[str, Placement]:
+        """The hosts of replicas, where there are several."""
+        pipeline = self.layout(configuration).pipeline
+        return self._placer.placements(frame.sparkSession, pipeline, configuration, before)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -136,6 +138,6 @@ def test_looking_upwards_in_vain_becomes_rarer():
     run = Rates(LeapingOperator(probe_periods=20, longest_probe_periods=80), 32)
     run.run(lambda n: min(n, 8) - 0.2 * max(0, n - 8), 400)
     looks = [number for number, reason in enumerate(run.reasons) if reason.startswith("look upwards")]
-    gaps = [b - a for a, b in zip(looks, looks[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(looks)]
     assert gaps[:3] == [41, 81, 81]
     assert set(run.levels[100:]) == {8, 10}

@@ -61,7 +61,7 @@ def test_rule_1_goes_on_to_all_of_the_group_none_left_out():
 
 def test_all_of_a_group_leads_to_the_next_one():
     groups = (("a", "b"), ("c", "d"))
-    moved, reasons, search = followed(by_count((0, 100), (2, 300), (4, 200)), groups)
+    _, reasons, search = followed(by_count((0, 100), (2, 300), (4, 200)), groups)
     assert search.placement == frozenset({"a", "b"})
     assert any("all of the group; try queues for 1 of 2 in group 2" in reason for reason in reasons)
 
@@ -140,7 +140,7 @@ def dearest_piece(costs: list[float], places: tuple[int, ...]) -> float:
 @given(costs=st.lists(st.integers(1, 9), min_size=1, max_size=9), limit=st.integers(1, 30))
 @settings(max_examples=300)
 def test_a_pipeline_is_cut_in_as_few_places_as_any_cut_within_the_limit(costs, limit):
-    limit = max(limit, max(costs))  # what a single operator costs cannot be cut
+    limit = max(limit, *costs)  # what a single operator costs cannot be cut
     named = {f"op{n}": float(cost) for n, cost in enumerate(costs)}
     found = cut(float(limit), 0.0, named, {})
     places = tuple(sorted(int(name[2:]) for name in found))
@@ -188,7 +188,7 @@ def test_the_ladder_is_walked_to_its_peak():
 
 
 def test_no_queues_win_where_queues_only_cost():
-    rungs, search = walked({n: 100 - 10 * n for n in range(10)}, piece_search.NONE)
+    _, search = walked({n: 100 - 10 * n for n in range(10)}, piece_search.NONE)
     assert search.best == piece_search.NONE
     assert search.rate == 100
 

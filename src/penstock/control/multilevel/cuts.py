@@ -12,9 +12,9 @@ def cut(
 
     An operator too dear by itself carries along `carried` of its cost: no queue is spent on a trifle behind it.
 
-    From the sinks upwards an operator's piece is itself and what follows it; where that is too much, the dearest of what
-    follows is cut off. On a pipeline and on a tree no fewer cuts would do. An operator fed by several is shared among
-    them in equal parts.
+    From the sinks upwards an operator's piece is itself and what follows it; where that is too much, the dearest of
+    what follows is cut off. On a pipeline and on a tree no fewer cuts would do. An operator fed by several is shared
+    among them in equal parts.
     """
     feeds = feeds or _pipeline(tuple(costs))
     fed_by: dict[str, int] = {}

@@ -48,6 +48,12 @@ class LeapingOperator:
         """The level for the next period."""
         if not observation.settled:
             reason = "hold: the last change is not in force yet"
+        elif state.search.level > observation.max_level:
+            state, reason = self._fewer_allowed(state, observation.max_level)
+        elif self._more_allowed(state, observation.max_level):
+            again = start_search(state.search.level, observation.max_level)
+            again, reason = step(again, observation.throughput_tuples_s, self.rules)
+            state, reason = LeapingState(again, probe_periods=self.probe_periods), f"more threads are allowed: {reason}"
         elif state.probing:
             state, reason = self._after_probe(state, observation.throughput_tuples_s)
         elif state.search.done:
@@ -56,6 +62,15 @@ class LeapingOperator:
             search, reason = step(state.search, observation.throughput_tuples_s, self.rules)
             state = replace(state, search=search, steadiness=UNWATCHED)
         return state, ElementSetting(state.search.level, observation.queued), reason
+
+    def _fewer_allowed(self, state: LeapingState, max_level: int) -> tuple[LeapingState, str]:
+        search = start_search(max_level, max_level, upwards=False)
+        return LeapingState(search, probe_periods=self.probe_periods), f"only {max_level} threads are allowed"
+
+    def _more_allowed(self, state: LeapingState, max_level: int) -> bool:
+        """Whether it was held at the most threads, and a quarter more are allowed now."""
+        held = state.search.done and not state.probing and state.search.best == state.search.max_level
+        return held and max_level >= 1.25 * state.search.max_level
 
     def _watch(self, state: LeapingState, rate: float) -> tuple[LeapingState, str]:
         watched = state.steadiness.after(rate)

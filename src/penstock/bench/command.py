@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.bench import element_command
+
 app = typer.Typer(help="Measure ours beside limits and peers, in one process and run.", no_args_is_help=True)
 
 
@@ -50,3 +52,6 @@ def kernels(
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)
+
+
+element_command.register(app)

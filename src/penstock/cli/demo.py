@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SEED = 7
 SPEED_UP = 100
 _JOURNAL = "journal.jsonl"
-_PATIENCE = 4.0  # times its own length, after which a machine that is too slow is given up
+_PATIENCE_S = 300.0  # beyond its own length, after which a machine that is too slow is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _streamed(app: Application, wish: DemoWish, handle: Handle, screen: Console)
     title = f"{app.name} on {wish.master}: a trading day at {SPEED_UP} times its speed"
     observations = handle.result.observations
     shown = LiveConsole(
-        screen, title, handle, lambda: observations, expected_s=wish.seconds, duration_s=_PATIENCE * wish.seconds
+        screen, title, handle, lambda: observations, expected_s=wish.seconds, duration_s=wish.seconds + _PATIENCE_S
     )
     try:
         handle.apply(replace(staged(handle.configuration, FIRST), micro_batch_tuples=most_tuples(_total(app))))

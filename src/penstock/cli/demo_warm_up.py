@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     Start = Callable[[Application, Path], Handle]  # an application with a checkpoint, in the session that is open
 
 _MICRO_BATCH_TUPLES = 2_000_000
-_WIDE_BATCHES, _BATCHES, _MOST_S = 4, 12, 30.0
+_WIDE_BATCHES, _BATCHES, _LEAST_BATCHES = 4, 12, 3
+_MOST_S = 30.0  # after which the least number of batches is enough
 _MEASURED_BATCHES = 5
 # The opening rush of a trading day is nearly four times its mean; half as much again is left for noise.
 _CAPACITY_PER_RATE = 6.0
@@ -44,7 +45,7 @@ def capacity_tuples_s(start: Start, screen: Console) -> float:
             first = replace(handle.configuration, micro_batch_tuples=_MICRO_BATCH_TUPLES)
             handle.apply(staged(first, STAGES[0]))
             deadline_s, seen = time.monotonic() + _MOST_S, 0
-            while seen < _BATCHES and time.monotonic() < deadline_s and not interrupted.is_set():
+            while not interrupted.is_set() and seen < (_BATCHES if time.monotonic() < deadline_s else _LEAST_BATCHES):
                 handle.wait(0.05)
                 seen = len(handle.result.observations)
                 if seen >= _WIDE_BATCHES:

@@ -200,12 +200,12 @@ def test_floor_joins_what_spark_and_we_report() -> None:
     result = floor_result(observed, phases, True)
     assert result.whole_ms == (150.0, 150.0)
     assert result.own_ms["tasks"] == pytest.approx((50.0, 50.0))
-    assert result.own_ms["deliver"] == pytest.approx((10.0, 10.0))
+    assert result.own_ms["call and deliver"] == pytest.approx((10.0, 10.0))
     assert sum(ms[0] for ms in result.own_ms.values()) == pytest.approx(110.0)
     split = [replace(o, times=BatchTimes(0.01, 0.07, 0.02)) for o in observed]
     parts = floor_result(split, phases, True).own_ms
     assert {name: round(ms[0]) for name, ms in parts.items()} == {
-        "plan": 10, "tasks": 50, "submit and collect": 20, "publish": 20, "deliver": 10
+        "plan": 10, "tasks": 50, "submit and collect": 20, "publish": 20, "call and deliver": 10
     }  # fmt: skip
 
 

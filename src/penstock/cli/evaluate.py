@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.app.connectors import TraceSource
+from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSource, RateSource
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
+from penstock.element.source_files import files_of
 from penstock.element.writers import FORMATS, write_table
 from penstock.errors import InputError, PenstockError, did_you_mean
 
@@ -157,18 +158,20 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], wish: Wish) -> Ite
             yield f"application '{graph.name}' has no source '{name}'; it has: {', '.join(sources)}" + (
                 f"; {hint}" if hint else ""
             )
-        elif not Path(path).is_file():
+        elif not files_of(path):
             yield f"source '{name}' reads the file {path}, which is not there"
     for source in graph.sources:
         if source.name in inputs:
             continue
         if source.connector is None:
             yield f"source '{source.name}' has no file of its own; add --input {source.name}=FILE"
-        elif isinstance(source.connector, TraceSource):
-            continue
-        elif not (file := (wish.data_dir or Path()) / source.connector.path).is_file():
-            hint = f"add --data-dir DIR or --input {source.name}=FILE"
-            yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
+        elif isinstance(source.connector, DataFrameSource | RateSource):
+            yield f"source '{source.name}' reads a stream without end; add --input {source.name}=FILE"
+        elif isinstance(source.connector, CsvSource | ParquetSource):
+            file = (wish.data_dir or Path()) / source.connector.path
+            if not file.is_dir() and not files_of(file):
+                hint = f"add --data-dir DIR or --input {source.name}=FILE"
+                yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
 
 
 def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) -> Iterator[str]:

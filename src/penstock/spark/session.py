@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import InputError
 from penstock.spark.java import java_home
 from penstock.spark.quiet import environment, launch_jvm, one_sentence, open_log, quieten
+from penstock.spark.source_rows import BLOCK_ROWS
 
 _log = logging.getLogger(__name__)
 
@@ -134,6 +135,7 @@ def runtime_settings() -> dict[str, str]:
     """Settings that a session takes at any time; set on the user's own session too when that one is used."""
     return {
         "spark.sql.adaptive.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),

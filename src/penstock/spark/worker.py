@@ -206,9 +206,7 @@ class ElementTask:
             self.discarded[sink.name] = (count + block.rows, add_checksums(total, checksum_of(block)))
         elif isinstance(sink.connector, ParquetSink):
             if sink.name not in self.files:
-                self.files[sink.name] = StagedFile(
-                    sink.connector.path, sink.schema, self.plan, self.replica, self.attempt
-                )
+                self.files[sink.name] = StagedFile(sink.connector, sink.schema, self.plan, self.replica, self.attempt)
             self.files[sink.name].write(block)
         else:
             yield batch_of([Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))])

@@ -17,6 +17,7 @@ __all__ = [
     "DataFrameSource",
     "ParquetSource",
     "RateSource",
+    "RecordedSource",
     "TraceSource",
     "SourceConnector",
     "CallbackSink",
@@ -80,6 +81,13 @@ class RateSource:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedSource:
+    """Tuples with their positions in an Arrow file, as `ps.evaluate` records them for Spark."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySink:
     """Tuples kept for the caller."""
 
@@ -132,5 +140,5 @@ class DiscardSink:
     """Tuples counted and summed up in a checksum, then dropped."""
 
 
-SourceConnector = CsvSource | ParquetSource | TraceSource | DataFrameSource | RateSource
+SourceConnector = CsvSource | ParquetSource | TraceSource | DataFrameSource | RateSource | RecordedSource
 SinkConnector = MemorySink | ParquetSink | CsvSink | CallbackSink | ForeachBatchSink | ConsoleSink | DiscardSink

@@ -16,6 +16,7 @@ from penstock.app.connectors import (
     DataFrameSource,
     ParquetSource,
     RateSource,
+    RecordedSource,
     SourceConnector,
     TraceSource,
 )
@@ -65,6 +66,8 @@ def read_connector(
 ) -> pa.Table:
     if isinstance(connector, TraceSource):
         return connector.table()
+    if isinstance(connector, RecordedSource):
+        return _read_arrow(Path(connector.path), source).select(source.schema.names)
     if isinstance(connector, DataFrameSource | RateSource):
         kind = "a streaming DataFrame" if isinstance(connector, DataFrameSource) else "Spark's rate source"
         raise InputError(f"source '{source.name}' reads {kind}, which has no end; give its tuples as a table: "

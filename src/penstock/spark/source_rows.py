@@ -1,4 +1,4 @@
-"""The rows in which sources that are not known by offsets hand blocks to the first element."""
+"""The rows in which sources come to the first element: ranges of offsets, or blocks where there are no offsets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SCHEMA = pa.schema(
         ("source", pa.string()),
         ("start", pa.int64()),
         ("stop", pa.int64()),
-        ("payload", pa.binary()),
-        ("frontier", pa.binary()),
+        ("payload", pa.binary()),  # a sealed block, of sources that are not known by offsets
+        ("frontier", pa.binary()),  # how far the batch goes in the total order, of merged sources
     ]
 )
 SQL = "source string, start long, stop long, payload binary, frontier binary"

@@ -9,15 +9,18 @@ import pyarrow as pa
 
 from penstock.element.dead_letters import SCHEMA
 from penstock.element.writers import write_table
-from penstock.errors import OperatorError
+from penstock.errors import InputError, OperatorError
 
 KEPT = 10_000
+BEFORE_ALL = -1  # what was found in files that were read before the first batch
 
 
 class LetterBox:
     """Takes the dead letters of each batch; with `on_error='fail'` the first one stops the application instead."""
 
     def __init__(self, directory: str | Path | None = None, *, on_error: str = "dead_letter", kept: int = KEPT) -> None:
+        if on_error not in ("dead_letter", "fail"):
+            raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self._directory = None if directory is None else Path(directory)
         self._fail, self._limit = on_error == "fail", kept
         self._tables: list[pa.Table] = []
@@ -41,7 +44,8 @@ class LetterBox:
         if not table.num_rows:
             return
         if self._directory is not None:
-            write_table(table, self._directory, f"batch-{batch:012d}", "parquet")
+            name = "before-all" if batch == BEFORE_ALL else f"batch-{batch:012d}"
+            write_table(table, self._directory, name, "parquet")
         self.count += table.num_rows
         kept = table.slice(0, self._limit - self._kept)
         self._tables.append(kept)

@@ -48,7 +48,10 @@ class BatchResult:
 
 
 class MicroBatches:
-    """Runs batch after batch of one query; `next_configuration` is taken over at the next one."""
+    """Runs batch after batch of one query; `configuration` gives the one of the next.
+
+    `accept` raises where a batch must not count, `deliver` takes the results of one that does.
+    """
 
     def __init__(
         self,
@@ -57,9 +60,10 @@ class MicroBatches:
         epoch: int,
         configuration: Callable[[], Configuration],
         deliver: Callable[[BatchPlan, BatchResult, Observation], None],
+        accept: Callable[[BatchResult], None] = lambda result: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
-        self.configuration, self.deliver = configuration, deliver
+        self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.manifests = Manifests(checkpoint.manifests)
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
@@ -70,6 +74,7 @@ class MicroBatches:
         started_s = time.time()
         plan = self._plan(batch)
         result = self._gathered(self.run_tasks(frame, plan))
+        self.accept(result)
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged)
@@ -91,7 +96,7 @@ class MicroBatches:
 
     def _before(self, batch: int) -> int | None:
         """The newest batch before this one whose state counts; mostly the one published last."""
-        if self._known[0] == batch - 1:
+        if batch and self._known[0] == batch - 1:
             return batch - 1
         return max((b for b in self.manifests.batches() if b < batch), default=None)
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from weakref import WeakSet
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
-from penstock.app.connectors import MemorySink, RecordedSource, TraceSource
 from penstock.app.graph import Graph
 from penstock.control.configuration import (
     SLOTS,
@@ -27,33 +26,41 @@ from penstock.control.configuration import (
     even_route,
 )
 from penstock.element.dead_letters import SCHEMA as LETTERS
+from penstock.element.dead_letters import DeadLetters
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
-from penstock.errors import ApplicationError, InputError, Problem
+from penstock.errors import InputError, PenstockError
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.failures import sentence_of
 from penstock.spark.journal import Journal
+from penstock.spark.letter_box import BEFORE_ALL, LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
-from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
-from penstock.spark.session import open_session
+from penstock.spark.session import open_session, with_runtime_settings
+from penstock.spark.sinks import SinkDelivery
+from penstock.spark.source_frames import check_sources, session_of, source_frame, with_recorded_files
 from penstock.spark.state_slots import keeps_state, slot_function, state_slots
 from penstock.spark.trace_clock import TraceClock
 
-_registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class RunResult:
-    """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation."""
+    """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation.
+
+    `dead_letters` has the first of them, `dead_letter_count` says how many there were.
+    """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
     dead_letters: pa.Table = field(default_factory=LETTERS.empty_table)
+    dead_letter_count: int = 0
     observations: list[Observation] = field(default_factory=list)
 
 
@@ -67,20 +74,26 @@ class Handle:
         lease: Lease,
         fixed: Fixed,
         configuration: Configuration,
+        graph: Graph,
+        letters: LetterBox,
     ) -> None:
         self.fixed, self.checkpoint, self._lease = fixed, checkpoint, lease
         self._configuration = configuration
         self._lock = threading.Lock()
         self.result = RunResult()
-        self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
+        self._sinks, self._letters = SinkDelivery(graph, session), letters
+        self._failure: PenstockError | None = None
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress")
         self._clock = TraceClock(fixed)
         self._journal = Journal(checkpoint.directory / "journal.jsonl")
-        self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
+        self._batches = MicroBatches(
+            checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
+            accept=lambda result: letters.refuse(result.letters),
+        )  # fmt: skip
         self._beat = 0
         self._write_intake()
-        self._query = self._start(session)
+        self._query = self._start(session, graph)
 
     @property
     def configuration(self) -> Configuration:
@@ -118,40 +131,43 @@ class Handle:
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            raise InputError(f"the application stopped: {_short(str(error))}")
+            raise (self._failure or sentence_of(error)) from None
         return not self._query.isActive
 
     def stop(self) -> RunResult:
         """Ends the query after the micro-batch at hand, and gives all results so far."""
         self._query.stop()
         self._lease.release()
-        for name, batches in self._blocks.items():
-            schema = self.fixed.graph.operator(name).schema
-            if isinstance(self.fixed.graph.operator(name).connector, MemorySink):  # type: ignore[union-attr]
-                self.result.tables[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
+        self.result.tables = self._sinks.tables()
+        self.result.dead_letters, self.result.dead_letter_count = self._letters.table, self._letters.count
         return self.result
 
-    def _start(self, session: SparkSession) -> StreamingQuery:
-        if session not in _registered:
-            session.dataSource.register(OffsetDataSource)
-            _registered.add(session)
-        frame = session.readStream.format(NAME).option("checkpoint", str(self.checkpoint.directory)).load()
-        writer = frame.writeStream.foreachBatch(self._batches.run).option("checkpointLocation", self.checkpoint.spark)
-        return writer.trigger(processingTime="0 seconds").start()
+    def _start(self, session: SparkSession, graph: Graph) -> StreamingQuery:
+        with with_runtime_settings(session):
+            frame = source_frame(session, graph, self.fixed.graph, self.checkpoint.directory)
+            writer = frame.writeStream.foreachBatch(self._run).option("checkpointLocation", self.checkpoint.spark)
+            return writer.trigger(processingTime="0 seconds").start()
+
+    def _run(self, frame: DataFrame, batch: int) -> None:
+        """One micro-batch; what it raises is kept, since Spark passes on a text alone, which must be short."""
+        try:
+            self._batches.run(frame, batch)
+        except Exception as error:
+            _log.info("micro-batch %d failed", batch, exc_info=True)
+            self._failure = sentence_of(error)
+            raise self._failure from None
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+        for name, blocks in result.blocks.items():
+            ordered = in_order([block for _, block in sorted(blocks, key=lambda pair: pair[0])])
+            self._sinks.deliver(plan, name, ordered)
+        self._letters.add(plan.batch, result.letters)
         observation = self._clock.completed(observation, self._progress.before(plan.batch))
         self._journal.write(observation, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
-            for name, blocks in result.blocks.items():
-                self._blocks[name].append(
-                    in_order([block for _, block in sorted(blocks, key=lambda p: p[0])]).to_arrow()
-                )
-            if result.letters:
-                self.result.dead_letters = pa.concat_tables([self.result.dead_letters, *result.letters])
             self.result.observations.append(observation)
         self._progress.add(plan.batch, observation.tuples_in)
 
@@ -178,23 +194,30 @@ def start(
     slots: int = SLOTS,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
+    dead_letters: str | Path | None = None,
+    on_error: str = "dead_letter",
     session: SparkSession | None = None,
 ) -> Handle:
     """Starts an application on Spark and gives a handle on it.
 
     State by key is cut into `slots` by hash, or as `slot_functions` say for the operators they name; that stays so for
-    the life of the checkpoint.
+    the life of the checkpoint.  Tuples that cannot be used are written to the directory `dead_letters`, if there is
+    one; with `on_error='fail'` the first of them stops the application.
     """
     graph = app.graph
-    _check_runs_on_spark(graph)
+    check_sources(graph)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
+    letters = LetterBox(dead_letters, on_error=on_error)
     lease = Lease(str(directory.directory))
     try:
-        fixed = directory.fix(graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions)
-        spark = session or open_session(master)
+        fixed = directory.fix(
+            graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions,
+            prepare=lambda graph: _prepared(graph, directory, letters),
+        )  # fmt: skip
+        spark = session or session_of(graph) or open_session(master)
         chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism)
         check_configuration(chosen, pipeline_of(fixed.graph, chosen.unfused))
-        return Handle(spark, directory, lease, fixed, chosen)
+        return Handle(spark, directory, lease, fixed, chosen, graph, letters)
     except BaseException:
         lease.release()
         raise
@@ -207,10 +230,15 @@ def run(
     checkpoint: str | Path | None = None,
     duration_s: float | None = None,
     configuration: Configuration | None = None,
+    dead_letters: str | Path | None = None,
+    on_error: str = "dead_letter",
     session: SparkSession | None = None,
 ) -> RunResult:
-    """Runs an application on Spark until its sources are exhausted or the time is over."""
-    handle = start(app, master=master, checkpoint=checkpoint, configuration=configuration, session=session)
+    """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`."""
+    handle = start(
+        app, master=master, checkpoint=checkpoint, configuration=configuration, dead_letters=dead_letters,
+        on_error=on_error, session=session,
+    )  # fmt: skip
     try:
         handle.wait(duration_s)
     finally:
@@ -218,15 +246,13 @@ def run(
     return result
 
 
-def _check_runs_on_spark(graph: Graph) -> None:
-    """All sources that Spark cannot read, reported together."""
-    problems = []
-    for source in graph.sources:
-        where = f"operator '{source.name}'" + (f" ({source.place})" if source.place else "")
-        if not isinstance(source.connector, TraceSource | RecordedSource):
-            problems.append(Problem(where, "has no source that Spark can read yet", "use ps.sources.trace(...)"))
-    if problems:
-        raise ApplicationError(problems)
+def _prepared(graph: Graph, directory: Checkpoint, letters: LetterBox) -> Graph:
+    """The graph with its single files read into the checkpoint; their malformed rows come before any batch."""
+    found = DeadLetters()
+    prepared = with_recorded_files(graph, directory.directory, found)
+    letters.refuse([found.table()])
+    letters.add(BEFORE_ALL, [found.table()])
+    return prepared
 
 
 def _default(fixed: Fixed, replicas: int) -> Configuration:
@@ -244,8 +270,3 @@ def _total(graph: Graph) -> int | None:
     sources = [offset_source(source, 0) for source in graph.sources]
     totals = [None if source is None else source.total for source in sources]
     return None if any(t is None for t in totals) else sum(t for t in totals if t is not None)
-
-
-def _short(text: str, most: int = 400) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most] + " ..."

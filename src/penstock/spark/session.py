@@ -142,6 +142,19 @@ def runtime_settings() -> dict[str, str]:
     }
 
 
+@contextlib.contextmanager
+def with_runtime_settings(session: SparkSession) -> Iterator[None]:
+    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again."""
+    before = {key: session.conf.get(key, None) for key in runtime_settings()}
+    try:
+        for key, value in runtime_settings().items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            session.conf.unset(key) if old is None else session.conf.set(key, old)
+
+
 def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]:
     """Settings that must be there before the JVM starts; what each buys is in docs/design/0010-micro-batch-cost.md."""
     settings = {

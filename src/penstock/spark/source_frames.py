@@ -1,0 +1,71 @@
+"""All sources of an application as one streaming DataFrame of rows for the first element."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from weakref import WeakSet
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSource
+from penstock.app.graph import Graph
+from penstock.app.operators import Source
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.readers import read_source
+from penstock.element.source_files import is_growing
+from penstock.errors import ApplicationError, InputError, Problem
+from penstock.spark.offset_reader import NAME, OffsetDataSource
+from penstock.spark.offset_sources import offset_source
+from penstock.spark.recording import recorded
+from penstock.spark.row_sources import rows_of
+
+_registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
+
+
+def check_sources(graph: Graph) -> None:
+    """All sources that have no tuples of their own, reported together."""
+    problems = []
+    for source in graph.sources:
+        where = f"operator '{source.name}'" + (f" ({source.place})" if source.place else "")
+        if source.connector is None:
+            hint = "give it one, such as ps.sources.csv(...), or a table to ps.evaluate"
+            problems.append(Problem(where, "has no source of its own to run from", hint))
+    if problems:
+        raise ApplicationError(problems)
+
+
+def with_recorded_files(graph: Graph, directory: Path, letters: DeadLetters) -> Graph:
+    """The graph with single files, which have an end, as tables in the checkpoint; malformed rows go to `letters`."""
+    tables = {s.name: read_source(s, letters) for s in graph.sources if _is_one_file(s)}
+    return recorded(graph, tables, str((directory / "tables").absolute()), letters) if tables else graph
+
+
+def _is_one_file(source: Source) -> bool:
+    connector = source.connector
+    return isinstance(connector, CsvSource | ParquetSource) and not is_growing(connector.path)
+
+
+def session_of(graph: Graph) -> SparkSession | None:
+    """The session of the user's DataFrames, which the query must share; None where there are none."""
+    sessions = {s.connector.frame.sparkSession for s in graph.sources if _has_frame(s)}  # type: ignore[union-attr]
+    if len(sessions) > 1:
+        raise InputError("the DataFrames of an application's sources are of one Spark session; got several")
+    return next(iter(sessions), None)
+
+
+def _has_frame(source: Source) -> bool:
+    return isinstance(source.connector, DataFrameSource) and source.connector.frame is not None
+
+
+def source_frame(session: SparkSession, graph: Graph, stored: Graph, directory: Path) -> DataFrame:
+    """The rows of all sources; `stored` is the graph in the checkpoint, `graph` the one with the user's frames."""
+    if session not in _registered:
+        session.dataSource.register(OffsetDataSource)
+        _registered.add(session)
+    frame = session.readStream.format(NAME).option("checkpoint", str(directory)).load()
+    for source in stored.sources:
+        if offset_source(source, 0) is None:
+            own = graph.operator(source.name)
+            assert isinstance(own, Source)
+            frame = frame.union(rows_of(session, own, directory))
+    return frame

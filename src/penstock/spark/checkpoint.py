@@ -24,6 +24,7 @@ from penstock.app.serialise import graph_to_json
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
 from penstock.element.state.slot_functions import SlotFunction
 from penstock.errors import InputError
+from penstock.spark.pickling import dumps_for_workers
 
 VERSION = 2
 
@@ -85,7 +86,7 @@ class Checkpoint:
         if path.is_file():
             return self._check(path, graph)
         fixed = Fixed(uuid.uuid4().hex[:16], prepare(graph), slots, now_s, durable, dict(slot_functions or {}))
-        _write(path, pickle.dumps((VERSION, _digest(graph), fixed)))
+        _write(path, dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'"))
         return fixed
 
     def fixed(self) -> Fixed:

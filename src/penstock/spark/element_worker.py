@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from penstock.element.state.token import Token
 from penstock.plan.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.pipeline import INTAKE, PipelineElement
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.pickling import dumps
 from penstock.spark.slotted import AnyElement, SlottedElement
 from penstock.spark.state_slots import must_be_slotted, slot_function, state_slots
 
@@ -113,7 +114,7 @@ class ElementWorker:
         return self.stored[operator.name]
 
     def _blobs(self, operator: str) -> BlobStore:
-        return BlobStore(self._slots, self._logs(operator))
+        return BlobStore(self._slots, self._logs(operator), partial(dumps, what=f"the state of operator '{operator}'"))
 
     def _logs(self, operator: str) -> Logs:
         return Logs(self.checkpoint.logs(operator), self.fixed.durable)

@@ -16,9 +16,14 @@ BEFORE_ALL = -1  # what was found in files that were read before the first batch
 
 
 class LetterBox:
-    """Takes the dead letters of each batch; with `on_error='fail'` the first one stops the application instead."""
+    """Takes the dead letters of each batch; with `on_error='fail'` the first one stops the application instead.
 
-    def __init__(self, directory: str | Path | None = None, *, on_error: str = "dead_letter", kept: int = KEPT) -> None:
+    `kept` is how many are kept in memory (None: all).
+    """
+
+    def __init__(
+        self, directory: str | Path | None = None, *, on_error: str = "dead_letter", kept: int | None = KEPT
+    ) -> None:
         if on_error not in ("dead_letter", "fail"):
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self._directory = None if directory is None else Path(directory)
@@ -47,7 +52,7 @@ class LetterBox:
             name = "before-all" if batch == BEFORE_ALL else f"batch-{batch:012d}"
             write_table(table, self._directory, name, "parquet")
         self.count += table.num_rows
-        kept = table.slice(0, self._limit - self._kept)
+        kept = table if self._limit is None else table.slice(0, self._limit - self._kept)
         self._tables.append(kept)
         self._kept += kept.num_rows
 

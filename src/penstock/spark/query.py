@@ -7,8 +7,8 @@ import logging
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -77,7 +77,7 @@ class Handle:
         graph: Graph,
         letters: LetterBox,
     ) -> None:
-        self.fixed, self.checkpoint, self._lease = fixed, checkpoint, lease
+        self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
         self._configuration = configuration
         self._lock = threading.Lock()
         self.result = RunResult()
@@ -206,17 +206,37 @@ def start(
     """
     graph = app.graph
     check_sources(graph)
-    directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     letters = LetterBox(dead_letters, on_error=on_error)
+    directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
+    return launch(
+        graph, directory, letters, configuration=configuration, slots=slots, durable=durable,
+        slot_functions=slot_functions, session=lambda: session or session_of(graph) or open_session(master),
+    )  # fmt: skip
+
+
+def launch(
+    graph: Graph,
+    directory: Checkpoint,
+    letters: LetterBox,
+    *,
+    session: Callable[[], SparkSession],
+    configuration: Configuration | None = None,
+    block_rows: int | None = None,
+    slots: int = SLOTS,
+    durable: bool = False,
+    slot_functions: Mapping[str, SlotFunction] | None = None,
+) -> Handle:
+    """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
     lease = Lease(str(directory.directory))
     try:
         fixed = directory.fix(
             graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions,
             prepare=lambda graph: _prepared(graph, directory, letters),
         )  # fmt: skip
-        spark = session or session_of(graph) or open_session(master)
-        chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism)
-        check_configuration(chosen, pipeline_of(fixed.graph, chosen.unfused))
+        if configuration is not None:
+            check_configuration(configuration, pipeline_of(fixed.graph, configuration.unfused))
+        spark = session()
+        chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism, block_rows)
         return Handle(spark, directory, lease, fixed, chosen, graph, letters)
     except BaseException:
         lease.release()
@@ -255,10 +275,12 @@ def _prepared(graph: Graph, directory: Checkpoint, letters: LetterBox) -> Graph:
     return prepared
 
 
-def _default(fixed: Fixed, replicas: int) -> Configuration:
+def _default(fixed: Fixed, replicas: int, block_rows: int | None) -> Configuration:
     """Every element on as many replicas as there are task slots, its slots dealt out evenly."""
     pipeline = pipeline_of(fixed.graph)
     configuration = default_configuration(pipeline, replicas, fixed.slots)
+    if block_rows is not None:
+        configuration = replace(configuration, block_rows=block_rows)
     for element in pipeline.elements:
         if element.scope == "key":
             route = even_route(replicas, slot_function(fixed, element).slots)

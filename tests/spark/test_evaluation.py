@@ -13,10 +13,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
+from penstock.app.connectors import RecordedSource
 from penstock.control.configuration import ElementConfiguration, default_configuration
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.evaluation import evaluate
-from tests.reference.everything import everything
+from tests.reference.everything import ORDERS, QUOTES, Counter, everything
 
 ROWS = 60
 
@@ -47,16 +48,34 @@ def orders(seed: int) -> pa.Table:
 
 
 def any_configuration(app: ps.Application, seed: int) -> ps.Configuration:
-    """Replicas, routes and sizes by chance."""
+    """Fusion, replicas, routes and sizes by chance."""
     chance = random.Random(seed)
-    configuration = default_configuration(pipeline_of(app.graph), 1)
-    for element in configuration.elements:
-        if element.route:
-            replicas = chance.randint(1, 3)
-            route = tuple(chance.randrange(replicas) for _ in element.route)
-            configuration = configuration.with_element(ElementConfiguration(element.name, replicas, route))
-    sizes = {"block_rows": chance.choice([1, 7, 100]), "micro_batch_tuples": chance.choice([40, 500])}
-    return replace(configuration, **sizes)
+    sources = [replace(s, connector=RecordedSource("")) for s in app.graph.sources]
+    graph = replace(app.graph, operators=(*sources, *(o for o in app.graph.operators if o.inputs)))
+    names = [o.name for o in graph.operators if o.inputs and o not in graph.sinks]
+    unfused = tuple(sorted(name for name in names if chance.random() < 0.2))
+    elements = []
+    for element in default_configuration(pipeline_of(graph, unfused), 1).elements:
+        replicas = chance.randint(2, 3) if element.route else 1
+        route = tuple(chance.randrange(replicas) for _ in element.route)
+        elements.append(ElementConfiguration(element.name, replicas, route))
+    return ps.Configuration(tuple(elements), chance.choice([1, 7, 100]), chance.choice([40, 500]), unfused)
+
+
+def keyed() -> ps.Application:
+    """Windows as rows and as objects, a join and an operator of the user's, all by key."""
+    app = ps.Application("keyed")
+    left = app.source("quotes", schema=QUOTES)
+    right = app.source("orders", schema=ORDERS)
+    per_group = {"by": "ticker", "window": ps.sliding(count=3, every=2, per_group=True)}
+    left.aggregate("rows", **per_group, emit={"ticker": "any(ticker)", "sum": "sum(price)"}).sink("summed")
+    left.aggregate("lists", **per_group, emit={"ticker": "any(ticker)", "all": "collect(price)"}).sink("listed")
+    windows = {"left_window": ps.sliding(count=2, per_group=True), "right_window": ps.sliding(count=2, per_group=True)}
+    left.join("met", right, on="ticker", **windows, emit={"t": "left.ticker", "price": "price", "side": "side"}).sink(
+        "pairs"
+    )
+    left.operator("counted", Counter(), schema={"n": "int64"}, by="ticker").sink("counts")
+    return app
 
 
 def rows_of(table: pa.Table) -> list[str]:
@@ -72,7 +91,7 @@ def assert_equal(spark: ps.Tables, inprocess: ps.Tables) -> None:
     assert sorted(rows_of(spark.dead_letters)) == sorted(rows_of(inprocess.dead_letters))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_operator_over_two_sources(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -90,6 +109,16 @@ def test_every_operator_over_two_sources(
     assert expected.dead_letters.num_rows
     assert spark.written == expected.written
     assert all(pyarrow.parquet.read_table(path).equals(table) for path, table in written.items())
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_state_by_key_on_several_replicas(session: SparkSession, seed: int) -> None:
+    app, inputs = keyed(), {"quotes": quotes(seed), "orders": orders(seed)}
+    configuration = any_configuration(app, seed)
+    assert any(element.replicas > 1 for element in configuration.elements)
+    spark = evaluate(app, inputs, engine="spark", configuration=configuration, session=session)
+    assert_equal(spark, evaluate(app, inputs))
+    assert all(len(table) for table in spark.values())
 
 
 def test_files_functions_and_progress(session: SparkSession, tmp_path: Path) -> None:
@@ -149,5 +178,6 @@ def test_arguments_that_do_not_fit_are_told() -> None:
         evaluate(app, configuration=any_configuration(app, 1))
     with pytest.raises(ps.InputError, match="block_rows is a whole number of at least 1; got 0"):
         evaluate(app, block_rows=0, engine="spark")
-    with pytest.raises(ps.InputError, match=r"a configuration of this application has the elements"):
-        evaluate(app, {"quotes": quotes(0), "orders": orders(0)}, engine="spark", configuration=ps.Configuration(()))
+    other = ps.Configuration((ElementConfiguration("fild", 1),))
+    with pytest.raises(ps.InputError, match=r"has an element 'fild', which the application does not; .* 'filled'"):
+        evaluate(app, {"quotes": quotes(0), "orders": orders(0)}, engine="spark", configuration=other)

@@ -39,8 +39,8 @@ def evaluate(
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
     is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).
-    `engine='spark'` gives the same tables, to the bit and in order, on `session` or a local one on `master`, with the
-    replicas, routes and sizes of `configuration`.
+    `engine='spark'` gives the same tables, to the bit and in order, on `session` or a new one on `master`, with the
+    replicas, routes and sizes of `configuration`, which need not name every element.
     """
     if engine not in ENGINES:
         hint = did_you_mean(str(engine), ENGINES)

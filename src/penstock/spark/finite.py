@@ -12,15 +12,16 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.app import operators as ops
-from penstock.app.connectors import ForeachBatchSink, MemorySink
+from penstock.app.connectors import ForeachBatchSink, MemorySink, RecordedSource
 from penstock.app.graph import Graph
-from penstock.control.configuration import Configuration
+from penstock.control.configuration import Configuration, default_configuration
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.engine import check_block_rows, collected_streams
 from penstock.element.evaluation import Input, Progress, Tables, read_inputs
 from penstock.element.state.home import host_directory
 from penstock.element.user_sinks import call_sink, deliver_to_user
 from penstock.element.writers import write_sinks
+from penstock.errors import InputError, did_you_mean
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.letter_box import LetterBox
@@ -108,11 +109,29 @@ def _sink_of(graph: Graph, name: str) -> str:
     return name if any(sink.name == name for sink in graph.sinks) else _TAP + name
 
 
-def _fitted(configuration: Configuration, graph: Graph) -> Configuration:
-    """The Configuration with the names of this graph's elements: one that held a source alone is called by its tap."""
-    names = [element.name for element in pipeline_of(graph, configuration.unfused).elements]
-    if len(names) != len(configuration.elements):
-        return configuration
-    renamed = [replace(e, name=name) if name.startswith(_TAP) else e
-               for e, name in zip(configuration.elements, names, strict=True)]  # fmt: skip
-    return replace(configuration, elements=tuple(renamed))
+def _fitted(given: Configuration, graph: Graph) -> Configuration:
+    """A whole Configuration of the graph over tables: what was given by element's name, one replica for the others.
+
+    Over tables there is no intake, and a source may be fused with what reads it: elements that only a stream from
+    elsewhere has are left out.
+    """
+    pipeline = pipeline_of(_over_tables(graph), given.unfused)
+    configuration = default_configuration(pipeline, 1)
+    known = {element.name.removeprefix(_TAP): element.name for element in pipeline.elements}
+    elsewhere = {element.name for element in pipeline_of(graph, given.unfused).elements}
+    for element in given.elements:
+        if element.name in known:
+            configuration = configuration.with_element(replace(element, name=known[element.name]))
+        elif element.name not in elsewhere:
+            hint = did_you_mean(element.name, known)
+            names = f"there are: {', '.join(known)}" + (f"; {hint}" if hint else "")
+            raise InputError(f"configuration has an element '{element.name}', which the application does not; {names}")
+    return replace(
+        configuration, block_rows=given.block_rows, micro_batch_tuples=given.micro_batch_tuples, unfused=given.unfused
+    )
+
+
+def _over_tables(graph: Graph) -> Graph:
+    """The graph as it is planned when its sources are tables."""
+    operators = [replace(o, connector=RecordedSource("")) if isinstance(o, ops.Source) else o for o in graph.operators]
+    return replace(graph, operators=tuple(operators))

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.application import load_application
+from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import console
 from penstock.errors import InputError
 
@@ -32,6 +33,8 @@ class RunWish:
     checkpoint: Path | None
     duration_s: float | None
     settings: tuple[str, ...]
+    dead_letters: Path | None = None
+    on_error: str = "dead_letter"
 
 
 def run_command(wish: RunWish) -> None:
@@ -39,10 +42,14 @@ def run_command(wish: RunWish) -> None:
     from penstock.spark.query import start
 
     app = load_application(wish.application)
+    if wish.on_error not in ON_ERROR:
+        raise InputError(f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'")
     settings = _settings(wish.settings)
     screen = console()
     screen.print(f"starting {app.name} on {wish.master} ...")
-    handle = start(app, master=wish.master, checkpoint=wish.checkpoint)
+    handle = start(
+        app, master=wish.master, checkpoint=wish.checkpoint, dead_letters=wish.dead_letters, on_error=wish.on_error
+    )
     try:
         handle.apply(_changed(handle.configuration, settings))
         _watch(handle, wish.duration_s, screen)
@@ -55,6 +62,7 @@ def run_command(wish: RunWish) -> None:
         screen.print(f"sink {name}: {count:,} tuples, checksum {checksum:016x}")
     for name, table in result.tables.items():
         screen.print(f"sink {name}: {table.num_rows:,} tuples")
+    show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
 
 
 def _settings(texts: Sequence[str]) -> list[tuple[str, str, int]]:

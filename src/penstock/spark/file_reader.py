@@ -22,6 +22,7 @@ from penstock.element.source_files import files_of
 from penstock.element.writers import file_name
 from penstock.errors import InputError
 from penstock.spark.file_log import FileLog
+from penstock.spark.registration import register
 from penstock.spark.source_rows import BLOCK_ROWS, SQL, first_of, letters_row, packed
 
 NAME = "penstock_files"
@@ -159,7 +160,7 @@ class FileDataSource(DataSource):
 
 def files_frame(session: SparkSession, source: Source, logs: Path) -> DataFrame:
     """The source's files as a stream; paths are made absolute, since tasks run elsewhere."""
-    session.dataSource.register(FileDataSource)
+    register(session, FileDataSource)
     return (
         session.readStream.format(NAME)
         .option("graph", graph_to_json(Graph(source.name, (_absolute(source),))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from weakref import WeakSet
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,9 +16,8 @@ from penstock.errors import ApplicationError, InputError, Problem
 from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.recording import recorded
+from penstock.spark.registration import register
 from penstock.spark.row_sources import rows_of
-
-_registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
 
 
 def check_sources(graph: Graph) -> None:
@@ -59,9 +57,7 @@ def _has_frame(source: Source) -> bool:
 
 def source_frame(session: SparkSession, graph: Graph, stored: Graph, directory: Path) -> DataFrame:
     """The rows of all sources; `stored` is the graph in the checkpoint, `graph` the one with the user's frames."""
-    if session not in _registered:
-        session.dataSource.register(OffsetDataSource)
-        _registered.add(session)
+    register(session, OffsetDataSource)
     frame = session.readStream.format(NAME).option("checkpoint", str(directory)).load()
     for source in stored.sources:
         if offset_source(source, 0) is None:

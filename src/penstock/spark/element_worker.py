@@ -26,12 +26,14 @@ from penstock.element.state.home import host_directory
 from penstock.element.state.logs import Logs
 from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
+from penstock.measure.task_figures import ElementMeters
 from penstock.plan.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.pipeline import INTAKE, PipelineElement
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.pickling import dumps
 from penstock.spark.slotted import AnyElement, SlottedElement
 from penstock.spark.state_slots import must_be_slotted, slot_function, state_slots
+from penstock.spark.triggering import source_places
 
 _INTAKE_ROWS = 32_768
 
@@ -51,6 +53,8 @@ class ElementWorker:
         self.is_intake = pipeline.has_intake and number == 1
         self.is_slotted = must_be_slotted(fixed.graph, self.planned)
         self.stored: dict[str, StoredAggregate] = {}
+        self.meters = ElementMeters()
+        self.source_places = source_places(fixed.graph, pipeline, self.planned)
         self._wanted = {name: name for name in (*self.outputs, *(s.name for s in self.sinks))}
         self._slots = slot_function(fixed, self.planned).slots if self.is_slotted else 1
         self.operators = SlottedElement(
@@ -100,6 +104,9 @@ class ElementWorker:
         return element
 
     def _make(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+        return self.meters.metered(operator.name, self._made(operator, graph, letters))
+
+    def _made(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
         schema = graph.producer(operator.inputs[0]).schema
         stored = self.number > 0 and not self.is_slotted and isinstance(operator, ops.Aggregate)
         if not stored or not can_be_stored(operator, schema):  # type: ignore[arg-type]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,13 +20,19 @@ from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
 from penstock.element.state.manifests import Manifests
-from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.measure.batch_figures import BatchTimer, observation_of
+from penstock.measure.observation import Observation
+from penstock.measure.task_figures import TaskReport, decode
 from penstock.plan.layout import Layout, layout_of
-from penstock.plan.pipeline import INTAKE, Pipeline
+from penstock.plan.pipeline import INTAKE
+from penstock.plan.placement import Placement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
+from penstock.spark.placer import Placer, placed
+from penstock.spark.rolled_back import again_if_rolled_back
+from penstock.spark.spark_log import sync_spark_log
 from penstock.spark.staged_file import publish_file
 from penstock.spark.state_slots import state_slots
 from penstock.spark.worker import run_element
@@ -44,7 +49,7 @@ class BatchResult:
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
     files: list[tuple[str, str]] = field(default_factory=list)
     letters: list[pa.Table] = field(default_factory=list)
-    replicas: dict[str, list[ReplicaObservation]] = field(default_factory=dict)
+    reports: dict[str, list[TaskReport]] = field(default_factory=dict)  # by element
 
 
 class MicroBatches:
@@ -65,28 +70,48 @@ class MicroBatches:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.manifests = Manifests(checkpoint.manifests)
+        self._placer = Placer()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
-        started_s = time.time()
-        plan = self._plan(batch)
-        result = self._gathered(self.run_tasks(frame, plan))
+        timer = BatchTimer(batch)
+        if self.fixed.durable:
+            sync_spark_log(self.checkpoint.spark, batch)
+        plan = self._plan(frame, batch)
+        timer.planned()
+        result = again_if_rolled_back(lambda: self._gathered(self.run_tasks(frame, plan)))
+        timer.ran()
         self.accept(result)
         self._publish(plan, result)
         for name, staged in result.files:
-            publish_file(self.fixed.graph.operator(name), staged)
-        self.deliver(plan, result, _observation(batch, started_s, result, self.layout(plan.configuration).pipeline))
+            publish_file(self.fixed.graph.operator(name), staged, durable=self.fixed.durable)
+        timer.committed()
+        self.deliver(plan, result, self._observation(timer, plan, result))
 
-    def _plan(self, batch: int) -> BatchPlan:
+    def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
+        first, sinks = plan.configuration.elements[0].name, {sink.name for sink in self.fixed.graph.sinks}
+        letters = sum(table.num_rows for table in result.letters)
+        return observation_of(timer, result.reports, first, sinks, letters)
+
+    def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
         configuration = self.configuration() if earlier is None else earlier.configuration
-        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration)
-        self.checkpoint.write_plan(plan)
+        before = earlier or self.checkpoint.plan(batch - 1)
+        placements = self.placements(frame, configuration, before.placements if before else {})
+        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements)
+        self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
+
+    def placements(
+        self, frame: DataFrame, configuration: Configuration, before: Mapping[str, Placement]
+    ) -> Mapping[str, Placement]:
+        """The hosts of replicas, where there are several."""
+        pipeline = self.layout(configuration).pipeline
+        return self._placer.placements(frame.sparkSession, pipeline, configuration, before)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""
@@ -100,23 +125,26 @@ class MicroBatches:
             return batch - 1
         return max((b for b in self.manifests.batches() if b < batch), default=None)
 
-    def _pipeline(self, frame: DataFrame, configuration: Configuration) -> DataFrame:
+    def _pipeline(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:
+        configuration = plan.configuration
         for number, element in enumerate(configuration.elements):
             if number:
                 frame = frame.repartitionById(element.replicas, F.col("replica"))
+                frame = placed(frame, plan.placements.get(element.name))
             frame = self._stage(configuration.unfused, number).after(frame)
         return frame
 
     def _stage(self, unfused: tuple[str, ...], number: int) -> MapStage:
         key = (unfused, number)
         if key not in self._stages:
-            function = functools.partial(run_element, str(self.checkpoint.directory), unfused, number)
+            directory = str(self.checkpoint.directory)
+            function = functools.partial(run_element, directory, self.epoch, unfused, number)
             self._stages[key] = MapStage(function, message.SQL)
         return self._stages[key]
 
     def run_tasks(self, frame: DataFrame, plan: BatchPlan) -> Iterable[Message]:
         """The one action of a batch: what its tasks have to say."""
-        for batch in self._pipeline(frame, plan.configuration).toArrow().to_batches():
+        for batch in self._pipeline(frame, plan).toArrow().to_batches():
             yield from messages_of(batch)
 
     def _gathered(self, messages: Iterable[Message]) -> BatchResult:
@@ -142,9 +170,7 @@ class MicroBatches:
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.MEASURE:
-            f = np.frombuffer(payload, np.float64)
-            own_figures = ReplicaObservation(int(f[0]), int(f[1]), int(f[2]), float(f[3]), float(f[4]), int(f[5]))
-            result.replicas.setdefault(m.name, []).append(own_figures)
+            result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))
@@ -172,17 +198,3 @@ class MicroBatches:
     def _slots(self, operator: str, configuration: Configuration) -> int:
         pipeline = self.layout(configuration).pipeline
         return 1 if operator == INTAKE else state_slots(self.fixed, pipeline, operator).slots
-
-
-def _observation(batch: int, started_s: float, result: BatchResult, pipeline: Pipeline) -> Observation:
-    replicas = {name: tuple(sorted(own, key=lambda r: r.replica)) for name, own in result.replicas.items()}
-    first = pipeline.elements[0].name
-    return Observation(
-        batch,
-        started_s,
-        time.time() - started_s,
-        sum(r.tuples_in for r in replicas.get(first, ())),
-        sum(r.tuples_out for own in replicas.values() for r in own),
-        replicas,
-        dead_letters=sum(table.num_rows for table in result.letters),
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import tempfile
@@ -12,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
+from penstock.app.connectors import ParquetSink
 from penstock.app.graph import Graph
 from penstock.control.configuration import (
     SLOTS,
@@ -26,26 +29,27 @@ from penstock.control.configuration import (
     even_route,
 )
 from penstock.element.dead_letters import SCHEMA as LETTERS
-from penstock.element.dead_letters import DeadLetters
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
+from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError, PenstockError
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
-from penstock.spark.failures import sentence_of
-from penstock.spark.journal import Journal
-from penstock.spark.letter_box import BEFORE_ALL, LetterBox
+from penstock.spark.executors import ExecutorWatch, wait_for_executors
+from penstock.spark.failures import stopped, told_if_spark_died
+from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
+from penstock.spark.observer import Observer
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session, with_runtime_settings
 from penstock.spark.sinks import SinkDelivery
-from penstock.spark.source_frames import check_sources, session_of, source_frame, with_recorded_files
+from penstock.spark.source_frames import check_sources, prepared, session_of, source_frame
+from penstock.spark.staged_file import sweep_staged
 from penstock.spark.state_slots import keeps_state, slot_function, state_slots
-from penstock.spark.trace_clock import TraceClock
 
 _log = logging.getLogger(__name__)
 
@@ -84,16 +88,16 @@ class Handle:
         self._sinks, self._letters = SinkDelivery(graph, session), letters
         self._failure: PenstockError | None = None
         self._total = _total(fixed.graph)
-        self._progress = Progress(checkpoint.directory / "progress")
-        self._clock = TraceClock(fixed)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl")
+        self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
+        self._executors = ExecutorWatch(session)
+        self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
             accept=lambda result: letters.refuse(result.letters),
         )  # fmt: skip
         self._beat = 0
         self._write_intake()
-        self._query = self._start(session, graph)
+        self._query = self._observer.query = self._start(session, graph)
 
     @property
     def configuration(self) -> Configuration:
@@ -124,19 +128,25 @@ class Handle:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
+        with told_if_spark_died():
+            return self._waited(timeout_s)
+
+    def _waited(self, timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
             if self._total is not None and self._progress.tuples >= self._total:
                 return True
+            self._executors.check()
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            raise (self._failure or sentence_of(error)) from None
+            raise (self._failure or self._stopped(error)) from None
         return not self._query.isActive
 
     def stop(self) -> RunResult:
         """Ends the query after the micro-batch at hand, and gives all results so far."""
-        self._query.stop()
+        with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
+            self._query.stop()
         self._lease.release()
         self.result.tables = self._sinks.tables()
         self.result.dead_letters, self.result.dead_letter_count = self._letters.table, self._letters.count
@@ -154,16 +164,18 @@ class Handle:
             self._batches.run(frame, batch)
         except Exception as error:
             _log.info("micro-batch %d failed", batch, exc_info=True)
-            self._failure = sentence_of(error)
+            self._failure = self._stopped(error)
             raise self._failure from None
+
+    def _stopped(self, error: BaseException) -> PenstockError:
+        return stopped(error, [str(self.checkpoint.directory), tempfile.gettempdir()])
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
         for name, blocks in result.blocks.items():
             ordered = in_order([block for _, block in sorted(blocks, key=lambda pair: pair[0])])
             self._sinks.deliver(plan, name, ordered)
         self._letters.add(plan.batch, result.letters)
-        observation = self._clock.completed(observation, self._progress.before(plan.batch))
-        self._journal.write(observation, plan.configuration)
+        observation = self._observer.completed(observation, result.reports, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))
@@ -179,10 +191,8 @@ class Handle:
             "tasks": configuration.elements[0].replicas,
             "beat": self._beat,
         }
-        path = self.checkpoint.directory / "intake"
-        draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(body))
-        draft.replace(path)
+        path = str(self.checkpoint.directory / "intake")
+        write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 
 def start(
@@ -229,13 +239,18 @@ def launch(
     """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
     lease = Lease(str(directory.directory))
     try:
+        directory.sweep()
         fixed = directory.fix(
             graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions,
-            prepare=lambda graph: _prepared(graph, directory, letters),
+            prepare=lambda graph: prepared(graph, directory.directory, letters),
         )  # fmt: skip
         if configuration is not None:
             check_configuration(configuration, pipeline_of(fixed.graph, configuration.unfused))
+        for sink in fixed.graph.sinks:
+            if isinstance(sink.connector, ParquetSink):
+                sweep_staged(sink.connector, lease.epoch)
         spark = session()
+        wait_for_executors(spark)
         chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism, block_rows)
         return Handle(spark, directory, lease, fixed, chosen, graph, letters)
     except BaseException:
@@ -250,29 +265,21 @@ def run(
     checkpoint: str | Path | None = None,
     duration_s: float | None = None,
     configuration: Configuration | None = None,
+    durable: bool = False,
     dead_letters: str | Path | None = None,
     on_error: str = "dead_letter",
     session: SparkSession | None = None,
 ) -> RunResult:
     """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`."""
     handle = start(
-        app, master=master, checkpoint=checkpoint, configuration=configuration, dead_letters=dead_letters,
-        on_error=on_error, session=session,
+        app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,
+        dead_letters=dead_letters, on_error=on_error, session=session,
     )  # fmt: skip
     try:
         handle.wait(duration_s)
     finally:
         result = handle.stop()
     return result
-
-
-def _prepared(graph: Graph, directory: Checkpoint, letters: LetterBox) -> Graph:
-    """The graph with its single files read into the checkpoint; their malformed rows come before any batch."""
-    found = DeadLetters()
-    prepared = with_recorded_files(graph, directory.directory, found)
-    letters.refuse([found.table()])
-    letters.add(BEFORE_ALL, [found.table()])
-    return prepared
 
 
 def _default(fixed: Fixed, replicas: int, block_rows: int | None) -> Configuration:

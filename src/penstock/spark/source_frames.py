@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSource
+from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSink, ParquetSource
 from penstock.app.graph import Graph
-from penstock.app.operators import Source
+from penstock.app.operators import Operator, Sink, Source
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.readers import read_source
 from penstock.element.source_files import is_growing
 from penstock.errors import ApplicationError, InputError, Problem
+from penstock.spark.letter_box import BEFORE_ALL, LetterBox
 from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.recording import recorded
@@ -32,10 +34,26 @@ def check_sources(graph: Graph) -> None:
         raise ApplicationError(problems)
 
 
-def with_recorded_files(graph: Graph, directory: Path, letters: DeadLetters) -> Graph:
-    """The graph with single files, which have an end, as tables in the checkpoint; malformed rows go to `letters`."""
-    tables = {s.name: read_source(s, letters) for s in graph.sources if _is_one_file(s)}
-    return recorded(graph, tables, str((directory / "tables").absolute()), letters) if tables else graph
+def prepared(graph: Graph, directory: Path, letters: LetterBox) -> Graph:
+    """The graph as it runs: single files, which have an end, as tables in the checkpoint, and paths that tasks can use.
+
+    Malformed rows of those files come before any batch.
+    """
+    found = DeadLetters()
+    tables = {s.name: read_source(s, found) for s in graph.sources if _is_one_file(s)}
+    if tables:
+        graph = recorded(graph, tables, str((directory / "tables").absolute()), found)
+    letters.refuse([found.table()])
+    letters.add(BEFORE_ALL, [found.table()])
+    return replace(graph, operators=tuple(map(_with_absolute_path, graph.operators)))
+
+
+def _with_absolute_path(operator: Operator) -> Operator:
+    """Tasks write a sink's files, and may work in another directory than the driver."""
+    if isinstance(operator, Sink) and isinstance(operator.connector, ParquetSink):
+        path = str(Path(operator.connector.path).absolute())
+        return replace(operator, connector=replace(operator.connector, path=path))
+    return operator
 
 
 def _is_one_file(source: Source) -> bool:

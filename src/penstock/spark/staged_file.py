@@ -11,6 +11,7 @@ import pyarrow.parquet
 from penstock.app.connectors import ParquetSink
 from penstock.app.operators import Operator, Sink
 from penstock.element.block import Block
+from penstock.element.state.whole_file import sync
 from penstock.element.writers import ROW_GROUP_ROWS
 from penstock.spark.checkpoint import BatchPlan
 
@@ -22,9 +23,9 @@ class StagedFile:
 
     def __init__(self, sink: ParquetSink, schema: pa.Schema, plan: BatchPlan, replica: int, attempt: int) -> None:
         self._name = f"batch-{plan.batch:012d}-replica-{replica:04d}@{plan.epoch}-{attempt}"
-        stage = Path(sink.path) / _STAGE
-        stage.mkdir(parents=True, exist_ok=True)
-        self._writer = pyarrow.parquet.ParquetWriter(stage / self._name, schema, compression=sink.compression)
+        self._stage = Path(sink.path) / _STAGE
+        self._stage.mkdir(parents=True, exist_ok=True)
+        self._writer = pyarrow.parquet.ParquetWriter(self._stage / self._name, schema, compression=sink.compression)
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
 
@@ -34,11 +35,13 @@ class StagedFile:
         if self._rows >= ROW_GROUP_ROWS:
             self._write_group()
 
-    def close(self) -> str:
+    def close(self, *, durable: bool = False) -> str:
         """Ends the file and gives its name."""
         if self._rows:
             self._write_group()
         self._writer.close()
+        if durable:
+            sync(str(self._stage / self._name))
         return self._name
 
     def _write_group(self) -> None:
@@ -46,9 +49,18 @@ class StagedFile:
         self._waiting, self._rows = [], 0
 
 
-def publish_file(sink: Operator, staged: str) -> None:
+def publish_file(sink: Operator, staged: str, *, durable: bool = False) -> None:
     """Gives a staged file its final name; a batch that runs again replaces what it wrote before."""
     assert isinstance(sink, Sink)
     assert isinstance(sink.connector, ParquetSink)
     folder = Path(sink.connector.path)
     os.replace(folder / _STAGE / staged, folder / f"{staged.partition('@')[0]}.parquet")
+    if durable:
+        sync(str(folder))
+
+
+def sweep_staged(sink: ParquetSink, epoch: int) -> None:
+    """Deletes what drivers before this one staged and never published."""
+    for path in (Path(sink.path) / _STAGE).glob("batch-*@*"):
+        if int(path.name.rpartition("@")[2].partition("-")[0]) < epoch:
+            path.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,9 @@ from penstock.element.kernels.dealing import deal
 from penstock.element.ordering import in_order, joint_steps
 from penstock.element.position import EVERYTHING, Frontier, source_position
 from penstock.element.row_checksum import add_checksums, checksum_of
+from penstock.element.state.hashing import Slots
+from penstock.measure.task_figures import TaskStart, block_bytes
+from penstock.measure.triggers import UNKNOWN
 from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan
@@ -31,10 +35,13 @@ from penstock.spark.state_slots import slot_function
 class ElementTask:
     """What one replica does; its messages for elements further on pass it unread."""
 
-    def __init__(self, worker: ElementWorker, plan: BatchPlan, replica: int, attempt: int) -> None:
-        self.started_s, self.cpu_s = time.perf_counter(), time.process_time()
+    def __init__(
+        self, worker: ElementWorker, plan: BatchPlan, replica: int, attempt: int, start: TaskStart | None = None
+    ) -> None:
+        self.figures = worker.meters.begin(replica, start or TaskStart())
+        self.trigger = (UNKNOWN, 0)  # place of a source and offset that the block at hand begins with
         self.worker, self.plan, self.replica, self.attempt = worker, plan, replica, attempt
-        self.rows_in = self.rows_out = self.rebuilt = self.steps = self.dealt = 0
+        self.rebuilt = self.steps = self.dealt = 0
         self.discarded: dict[str, tuple[int, int]] = {}
         self.files: dict[str, StagedFile] = {}
         self.sources: dict[str, OffsetSource | None] = {}
@@ -50,11 +57,11 @@ class ElementTask:
                 yield _result(message.LETTERS, name, row["payload"])  # type: ignore[arg-type]
                 continue
             block = self._source_block(name, start, int(row["stop"]), row["payload"])  # type: ignore[call-overload]
-            self.rows_in += block.rows
+            self._took_source(name, start, block, known=row["payload"] is None)
             if self.worker.layout.pipeline.has_intake:
-                yield Message(0, 1, message.BLOCK, name, start, seal(block))
+                yield self._envelope(0, 1, name, start, block)
             else:
-                yield from self._emitted(self.worker.step({name: block}, EVERYTHING), start)
+                yield from self._emitted(self._stepped({name: block}, EVERYTHING), start)
         if frontier is not None:
             yield from self._frontier_to(self.worker.layout.paced, frontier)
         yield from self._end({})
@@ -84,11 +91,13 @@ class ElementTask:
         for m in mine:
             if m.kind == message.FRONTIER:
                 continue
-            block = unseal(m.payload, self.worker.graph.producer(m.name).schema)
+            block = self._opened(m)
+            self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence)
             if m.name in self.worker.layout.positioned:
                 positioned.setdefault(m.name, []).append(block)
             else:
                 yield from self._step({m.name: block}, EVERYTHING, m.sequence)
+        self.trigger = (UNKNOWN, 0)
         ordered = {name: in_order(blocks) for name, blocks in positioned.items()}
         for blocks, frontier in joint_steps(ordered, self.plan.configuration.block_rows):
             yield from self._step(blocks, frontier, self.steps)
@@ -98,7 +107,7 @@ class ElementTask:
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
         for m in mine:
-            raw.setdefault(m.name, []).append(unseal(m.payload, self.worker.graph.producer(m.name).schema))
+            raw.setdefault(m.name, []).append(self._opened(m))
         yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
         frontier = self.worker.operators.frontier
         if frontier is not None:
@@ -106,10 +115,29 @@ class ElementTask:
             yield from self._frontier_to(paced, message.pack_frontier(frontier))
 
     def _step(self, blocks: Mapping[str, Block], frontier: Frontier, sequence: int) -> Iterator[Message]:
-        self.rows_in += sum(block.rows for block in blocks.values())
-        outputs = self.worker.step(blocks, frontier)
+        outputs = self._stepped(blocks, frontier)
         yield from self._emitted(outputs, sequence if self.worker.keeps_sequence else self.steps)
         self.steps += 1
+
+    def _stepped(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        if not self.figures.step_turn.is_due():
+            return self.worker.step(blocks, frontier)
+        start_ns = time.perf_counter_ns()
+        outputs = self.worker.step(blocks, frontier)
+        self.figures.service.add(sum([b.rows for b in blocks.values()]), time.perf_counter_ns() - start_ns)
+        return outputs
+
+    def _opened(self, m: Message) -> Block:
+        block = unseal(m.payload, self.worker.graph.producer(m.name).schema)
+        self.figures.took(m.name, block.rows, len(m.payload))
+        return block
+
+    def _took_source(self, name: str, start: int, block: Block, *, known: bool) -> None:
+        self.figures.took(name, block.rows, block_bytes(block))
+        place = [source.name for source in self.worker.fixed.graph.sources].index(name)
+        self.trigger = (place if known else UNKNOWN, start)
+        if known:  # by its offsets
+            self.figures.took_offsets(name, start, start + block.rows)
 
     def _source_block(self, name: str, start: int, stop: int, payload: object) -> Block:
         graph, layout = self.worker.fixed.graph, self.worker.layout
@@ -135,32 +163,45 @@ class ElementTask:
                 yield from self._sent(stream, outputs[stream], sequence)
         for sink in self.worker.sinks:
             if sink.name in outputs:
-                self.rows_out += outputs[sink.name].rows
-                yield from self._sunk(sink, outputs[sink.name], sequence)
+                block = outputs[sink.name]
+                self.figures.gave(sink.name, block.rows, block_bytes(block))
+                self.figures.triggers.add(block, *self.trigger, self.plan.configuration.block_rows)
+                yield from self._sunk(sink, block, sequence)
 
     def _sent(self, stream: str, block: Block, sequence: int) -> Iterator[Message]:
         """A block's tuples on their way to the replicas of the elements that read them."""
         for number, element in enumerate(self.worker.layout.pipeline.elements):
             if stream in element.inputs and number > self.worker.number:
                 for replica, part in self._dealt(element, stream, block):
-                    yield Message(replica, number, message.BLOCK, stream, sequence, seal(part))
+                    yield self._envelope(replica, number, stream, sequence, part)
+
+    def _envelope(self, replica: int, element: int, stream: str, sequence: int, block: Block) -> Message:
+        payload = seal(block)
+        self.figures.gave(stream, block.rows, payload.size)
+        return Message(replica, element, message.BLOCK, stream, sequence, payload)
 
     def _dealt(self, element: PipelineElement, stream: str, block: Block) -> Iterator[tuple[int, Block]]:
         own = self.plan.configuration.element(element.name)
+        keys = element.keys[element.inputs.index(stream)] if element.scope == "key" else ()
+        slots_of = partial(self._slots_of, element, keys, block)
         if own.replicas == 1 or element.scope == "stream":
+            if own.route:
+                self.figures.slots.sample(element.name, block.rows, len(own.route), slots_of)
             yield 0, block
             return
         if element.scope == "none":
             yield (self.dealt + self.replica) % own.replicas, block
             self.dealt += 1
             return
-        keys = element.keys[element.inputs.index(stream)]
-        slots = slot_function(self.worker.fixed, element).slots_of([block.column(key) for key in keys], block.rows)
-        rows, starts = deal(slots, np.array(own.route, np.int32), own.replicas)
+        rows, starts, counts = deal(slots_of(), np.array(own.route, np.int32), own.replicas)
+        self.figures.slots.count(element.name, counts)
         taken = block.take(rows)
         for replica in range(own.replicas):
             if starts[replica + 1] > starts[replica]:
                 yield replica, taken.slice(int(starts[replica]), int(starts[replica + 1]))
+
+    def _slots_of(self, element: PipelineElement, keys: tuple[str, ...], block: Block) -> Slots:
+        return slot_function(self.worker.fixed, element).slots_of([block.column(key) for key in keys], block.rows)
 
     def _frontier_to(self, elements: Iterable[int], packed: bytes) -> Iterator[Message]:
         for number in elements:
@@ -184,13 +225,12 @@ class ElementTask:
         for name, (count, total) in self.discarded.items():
             yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
         for name, file in self.files.items():
-            yield _result(message.FILE, name, file.close().encode())
+            yield _result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode())
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
-        busy_s, cpu_s = time.perf_counter() - self.started_s, time.process_time() - self.cpu_s
-        figures = np.array([self.replica, self.rows_in, self.rows_out, busy_s, cpu_s, self.rebuilt])
-        yield _result(message.MEASURE, self.worker.planned.name, figures.tobytes())
+        report = self.figures.report(self.rebuilt, lambda: self.worker.state_bytes)
+        yield _result(message.MEASURE, self.worker.planned.name, report.encode())
 
 
 def _result(kind: str, name: str, payload: bytes) -> Message:

@@ -52,7 +52,7 @@ class StoredAggregate(RunningAggregate):
 
     @property
     def state_bytes(self) -> int:
-        return int(self.stored.memory.group_limit * self.stored.window.bytes_per_group)
+        return int(self.stored.keys * self.stored.window.bytes_per_group)
 
     def _groups(self, block: Block) -> tuple[Groups, int]:
         return _NO_GROUPS, 0

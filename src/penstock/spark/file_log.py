@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -30,6 +31,8 @@ class FileLog:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab") as file:
             file.write("".join(_escaped(name) + "\n" for name in new).encode())
+            file.flush()
+            os.fsync(file.fileno())  # offsets that Spark has on disk count these lines
         self.files += new
         self._known.update(new)
 

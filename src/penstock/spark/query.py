@@ -85,7 +85,7 @@ class Handle:
         self._configuration = configuration
         self._lock = threading.Lock()
         self.result = RunResult()
-        self._sinks, self._letters = SinkDelivery(graph, session), letters
+        self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)

@@ -15,6 +15,7 @@ from penstock.app.graph import Graph
 from penstock.app.operators import Sink
 from penstock.app.schema import TIMESTAMP
 from penstock.element.block import Block
+from penstock.element.state.whole_file import sync
 from penstock.element.user_sinks import call_sink, deliver_to_user
 from penstock.element.writers import write_for
 from penstock.spark.checkpoint import BatchPlan
@@ -23,11 +24,11 @@ from penstock.spark.checkpoint import BatchPlan
 class SinkDelivery:
     """Gives each batch's tuples, in order, to sinks in memory, files in order, functions and the console.
 
-    `graph` is the application's own, with the functions that a stored one lacks.
+    `graph` is the application's own, with the functions that a stored one lacks; `durable` files are synced to disk.
     """
 
-    def __init__(self, graph: Graph, session: SparkSession) -> None:
-        self._session = session
+    def __init__(self, graph: Graph, session: SparkSession, *, durable: bool = False) -> None:
+        self._session, self._durable = session, durable
         self._sinks = {sink.name: sink for sink in graph.sinks}
         self._kept: dict[str, list[pa.RecordBatch]] = {
             sink.name: [] for sink in graph.sinks if isinstance(sink.connector, MemorySink)
@@ -41,7 +42,10 @@ class SinkDelivery:
             return
         table = pa.Table.from_batches([block.to_arrow()])
         if isinstance(own.connector, ParquetSink | CsvSink):
-            write_for(own.connector, table, f"batch-{plan.batch:012d}")
+            path = write_for(own.connector, table, f"batch-{plan.batch:012d}")
+            if self._durable:
+                sync(str(path))
+                sync(str(path.parent))
         elif isinstance(own.connector, ForeachBatchSink):
             call_sink(own, dataframe_of(self._session, table), plan.batch)
         else:

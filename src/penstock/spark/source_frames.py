@@ -13,6 +13,7 @@ from penstock.app.operators import Operator, Sink, Source
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.readers import read_source
 from penstock.element.source_files import is_growing
+from penstock.element.state.whole_file import sync
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.spark.letter_box import BEFORE_ALL, LetterBox
 from penstock.spark.offset_reader import NAME, OffsetDataSource
@@ -42,7 +43,10 @@ def prepared(graph: Graph, directory: Path, letters: LetterBox) -> Graph:
     found = DeadLetters()
     tables = {s.name: read_source(s, found) for s in graph.sources if _is_one_file(s)}
     if tables:
-        graph = recorded(graph, tables, str((directory / "tables").absolute()), found)
+        folder = (directory / "tables").absolute()
+        graph = recorded(graph, tables, str(folder), found)
+        for path in (*folder.iterdir(), folder):
+            sync(str(path))
     letters.refuse([found.table()])
     letters.add(BEFORE_ALL, [found.table()])
     return replace(graph, operators=tuple(map(_with_absolute_path, graph.operators)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.control.configuration import Configuration
     from penstock.element.engine import Engine
-    from penstock.element.evaluation import Tables, evaluate
+    from penstock.element.evaluation import Tables
     from penstock.errors import (
         ApplicationError,
         ExpressionError,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SpadeSyntaxError,
     )
     from penstock.spark.elastic.elastic_map import elastic_map
+    from penstock.spark.evaluation import evaluate
     from penstock.spark.query import run, start
 
 __version__ = "0.1.0"
@@ -45,7 +46,7 @@ _MODULE_BY_NAME = {
     "schema_of": "penstock.app.schema",
     "type_of": "penstock.app.schema",
     "Engine": "penstock.element.engine",
-    "evaluate": "penstock.element.evaluation",
+    "evaluate": "penstock.spark.evaluation",
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.control.configuration",
     "run": "penstock.spark.query",

@@ -15,6 +15,7 @@ from penstock.app.expressions.tree import Attribute
 from penstock.app.key_checks import check_functions, check_key_types, sort_keys
 from penstock.app.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
 from penstock.app.schema import type_of
+from penstock.app.sink_checks import check_sink
 from penstock.app.window_checks import check_bounds, check_sort_window, check_window
 from penstock.app.windows import Window
 from penstock.app.workbook import UNKNOWN, Entry, Workbook
@@ -184,6 +185,7 @@ class Stream:
         entry = self._book.entry(name, "sink")
         if not isinstance(sink, SinkConnector | None):
             entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {sink!r}")
+        check_sink(entry, sink)
         entry.add(ops.Sink(name, (self.name,), self.schema, sink or MemorySink(), place=entry.place))
 
     @property

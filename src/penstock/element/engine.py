@@ -39,14 +39,13 @@ class Engine:
         idle_timeout_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not isinstance(block_rows, int) or block_rows < 1:
-            raise InputError(f"block_rows is a whole number of at least 1; got {block_rows!r}")
+        check_block_rows(block_rows)
         if on_error not in ("dead_letter", "fail"):
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
         self.letters = DeadLetters(fail=on_error == "fail")
         positioned = streams_with_positions(graph)
-        self.collected = _collected(graph, taps)
+        self.collected = collected_streams(graph, taps)
         self.intakes = {
             s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
         }
@@ -112,7 +111,12 @@ class Engine:
             intake.put_back(block.slice(gone, block.rows))
 
 
-def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
+def check_block_rows(block_rows: object) -> None:
+    if not isinstance(block_rows, int) or block_rows < 1:
+        raise InputError(f"block_rows is a whole number of at least 1; got {block_rows!r}")
+
+
+def collected_streams(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
     """Result name -> stream: all sinks, and the streams that are tapped."""
     streams = [stream for o in graph.operators for stream in o.outputs]
     wanted = {sink.name: sink.name for sink in graph.sinks}

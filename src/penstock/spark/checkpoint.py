@@ -14,7 +14,7 @@ import hashlib
 import json
 import pickle
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,7 +39,6 @@ class Fixed:
     slots: int
     started_at_s: float
     durable: bool = False
-    on_error: str = "dead_letter"
     slot_functions: Mapping[str, SlotFunction] = field(default_factory=dict)  # by operator, where not by hash
 
 
@@ -78,14 +77,17 @@ class Checkpoint:
         slots: int,
         now_s: float,
         durable: bool = False,
-        on_error: str = "dead_letter",
         slot_functions: Mapping[str, SlotFunction] | None = None,
+        prepare: Callable[[Graph], Graph] = lambda graph: graph,
     ) -> Fixed:
-        """Takes a new checkpoint for an application, or checks that an old one is of the same application."""
+        """Takes a new checkpoint for an application, or checks that an old one is of the same application.
+
+        `prepare` gives the graph as it runs; it is called for a new checkpoint alone.
+        """
         path = self.directory / "application"
         if path.is_file():
             return self._check(path, graph)
-        fixed = Fixed(uuid.uuid4().hex[:16], graph, slots, now_s, durable, on_error, dict(slot_functions or {}))
+        fixed = Fixed(uuid.uuid4().hex[:16], prepare(graph), slots, now_s, durable, dict(slot_functions or {}))
         data = dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'")
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed

@@ -48,7 +48,7 @@ class ElementWorker:
         self.graph = element_graph(fixed.graph, self.planned)
         self.outputs = pipeline.outputs_of(self.planned, fixed.graph)
         self.sinks = tuple(self.graph.sinks)
-        self.letters = DeadLetters(fail=fixed.on_error == "fail")
+        self.letters = DeadLetters()
         self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned)
         self.is_intake = pipeline.has_intake and number == 1
         self.is_slotted = must_be_slotted(fixed.graph, self.planned)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
-from penstock.errors import InputError
+from penstock.errors import InputError, OperatorError, PenstockError
 
 _OWN = re.compile(r"\bpenstock\.[\w.]*\b[A-Z]\w*: (.+)")
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)*\w+(?:Error|Exception): (.+)", re.MULTILINE)
@@ -17,6 +17,10 @@ _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE
 _FULL_FILE = re.compile(r"(?:No space left on device|Disk quota exceeded)[^\n']*: '([^'\n]+)'")
 _ROOM_BYTES = 4 << 20
 _LONGEST = 400
+_RAISED = re.compile(r"\bpenstock\.errors\.(\w+): (.+)")
+_PYTHON = re.compile(r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)): ?(.*)$", re.MULTILINE)
+_FRAME = re.compile(r'^\s*File "([^"]+)", line (\d+), in (\S+)', re.MULTILINE)
+_NOT_THE_USERS = re.compile(r"^<|/site-packages/|/lib/python3|/src/penstock/|/pyspark/")
 
 # What Spark says, and what it means to who runs the application.
 _KNOWN = (
@@ -28,6 +32,19 @@ _KNOWN = (
     ("SparkContext was shut down|stopped SparkContext|All masters are unresponsive|Master removed our application",
      "Spark's cluster ended the application"),
 )  # fmt: skip
+
+
+def stopped(error: BaseException | str, folders: Iterable[str] = ()) -> PenstockError:
+    """The error to raise where a query stopped: ours as it was raised, else one that tells the cause."""
+    carried = _carried(error)
+    if carried is not None:
+        return carried
+    text = str(error)
+    if raised := _RAISED.findall(text):
+        name, sentence = raised[-1]
+        return OperatorError(_short(sentence)) if name == OperatorError.__name__ else InputError(_short(sentence))
+    users = None if _is_known(text) else _users_error(text)
+    return users or InputError(f"the application stopped: {sentence_of(text, folders)}")
 
 
 def sentence_of(text: str, folders: Iterable[str] = ()) -> str:
@@ -57,6 +74,34 @@ def told_if_spark_died() -> Iterator[None]:
         raise InputError(
             "Spark's JVM died; was the machine out of memory? Run again with the same checkpoint"
         ) from error
+
+
+def _carried(error: BaseException | str) -> PenstockError | None:
+    """The first error of ours in a chain of causes."""
+    seen: set[int] = set()
+    while isinstance(error, BaseException) and id(error) not in seen:
+        if isinstance(error, PenstockError):
+            return error
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__ or ""
+    return None
+
+
+def _is_known(text: str) -> bool:
+    own = _OWN.search(text) or _FULL.search(text)
+    return bool(own) or any(re.search(pattern, text) for pattern, _ in _KNOWN)
+
+
+def _users_error(text: str) -> PenstockError | None:
+    """What a function of the user's raised, with the line of it."""
+    raised = [m for m in _PYTHON.finditer(text) if not m[1].startswith(("org.", "java.", "py4j.", "pyspark.", "Py4J"))]
+    if not raised or "Traceback" not in text:
+        return None
+    last = raised[-1]
+    frames = [f for f in _FRAME.finditer(text) if f.start() < last.start() and not _NOT_THE_USERS.search(f[1])]
+    where = f" ({frames[-1][1].rsplit('/', 1)[-1]}:{frames[-1][2]}, in {frames[-1][3]})" if frames else ""
+    name = last[1].rsplit(".", 1)[-1]
+    return OperatorError(f"the application stopped: {_short(f'{name}: {last[2]}'.rstrip(': '))}{where}")
 
 
 def _full_disk(text: str, folders: Iterable[str]) -> str:

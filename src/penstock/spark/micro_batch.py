@@ -53,7 +53,10 @@ class BatchResult:
 
 
 class MicroBatches:
-    """Runs batch after batch of one query; `next_configuration` is taken over at the next one."""
+    """Runs batch after batch of one query; `configuration` gives the one of the next.
+
+    `accept` raises where a batch must not count, `deliver` takes the results of one that does.
+    """
 
     def __init__(
         self,
@@ -62,9 +65,10 @@ class MicroBatches:
         epoch: int,
         configuration: Callable[[], Configuration],
         deliver: Callable[[BatchPlan, BatchResult, Observation], None],
+        accept: Callable[[BatchResult], None] = lambda result: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
-        self.configuration, self.deliver = configuration, deliver
+        self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.manifests = Manifests(checkpoint.manifests)
         self._placer = Placer()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
@@ -80,6 +84,7 @@ class MicroBatches:
         timer.planned()
         result = again_if_rolled_back(lambda: self._gathered(self.run_tasks(frame, plan)))
         timer.ran()
+        self.accept(result)
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged, durable=self.fixed.durable)

@@ -19,19 +19,10 @@ from penstock.plan.order import streams_with_positions
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.message import pack_frontier
 from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.source_rows import SCHEMA, SQL
 
 NAME = "penstock_offsets"
 BEAT = "#beat"  # raised to have a micro-batch although no tuples came
-SCHEMA = pa.schema(
-    [
-        ("source", pa.string()),
-        ("start", pa.int64()),
-        ("stop", pa.int64()),
-        ("payload", pa.binary()),  # a sealed block, of sources that are not known by offsets
-        ("frontier", pa.binary()),  # how far the batch goes in the total order, of merged sources
-    ]
-)
-SQL = "source string, start long, stop long, payload binary, frontier binary"
 Offsets = dict[str, int]
 
 

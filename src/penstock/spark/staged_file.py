@@ -12,29 +12,41 @@ from penstock.app.connectors import ParquetSink
 from penstock.app.operators import Operator, Sink
 from penstock.element.block import Block
 from penstock.element.state.whole_file import sync
+from penstock.element.writers import ROW_GROUP_ROWS
 from penstock.spark.checkpoint import BatchPlan
 
 _STAGE = ".penstock"
 
 
 class StagedFile:
-    """One replica's tuples of one batch; a task that runs again writes another file."""
+    """One replica's tuples of one batch, in row groups; a task that runs again writes another file."""
 
-    def __init__(self, folder: str, schema: pa.Schema, plan: BatchPlan, replica: int, attempt: int) -> None:
+    def __init__(self, sink: ParquetSink, schema: pa.Schema, plan: BatchPlan, replica: int, attempt: int) -> None:
         self._name = f"batch-{plan.batch:012d}-replica-{replica:04d}@{plan.epoch}-{attempt}"
-        self._stage = Path(folder) / _STAGE
+        self._stage = Path(sink.path) / _STAGE
         self._stage.mkdir(parents=True, exist_ok=True)
-        self._writer = pyarrow.parquet.ParquetWriter(self._stage / self._name, schema, compression="lz4")
+        self._writer = pyarrow.parquet.ParquetWriter(self._stage / self._name, schema, compression=sink.compression)
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
 
     def write(self, block: Block) -> None:
-        self._writer.write_batch(block.to_arrow())
+        self._waiting.append(block.to_arrow())
+        self._rows += block.rows
+        if self._rows >= ROW_GROUP_ROWS:
+            self._write_group()
 
     def close(self, *, durable: bool = False) -> str:
         """Ends the file and gives its name."""
+        if self._rows:
+            self._write_group()
         self._writer.close()
         if durable:
             sync(str(self._stage / self._name))
         return self._name
+
+    def _write_group(self) -> None:
+        self._writer.write_table(pa.Table.from_batches(self._waiting), row_group_size=self._rows)
+        self._waiting, self._rows = [], 0
 
 
 def publish_file(sink: Operator, staged: str, *, durable: bool = False) -> None:

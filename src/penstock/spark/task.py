@@ -27,10 +27,9 @@ from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.element_worker import ElementWorker
 from penstock.spark.message import Message
 from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
-
-LETTERS_START = -1  # the start of a row whose payload is dead letters of a source
 
 
 class ElementTask:
@@ -54,7 +53,7 @@ class ElementTask:
         for row in rows:
             frontier = row["frontier"] or frontier  # type: ignore[assignment]
             name, start = str(row["source"]), int(row["start"])  # type: ignore[call-overload]
-            if start == LETTERS_START:
+            if start == LETTERS:
                 yield _result(message.LETTERS, name, row["payload"])  # type: ignore[arg-type]
                 continue
             block = self._source_block(name, start, int(row["stop"]), row["payload"])  # type: ignore[call-overload]
@@ -214,9 +213,7 @@ class ElementTask:
             self.discarded[sink.name] = (count + block.rows, add_checksums(total, checksum_of(block)))
         elif isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
             if sink.name not in self.files:
-                self.files[sink.name] = StagedFile(
-                    sink.connector.path, sink.schema, self.plan, self.replica, self.attempt
-                )
+                self.files[sink.name] = StagedFile(sink.connector, sink.schema, self.plan, self.replica, self.attempt)
             self.files[sink.name].write(block)
         else:
             yield Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))

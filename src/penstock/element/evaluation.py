@@ -43,19 +43,22 @@ def evaluate(
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
+    threads: int = 1,
+    queued: Iterable[str] | None = None,
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too.
-    `progress` is called with (tuples done, tuples in all).
+    `progress` is called with (tuples done, tuples in all). `threads` work at once; they take blocks from queues in
+    front of the operators that `queued` names (by default those that read a source).
     """
     if engine != "inprocess":
         raise InputError(f"engine is 'inprocess'; got {engine!r}")
     if not isinstance(app, Application | Graph):
         raise InputError(f"evaluate needs an application; got {app!r}")
     graph = app.graph if isinstance(app, Application) else app
-    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
+    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error, threads=threads, queued=queued)
     tables = _tables(graph, dict(inputs or {}), running.letters, data_dir)
     results = _run(running, tables, progress)
     return _gather(running, results)

@@ -67,6 +67,11 @@ class Engine:
         """Memory of each operator's state."""
         return {name: operator.state_bytes for name, operator in self.element.running.items()}
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What was found out about the threads, one sentence each."""
+        return self.element.observe().advice if isinstance(self.element, ThreadedElement) else ()
+
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
         for name, batch in inputs.items():

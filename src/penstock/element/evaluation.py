@@ -25,12 +25,14 @@ _FEED_BLOCKS = 64
 class Tables(dict[str, pa.Table]):
     """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason.
 
-    `written` names the files of sinks that have a directory of their own.
+    `written` names the files of sinks that have a directory of their own; `advice` says which operators threads do not
+    speed up.
     """
 
     dead_letters: pa.Table
     state_bytes: Mapping[str, int]
     written: tuple[Path, ...]
+    advice: tuple[str, ...]
 
 
 def evaluate(
@@ -138,5 +140,6 @@ def _gather(engine: Engine, results: Batches) -> Tables:
         tables[name] = pa.Table.from_batches(results[name], schema).unify_dictionaries()
     tables.dead_letters = engine.letters.table()
     tables.state_bytes = engine.state_bytes
+    tables.advice = engine.advice
     tables.written = write_sinks(engine.graph, tables)
     return tables

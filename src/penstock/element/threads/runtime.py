@@ -51,7 +51,7 @@ class Runtime:
         self.awake = threading.Condition(self.lock)  # threads that are suspended
         self.room = threading.Condition(self.lock)  # the feeding thread
         self.seats = seats  # by thread
-        self.calls = TimedCalls(seats, time_every)
+        self.calls = TimedCalls(time_every)
         self.level, self.idle, self.in_flight, self.most_in_flight = 0, 0, 0, 1
         self.failure: BaseException | None = None
         self.is_closed = False

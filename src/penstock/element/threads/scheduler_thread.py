@@ -18,7 +18,7 @@ class SchedulerThread(threading.Thread):
 
     def run(self) -> None:
         runtime = self._runtime
-        self.seat.take(threading.get_ident())
+        self.seat.take()
         with runtime.lock:
             runtime.seats[threading.get_ident()] = self.seat
         while True:

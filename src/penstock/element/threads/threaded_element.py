@@ -142,13 +142,14 @@ class ThreadedElement:
             cpu_s_by_thread=tuple(seat.cpu_s for seat in seats),
             most_in_queue=queues,
             in_flight=runtime.in_flight,
-            holds_gil=runtime.calls.holds_gil(),
+            holds_gil=frozenset() if self._sampler is None else self._sampler.holds_gil(),
         )
 
     @property
     def operator_cpu_s(self) -> dict[str, float]:
-        """CPU seconds of the calls that were timed, by operator."""
-        return {name: times.cpu_ns / 1e9 for name, times in self._runtime.calls.by_operator.items()}
+        """CPU seconds by operator, extrapolated from the calls that were timed."""
+        calls = self._runtime.calls
+        return {name: calls.every * spent_ns / 1e9 for name, spent_ns in calls.cpu_ns.items()}
 
     @property
     def machinery_cpu_s(self) -> float:
@@ -176,7 +177,7 @@ class ThreadedElement:
             with self._runtime.lock:
                 self._runtime.seats.pop(self._feeder, None)
                 self._runtime.seats[ident] = self._seat
-            self._seat.take(ident)
+            self._seat.take()
             self._feeder = ident
         if not self._rate.is_running:
             self._rate.resume()

@@ -27,7 +27,7 @@ class Wiring:
 def is_ordered(operator: ops.Operator, graph: Graph) -> bool:
     """Whether steps must pass an operator one at a time and in order, since it remembers something."""
     match operator:
-        case ops.Map() | ops.Split() | ops.Sink():
+        case ops.Load() | ops.Map() | ops.Split() | ops.Sink():
             return False
         case ops.Functor():
             return partitioning_of(operator).scope != "none"

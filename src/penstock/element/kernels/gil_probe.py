@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit, types
 
 _usleep: Any = types.ExternalFunction("usleep", types.int32(types.uint32))
-_clock_gettime: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.CPointer(types.int64)))
+_clock_gettime: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.CPointer(types.int64)))  # type: ignore[no-untyped-call]
 _MONOTONIC = 1
 
 

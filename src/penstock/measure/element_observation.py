@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,8 @@ class ElementObservation:
     source's own thread, which is not counted. `operator_costs` names every operator that can have a queue: how often a
     thread was seen in it (only ratios mean anything; 0 for one never seen). `settled` is false where the last setting
     took effect within the period, so that its throughput belongs to no setting. `holds_gil` names operators that gain
-    nothing from a second thread.
+    nothing from a second thread. `feeds` is the graph, sources included, each operator before those it feeds; where it
+    is empty, operators are taken to be a pipeline in the order of `operator_costs`.
     """
 
     period_s: float
@@ -26,3 +27,4 @@ class ElementObservation:
     queued: frozenset[str] = frozenset()
     settled: bool = True
     holds_gil: frozenset[str] = frozenset()
+    feeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -50,3 +50,14 @@ def kernels(
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)
+
+
+@app.command()
+def threads(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """What threads cost at level one, what decoupled ingestion gains, and a shared grid against own ones."""
+    from penstock.bench.threads_command import run_threads
+
+    run_threads(quick=quick, json_file=json_file)

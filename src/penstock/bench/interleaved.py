@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
+from typing import TypeVar
 
+Figure = TypeVar("Figure")
 _T_95 = 2.0  # Student's t at 95 % for 30 pairs and more is 2.04 and less
 
 
@@ -35,14 +37,14 @@ def paired_ratio(seconds: Sequence[tuple[float, float]]) -> PairedRatio:
     return PairedRatio(len(logs), math.exp(median(logs)), math.exp(middle - spread), math.exp(middle + spread))
 
 
-def in_turns(one: Callable[[], float], other: Callable[[], float], pairs: int) -> list[tuple[float, float]]:
-    """The seconds that both give, measured as pairs; which goes first alternates."""
-    seconds = []
+def in_turns(one: Callable[[], Figure], other: Callable[[], Figure], pairs: int) -> list[tuple[Figure, Figure]]:
+    """What both give, measured as pairs; which goes first alternates."""
+    measured = []
     for pair in range(pairs):
         if pair % 2:
             second = other()
-            seconds.append((one(), second))
+            measured.append((one(), second))
         else:
             first = one()
-            seconds.append((first, other()))
-    return seconds
+            measured.append((first, other()))
+    return measured

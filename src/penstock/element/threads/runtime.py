@@ -126,7 +126,7 @@ class Runtime:
 
     def _call(self, seat: Seat, stage: ThreadedStage, step: Step) -> None:
         streams = step.streams
-        if stage.has_work(step):
+        if not stage.needs_visits or stage.has_work(step):  # the others are visited for work only
             inputs = [streams[i] for i in stage.inputs]
             seat.calls += 1
             if seat.calls % self.calls.every:
@@ -142,7 +142,7 @@ class Runtime:
 
     def _go(self, stage: ThreadedStage, step: Step) -> bool:
         """Whether the thread that came to a stage goes on with it itself; else others will."""
-        queues = stage.is_queued and stage.has_work(step)
+        queues = stage.is_queued and (not stage.needs_visits or stage.has_work(step))
         if not stage.is_ordered:
             if queues:
                 with self.lock:

@@ -192,8 +192,8 @@ def test_a_failure_on_any_thread_names_operator_and_lines(threads: int, queued: 
         while True:
             running.feed(block(1))
 
-    place = r"operator 'map2' \(test_threads.py:\d+\) failed with ValueError: no such luck at test_threads.py:\d+"
-    with pytest.raises(OperatorError, match=place):
+    place = r"test_threaded_element.py:\d+"
+    with pytest.raises(OperatorError, match=rf"'map2' \({place}\) failed with ValueError: no such luck at {place}"):
         within_time(until_it_fails)
     with pytest.raises(OperatorError, match="is closed, after an operator failed or by close"):
         running.feed(block(1))

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penstock.bench.external_load import ExternalLoad, Phase, phases_of
+from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
 from penstock.bench.interleaved import in_turns, paired_ratio
 from penstock.bench.machine import this_machine
 from penstock.bench.model_graph import graph_of
@@ -71,8 +71,8 @@ def cpu_s(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def test_external_load_takes_cores_and_gives_them_back() -> None:
-    with ExternalLoad() as load:
+def test_pegged_cores_are_taken_and_gives_them_back() -> None:
+    with PeggedCores() as load:
         load.set(2)
         one, two = load._spinning
         deadline_s = time.monotonic() + 30
@@ -88,10 +88,10 @@ def test_external_load_takes_cores_and_gives_them_back() -> None:
     assert one.poll() is not None
 
 
-def test_a_schedule_of_external_load_is_followed() -> None:
+def test_a_schedule_of_pegged_cores_is_followed() -> None:
     taken = []
 
-    class Noted(ExternalLoad):
+    class Noted(PeggedCores):
         def set(self, cores: int) -> None:
             taken.append(cores)
 

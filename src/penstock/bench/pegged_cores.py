@@ -1,4 +1,4 @@
-"""External load: processes that peg cores, as other applications on the machine would (ELASTIC, Figure 6)."""
+"""Pegged cores, the external load: processes that peg cores, as other applications on the machine would (ELASTIC, Figure 6)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Phase:
     cores: int
 
 
-class ExternalLoad:
+class PeggedCores:
     """Takes whole cores and gives them back; processes that are not needed are stopped, not ended."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class ExternalLoad:
             process.wait()
         self._spinning.clear()
 
-    def __enter__(self) -> ExternalLoad:
+    def __enter__(self) -> PeggedCores:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,6 +73,6 @@ def phases_of(text: str) -> list[Phase]:
     return [Phase(float(from_s), int(cores)) for from_s, cores in parts]
 
 
-if __name__ == "__main__":  # python -m penstock.bench.external_load 0:0,10:2,20:0 30
-    with ExternalLoad() as load:
+if __name__ == "__main__":  # python -m penstock.bench.pegged_cores 0:0,10:2,20:0 30
+    with PeggedCores() as load:
         load.run(phases_of(sys.argv[1]), float(sys.argv[2]))

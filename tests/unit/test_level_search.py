@@ -103,13 +103,16 @@ class Rates:
         self.levels: list[int] = []
         self.reasons: list[str] = []
 
-    def observed(self, rate: float, level: int) -> ElementObservation:
-        return ElementObservation(1.0, round(rate), rate, level, self.max_level, {"work": 1.0}, frozenset({"work"}))
+    def observed(self, rate: float, level: int, idle_cores: float | None = None) -> ElementObservation:
+        return ElementObservation(
+            1.0, round(rate), rate, level, self.max_level, {"work": 1.0}, frozenset({"work"}), idle_cores=idle_cores
+        )
 
-    def run(self, rate_of, periods: int) -> None:
+    def run(self, rate_of, periods: int, *, cores: int | None = None) -> None:
         for _ in range(periods):
             self.levels.append(self.setting.threads)
-            seen = self.observed(rate_of(self.setting.threads), self.setting.threads)
+            idle_cores = None if cores is None else max(0.0, cores - self.setting.threads)
+            seen = self.observed(rate_of(self.setting.threads), self.setting.threads, idle_cores)
             self.state, self.setting, reason = self.policy.decide(self.state, seen)
             self.reasons.append(reason)
 
@@ -141,3 +144,38 @@ def test_looking_upwards_in_vain_becomes_rarer():
     gaps = [b - a for a, b in pairwise(looks)]
     assert gaps[:3] == [41, 81, 81]
     assert set(run.levels[100:]) == {8, 10}
+
+
+def test_cores_that_become_idle_are_tried_at_once():
+    run = Rates(LeapingOperator(), 32)
+    run.run(lambda n: min(n, 8) - 0.2 * max(0, n - 8), 40, cores=8)
+    assert run.levels[-1] == 8
+    run.run(lambda n: min(n, 16) - 0.2 * max(0, n - 16), 12, cores=16)  # at 8 threads the rate is what it was
+    assert run.reasons[40] == "8 cores became idle: try 16"
+    assert run.levels[-1] == 16
+
+
+def test_idle_cores_that_bring_nothing_are_tried_ever_more_rarely():
+    run = Rates(LeapingOperator(probe_periods=10_000), 32)
+    run.run(lambda n: min(n, 8) - 0.2 * max(0, n - 8), 40, cores=8)
+    for _ in range(40):  # others come and go
+        run.run(lambda n: min(n, 8) - 0.2 * max(0, n - 8), 5, cores=8)
+        run.run(lambda n: min(n, 8) - 0.2 * max(0, n - 8), 5, cores=16)
+    tried = [number for number, reason in enumerate(run.reasons) if "became idle" in reason]
+    assert 3 <= len(tried) <= 8
+    gaps = [b - a for a, b in pairwise(tried)]
+    assert gaps[0] >= 10
+    assert gaps == sorted(gaps)
+
+
+def test_fewer_threads_allowed_are_obeyed_at_once_and_more_are_used():
+    run = Rates(LeapingOperator(), 16)
+    run.run(lambda n: n, 30)
+    assert run.levels[-1] == 16
+    run.max_level = 4
+    run.run(lambda n: n, 10)
+    assert run.reasons[30] == "only 4 threads are allowed"
+    assert max(run.levels[31:]) == 4
+    run.max_level = 12
+    run.run(lambda n: n, 12)
+    assert run.levels[-1] == 12

@@ -18,13 +18,16 @@ from penstock.measure.element_observation import ElementObservation
 class LeapingState:
     """Either a search is under way, or the level is held and its steadiness watched.
 
-    After `probe_periods` without a change it looks upwards once more; they are doubled each time that was in vain.
+    After `probe_periods` without a change it looks upwards once more; they are doubled each time that was in vain. It
+    looks at once where more cores are idle than `idle_cores`, the fewest of this hold, but not within `idle_wait`.
     """
 
     search: LevelSearch
     steadiness: Steadiness = UNWATCHED
     probing: bool = False
     probe_periods: int = 0
+    idle_cores: float | None = None
+    idle_wait: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +51,32 @@ class LeapingOperator:
         """The level for the next period."""
         if not observation.settled:
             reason = "hold: the last change is not in force yet"
+        elif state.search.level > observation.max_level:
+            state, reason = self._fewer_allowed(state, observation.max_level)
+        elif self._more_allowed(state, observation.max_level):
+            again = start_search(state.search.level, observation.max_level)
+            again, reason = step(again, observation.throughput_tuples_s, self.rules)
+            state, reason = LeapingState(again, probe_periods=self.probe_periods), f"more threads are allowed: {reason}"
         elif state.probing:
             state, reason = self._after_probe(state, observation.throughput_tuples_s)
         elif state.search.done:
-            state, reason = self._watch(state, observation.throughput_tuples_s)
+            state, reason = self._watch(state, observation)
         else:
             search, reason = step(state.search, observation.throughput_tuples_s, self.rules)
-            state = replace(state, search=search, steadiness=UNWATCHED)
+            state = replace(state, search=search, steadiness=UNWATCHED, idle_cores=None)
         return state, ElementSetting(state.search.level, observation.queued), reason
 
-    def _watch(self, state: LeapingState, rate: float) -> tuple[LeapingState, str]:
+    def _fewer_allowed(self, state: LeapingState, max_level: int) -> tuple[LeapingState, str]:
+        search = start_search(max_level, max_level, upwards=False)
+        return LeapingState(search, probe_periods=self.probe_periods), f"only {max_level} threads are allowed"
+
+    def _more_allowed(self, state: LeapingState, max_level: int) -> bool:
+        """Whether it was held at the most threads, and a quarter more are allowed now."""
+        held = state.search.done and not state.probing and state.search.best == state.search.max_level
+        return held and max_level >= 1.25 * state.search.max_level
+
+    def _watch(self, state: LeapingState, observation: ElementObservation) -> tuple[LeapingState, str]:
+        rate = observation.throughput_tuples_s
         watched = state.steadiness.after(rate)
         search = state.search
         change = watched.change(self.tolerance)
@@ -66,11 +85,19 @@ class LeapingOperator:
             again, reason = step(again, rate, self.rules)
             state = LeapingState(again, probe_periods=self.probe_periods)
             return state, f"rate changed by {change:+.0%}: {reason}"
+        freed = _freed_cores(state, observation.idle_cores)
+        if freed and watched.periods > state.idle_wait and search.best < search.max_level:
+            level = min(search.max_level, search.best + freed)
+            return self._probe(state, level, watched, f"{freed} cores became idle: try {level}")
         if watched.periods >= state.probe_periods and search.best < search.max_level:
             level = min(search.max_level, max(search.best + 1, round(1.25 * search.best)))
-            probe = replace(search, level=level, top_rate=watched.anchor)
-            return replace(state, search=probe, probing=True), f"look upwards once more: try {level}"
-        return replace(state, steadiness=watched), "hold: steady"
+            return self._probe(state, level, watched, f"look upwards once more: try {level}")
+        known = [cores for cores in (state.idle_cores, observation.idle_cores) if cores is not None]
+        return replace(state, steadiness=watched, idle_cores=min(known, default=None)), "hold: steady"
+
+    def _probe(self, state: LeapingState, level: int, watched: Steadiness, reason: str) -> tuple[LeapingState, str]:
+        probe = replace(state.search, level=level, top_rate=watched.anchor)
+        return replace(state, search=probe, probing=True), reason
 
     def _after_probe(self, state: LeapingState, rate: float) -> tuple[LeapingState, str]:
         search = state.search
@@ -79,4 +106,14 @@ class LeapingOperator:
             return LeapingState(again, probe_periods=self.probe_periods), f"more threads pay now: {reason}"
         wait = min(2 * state.probe_periods, self.longest_probe_periods)
         back = replace(search, level=search.best)
-        return LeapingState(back, probe_periods=wait), f"back to {search.best} threads: no more to gain"
+        idle_wait = min(max(10, 2 * state.idle_wait), self.longest_probe_periods)
+        held = LeapingState(back, probe_periods=wait, idle_wait=idle_wait)
+        return held, f"back to {search.best} threads: no more to gain"
+
+
+def _freed_cores(state: LeapingState, idle_cores: float | None) -> int:
+    """Cores that became idle during the hold; 0 where they are too few to matter."""
+    if idle_cores is None or state.idle_cores is None:
+        return 0
+    freed = idle_cores - state.idle_cores
+    return round(freed) if freed >= max(1.0, 0.1 * state.search.best) else 0

@@ -76,22 +76,28 @@ class ElementPlant:
         self._setting = setting
 
     def observe(self) -> ElementObservation:
-        true_tuples_s = self.throughput_tuples_s(self._setting)
+        true_tuples_s, idle_cores = self._truth(self._setting, self.period)
         rate = true_tuples_s * max(0.0, 1.0 + self._noise.throughput * self._random.standard_normal())
         seen = ElementObservation(
             self._period_s, round(rate * self._period_s), rate, self._setting.threads, self.max_level,
             self._operator_costs(), self._setting.queued, feeds=self._now(self.period)[0].feeds,
+            idle_cores=max(0.0, idle_cores + self._noise.throughput * self._random.standard_normal()),
         )  # fmt: skip
         self.period += 1
         return seen
 
     def throughput_tuples_s(self, setting: ElementSetting, period: int | None = None) -> float:
         """The truth about a setting in a period (this one if none is given)."""
-        model, taken = self._now(self.period if period is None else period)
+        return self._truth(setting, self.period if period is None else period)[0]
+
+    def _truth(self, setting: ElementSetting, period: int) -> tuple[float, float]:
+        """Throughput in tuples/s, and how many cores nobody uses."""
+        model, taken = self._now(period)
         limits = self._limits(setting, model)
-        costs = self.machine.costs
-        speed = shared_speed([limits], self.machine.cores, taken, costs.switching)
-        return limits.blocks_s(speed) * model.block_tuples
+        cores, costs = self.machine.cores, self.machine.costs
+        speed = shared_speed([limits], cores, taken, costs.switching)
+        idle_cores = max(0.0, cores - taken - limits.busy_threads(speed))
+        return limits.blocks_s(speed) * model.block_tuples, idle_cores
 
     def _limits(self, setting: ElementSetting, model: ElementModel) -> Stations:
         return stations(model, self.machine.costs, setting.threads, model.arrays.mask(setting.queued))

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
+from penstock.bench import external_load
 from penstock.bench.interleaved import in_turns, paired_ratio
 from penstock.bench.machine import this_machine
 from penstock.bench.model_graph import graph_of
+from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
+from penstock.bench.real_cases import OneAtATime, PeggedElement, real_elastic_cases, real_multilevel_models
 from penstock.bench.real_element import RealElement
 from penstock.bench.shared_grid import Gridding
 from penstock.bench.threads_command import Effort, measure_threads, summary
@@ -71,7 +73,7 @@ def cpu_s(process: subprocess.Popen[bytes]) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
-def test_pegged_cores_are_taken_and_gives_them_back() -> None:
+def test_pegged_cores_are_taken_and_given_back() -> None:
     with PeggedCores() as load:
         load.set(2)
         one, two = load._spinning
@@ -136,3 +138,32 @@ def test_the_bench_of_threads_has_its_figures() -> None:
     assert [row["ingestion"] for row in found["ingestion_gain"]] == ["waits", "computes", "computes"]
     assert found["grid_ratio_to_sequential"]["sequential"] == 1.0
     assert len(found["grid_ratio_to_sequential"]) == 4
+
+
+def test_real_cases_give_ports_one_at_a_time_and_rates_of_fixed_settings() -> None:
+    with OneAtATime() as running:
+        cases = {case.name: case for case in real_elastic_cases(running, cores=2, period_s=0.05)}
+        assert len(cases) == 7
+        case = cases["waiting 20 ms, real"]
+        assert case.kind == "measured"
+        one, eight = (case.fixed_tuples_s(ElementSetting(level, case.queued)) for level in (1, 8))
+        assert eight > 3 * one  # it waits, so that eight threads wait at once
+        port = case.port_factory(0)
+        assert case.port_factory(1) is not port
+        assert port.element._runtime.is_closed  # type: ignore[attr-defined]
+
+
+def test_an_element_under_external_load_follows_its_phases() -> None:
+    phases = external_load.schedule(cores=2, periods=1)
+    taken = []
+    with PeggedElement(one_operator(1000), phases, max_level=2, period_s=0.001, queued=frozenset({"work"})) as element:
+        for _ in range(6):
+            element.observe()
+            taken.append(element._pegged.cores)
+    assert taken == [0, 0, 1, 2, 0, 0]
+
+
+def test_real_graphs_of_many_operators_run_and_are_observed() -> None:
+    for model in real_multilevel_models((1,), seed=1, quick=True):
+        with RealElement(model, max_level=2, period_s=0.02, queued=frozenset(model.names[::7])) as element:
+            assert len(element.observe().operator_costs) == len(model.names)

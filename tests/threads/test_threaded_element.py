@@ -157,6 +157,26 @@ def test_feeding_waits_while_too_many_steps_are_in_flight() -> None:
         assert running.observe().most_in_queue["map1"] <= 4
 
 
+def test_steps_that_are_held_for_the_order_count_as_in_flight() -> None:
+    go_on = threading.Event()
+
+    def first_is_held(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] or go_on.wait(30)
+        return row
+
+    with element(mapped(first_is_held), threads=2, queued=["map1"], blocks_per_thread=2) as running:
+        feeding = threading.Thread(target=lambda: [running.feed(block(x)) for x in range(50)])
+        feeding.start()
+        time.sleep(0.1)
+        assert feeding.is_alive()
+        figures = running.observe()
+        assert (figures.in_flight, figures.tuples) == (6, 5)
+        go_on.set()
+        feeding.join(30)
+        assert not feeding.is_alive()
+        running.drain()
+
+
 def test_queues_can_be_taken_away_while_blocks_are_in_them() -> None:
     go_on = threading.Event()
 

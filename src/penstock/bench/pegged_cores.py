@@ -1,4 +1,4 @@
-"""Pegged cores, the external load: processes that peg cores, as other applications on the machine would (ELASTIC, Figure 6)."""
+"""Pegged cores: the external load of other applications on the machine (ELASTIC, Figure 6)."""
 
 from __future__ import annotations
 

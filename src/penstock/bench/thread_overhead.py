@@ -99,7 +99,9 @@ class OneOperator:
 
 def overhead(flop: int, block_rows: int, *, run_s: float, flop_s: float, pairs: int) -> OverheadRow:
     """One load at one block size, in runs of about `run_s`."""
-    blocks = max(4, round(run_s * flop_s / (flop * block_rows))) if flop * block_rows > flop_s / 1e5 else 4000
+    blocks = (
+        max(4, round(run_s * flop_s / (flop * block_rows))) if flop * block_rows > flop_s / 1e5 else round(1e4 * run_s)
+    )
     runs = OneOperator(one_operator(flop, block_tuples=block_rows), blocks)
     runs.with_threads()
     apart = [runs.told_apart() for _ in range(3)]

@@ -2,7 +2,7 @@
 
 No deadlock: every strand of a step is on a thread, in the schedule, or waits for its turn behind a lower step. So the
 lowest step in flight waits for nobody; whoever is awake brings it to its end. Memory is bounded by the steps in
-flight, of which each stage's queue holds one block at most.
+flight: fed, but not given on. Each stage's queue holds one block of each at most.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Runtime:
         time_every: int,
     ) -> None:
         self.element, self.wiring, self.schedule, self.rate = element, wiring, schedule, rate
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a forgotten element ends its threads whenever garbage is collected, here too
         self.work = threading.Condition(self.lock)  # threads that are awake and have nothing to do
         self.awake = threading.Condition(self.lock)  # threads that are suspended
         self.room = threading.Condition(self.lock)  # the feeding thread
@@ -198,10 +198,11 @@ class Runtime:
             if step.strands:
                 return
             outputs = {name: step.streams[i] for name, i in self.element.wanted if step.streams[i].rows}
-            for complete, blocks in self._reorder.add(step.number, (step, outputs)):
+            released = self._reorder.add(step.number, (step, outputs))
+            for complete, blocks in released:
                 self._release(complete, blocks)
             self.rate.add(step.tuples)
-            self.in_flight -= 1
+            self.in_flight -= len(released)  # one that is held for the order still takes memory
             if self.in_flight <= self.most_in_flight // 2 or not self.level:
                 self.room.notify()
 

@@ -51,7 +51,7 @@ def wire(element: Element, graph: Graph) -> Wiring:
     _connect(stages, sources)
     _let_go(stages, wanted)
     for made in reversed(stages):
-        made.needs_visits = made.always or made.is_ordered or made.producers > 1
+        made.needs_visits = made.always or made.is_ordered or len(made.inputs) > 1
         made.needs_visits |= any(reader.needs_visits for reader in made.readers)
     roots = tuple(made for made in stages if made.producers == 0)
     missing = {made.number: made.producers for made in stages if made.producers > 1}

@@ -30,7 +30,7 @@ def check_threads(graph: Graph, tables: dict[str, pa.Table], data: st.DataObject
         settings=data.draw(st.lists(st.tuples(levels, placements(graph)), max_size=6), label="settings"),
         options={
             "schedule": data.draw(st.sampled_from(sorted(SCHEDULES)), label="schedule"),
-            "shards": data.draw(st.sampled_from((1, 3)), label="shards"),
+            "shards": data.draw(st.sampled_from((None, 1, 3)), label="shards"),
             "blocks_per_thread": data.draw(st.integers(1, 4), label="blocks_per_thread"),
         },
     )
@@ -86,7 +86,8 @@ def test_shards_keep_the_order_of_the_stream(table: pa.Table, data: st.DataObjec
     stream = app.source("plain", schema=PLAIN, stamp="s").punctor("marks", "n = 1")
     window = data.draw(st.sampled_from([ps.sliding(count=2, per_group=True), ps.tumbling(count=2, per_group=True)]))
     keys = data.draw(st.sampled_from(["k", ["k", "n"], "x"]))
-    grouped = stream.aggregate("grouped", window=window, by=keys, emit=GROUPED)
+    emit = GROUPED if data.draw(st.booleans()) else {**GROUPED, "n": "count_distinct(x)"}
+    grouped = stream.aggregate("grouped", window=window, by=keys, emit=emit)
     again = grouped.aggregate("again", window=ps.sliding(count=3, every=2, per_group=True), by="k", emit=GROUPED)
     again.union("both", grouped).aggregate("segments", window=ps.tumbling(punctuation=True), by="k", emit=GROUPED).sink(
         "out"

@@ -82,7 +82,7 @@ def disturbed(graph: Graph, chance: random.Random) -> tuple[Disorder, int, froze
 
     settings = [(chance.randint(0, most), queues()) for _ in range(400)]
     options = {
-        "schedule": chance.choice(sorted(SCHEDULES)), "shards": chance.choice((1, 2, 4)),
+        "schedule": chance.choice(sorted(SCHEDULES)), "shards": chance.choice((None, 1, 2, 4)),
         "blocks_per_thread": chance.randint(1, 4), "sample_period_s": 0.001,
     }  # fmt: skip
     disorder = Disorder(chance.randrange(1000), chance.choice((0.0, 0.0, 0.0005)), settings, options)

@@ -24,7 +24,7 @@ from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.errors import InputError, OperatorError
-from tests.reference.threaded import within_time
+from tests.reference.threaded import steps_of, within_time
 
 SCHEMA = {"x": "int64"}
 Function = Callable[[dict[str, Any]], dict[str, Any]]
@@ -41,8 +41,12 @@ def mapped(function: Function, *more: Function) -> Graph:
 
 
 def block(*values: int) -> dict[str, Block]:
-    table = pa.table({"x": pa.array(values, pa.int64())})
+    table = numbers_table(*values)
     return {"numbers": block_of(table, table.schema)}
+
+
+def numbers_table(*values: int) -> pa.Table:
+    return pa.table({"x": pa.array(values, pa.int64())})
 
 
 def element(graph: Graph, **options: Any) -> ThreadedElement:
@@ -191,6 +195,17 @@ def test_queues_can_be_taken_away_while_blocks_are_in_them() -> None:
         go_on.set()
         within_time(running.drain)
         assert running.observe().queued == frozenset()
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_where_streams_meet_every_step_is_heard_of(threads: int) -> None:
+    app = ps.Application("met")
+    one, two = (app.source(name, schema=SCHEMA) for name in ("one", "two"))
+    one.functor("half", where="x % 2 = 0").union("both", two).sink("out")
+    steps = steps_of(app.graph, {"one": numbers_table(0, 1), "two": numbers_table(4, 5, 6)}, 1)
+    with element(app.graph, threads=threads, queued=["half", "both"]) as running:
+        finished = [f for step in steps for f in running.feed(*step)] + running.drain()
+    assert sorted(x for found in values(finished) for x in found) == [0, 4, 5, 6]
 
 
 @pytest.mark.parametrize(("threads", "queued"), [(0, []), (0, ["map1"]), (2, ["map1"]), (2, ["map2"])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,11 +14,14 @@ from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import MakeOperator
 from penstock.element.emission import emitted
 from penstock.element.kernels.dealing import deal
-from penstock.element.operators.aggregate_plan import has_own_windows
+from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Frontier, Integers, Position
 from penstock.element.state.slot_functions import HashSlots
 from penstock.plan.parallelism import SLOTS
+
+
+_MOST_SHARDS = 8
 
 
 def can_be_sharded(operator: Operator) -> bool:
@@ -25,16 +29,31 @@ def can_be_sharded(operator: Operator) -> bool:
     return isinstance(operator, Aggregate) and bool(operator.by) and has_own_windows(operator)
 
 
-def sharded(make: MakeOperator, shards: int) -> MakeOperator:
-    """Makes operators as `make` does, those that can be in shards."""
+def sharded(make: MakeOperator, shards: int | None) -> MakeOperator:
+    """Makes operators as `make` does, those that can be in shards; None: in one per core where that pays."""
 
     def made(operator: Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
-        if shards < 2 or not can_be_sharded(operator):
+        count = (_cores() if _pays(operator, graph) else 1) if shards is None else shards
+        if count < 2 or not can_be_sharded(operator):
             return make(operator, graph, letters)
         assert isinstance(operator, Aggregate)
-        return ShardedOperator(operator, [make(operator, graph, letters) for _ in range(shards)])
+        return ShardedOperator(operator, [make(operator, graph, letters) for _ in range(count)])
 
     return made
+
+
+def _pays(operator: Operator, graph: Graph) -> bool:
+    """Whether windows are computed from their rows, which takes longer than dealing out and merging.
+
+    Kernels of running aggregates take less (record 0022); functions of the user may not expect several threads.
+    """
+    if not isinstance(operator, Aggregate) or operator.functions:
+        return False
+    return bool(plan_aggregate(operator, graph.producer(operator.inputs[0]).schema).by_rows)
+
+
+def _cores() -> int:
+    return min(len(os.sched_getaffinity(0)), _MOST_SHARDS)
 
 
 class ShardedOperator:

@@ -50,7 +50,8 @@ class ThreadedElement:
     awake the feeding thread does everything. Both settings may be changed at any moment, by any thread.
 
     An exception in an operator is raised by the next call of `feed` or `drain`; after it the element is closed.
-    `shards` splits the state of aggregates over groups' own windows; `time_every` says which calls are timed.
+    `shards` splits the state of aggregates over groups' own windows by slot (None: where that pays), so that several
+    threads work on it; `time_every` says which calls are timed.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class ThreadedElement:
         make: MakeOperator = running_operator,
         schedule: str = "oldest_first",
         ordered: bool = True,
-        shards: int = 1,
+        shards: int | None = None,
         max_threads: int = MAX_THREADS,
         blocks_per_thread: int = BLOCKS_PER_THREAD,
         sample_period_s: float | None = PERIOD_S,

@@ -96,10 +96,9 @@ def pausing(seed: int, pause_s: float) -> MakeOperator:
     chance = random.Random(seed)
 
     def make(operator: Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
-        running = running_operator(operator, graph, letters)
-        return _Pausing(running, chance, pause_s) if pause_s else running
+        return _Pausing(running_operator(operator, graph, letters), chance, pause_s)
 
-    return make
+    return make if pause_s else running_operator
 
 
 class _Pausing:

@@ -20,7 +20,6 @@ from penstock.element.position import Frontier, Integers, Position
 from penstock.element.state.slot_functions import HashSlots
 from penstock.plan.parallelism import SLOTS
 
-
 _MOST_SHARDS = 8
 
 

@@ -76,6 +76,8 @@ class ThreadedElement:
         self.graph, self.max_threads, self._blocks_per_thread = graph, max_threads, blocks_per_thread
         seats: dict[int, Seat] = {}
         self._results = _Results(StepLetters(letters, seats))
+        if shards is None and make is not running_operator:
+            shards = 1  # another maker's state may not bear to be made twice
         element = Element(graph, self._results.letters, wanted, positioned=positioned, make=sharded(make, shards))
         self.running: dict[str, RunningOperator] = element.running
         self._rate = Rate(clock)

@@ -46,7 +46,7 @@ demo: setup  ## Run the demonstration
 
 check: lint  ## Formatting, lint, types, layers, and the quick tests
 	@$(step) "pytest: unit and property tests"
-	$(BIN)/pytest -n 2 tests/unit tests/property tests/threads
+	$(BIN)/pytest -n 2 tests/unit tests/property tests/threads tests/contract
 
 test: lint  ## Everything: all checks and all tests
 	@$(step) "pytest: all tests"

@@ -34,16 +34,25 @@ class OneAtATime:
 
     def __init__(self) -> None:
         self._running: RealElement | None = None
+        self._kept_for: object = None
 
     def replace(self, make: Make) -> RealElement:
         self.close()
         self._running = make()
         return self._running
 
+    def kept(self, make: Make) -> RealElement:
+        """The element that runs, if it was made for the same purpose."""
+        if self._running is None or self._kept_for is not make:
+            self.replace(make)
+            self._kept_for = make
+        assert self._running is not None
+        return self._running
+
     def close(self) -> None:
         if self._running is not None:
             self._running.close()
-            self._running = None
+            self._running = self._kept_for = None
 
     def __enter__(self) -> OneAtATime:
         return self
@@ -65,12 +74,10 @@ def real_case(
         return RealElement(model, max_level=max(levels), period_s=period_s, queued=queued)
 
     def fixed_tuples_s(setting: ElementSetting) -> float:
-        element = running.replace(make)
+        element = running.kept(make)
         element.apply(setting)
         element.observe()
-        rate = mean(element.observe().throughput_tuples_s for _ in range(fixed_periods))
-        running.close()
-        return rate
+        return mean(element.observe().throughput_tuples_s for _ in range(fixed_periods))
 
     return ElementCase(
         name, "measured", lambda seed: running.replace(make), fixed_tuples_s, tuple(levels), model.names, queued,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -28,13 +29,13 @@ def test_no_operator_makes_no_group():
     assert cost_groups({}, 10) == ()
 
 
-def followed(rate_of: Callable[[frozenset[str]], float], groups, queued=frozenset(), direction="up"):
+def followed(rate_of: Callable[[frozenset[str]], float], groups, queued=frozenset(), direction="up", rules=PAPER):
     """The search over placements of known rates: every number of moved operators, the reasons, the end."""
-    search, reason = start_group_search(direction, groups, queued, rate_of(queued), PAPER)
+    search, reason = start_group_search(direction, groups, queued, rate_of(queued), rules)
     moved, reasons = [], [reason]
     while not search.finished:
         moved.append(search.moved)
-        search, reason = group_search.step(search, rate_of(search.placement), PAPER)
+        search, reason = group_search.step(search, rate_of(search.placement), rules)
         reasons.append(reason)
         assert len(reasons) < 100
     return moved, reasons, search
@@ -90,11 +91,22 @@ def test_rule_2_goes_up_again_where_more_was_better():
     assert "less than 8: R2, more" in reason
 
 
-def test_no_trend_stops_where_it_is():
+def test_no_trend_stops_where_it_is_as_printed():
     moved, reasons, search = followed(by_count((0, 100), (10, 102)), (TEN,))
     assert moved == [5]
-    assert "no trend, stop" in reasons[-1]
+    assert "no trend: stop; 5 queues" in reasons[-1]
     assert search.changed
+
+
+def test_no_trend_may_take_back_what_brought_nothing():
+    rules = replace(PAPER, take_back=True)
+    moved, reasons, search = followed(by_count((0, 100), (10, 102)), (TEN,), rules=rules)
+    assert moved == [5]
+    assert "no trend: stop, take it back" in reasons[-1]
+    assert not search.changed
+    moved, _, search = followed(by_count((0, 100), (5, 200), (10, 202)), (TEN,), rules=rules)
+    assert moved == [5, 8]
+    assert len(search.placement) == 5
 
 
 def test_downwards_begins_with_the_cheapest_group():
@@ -172,7 +184,10 @@ def test_front_is_what_the_source_feeds():
 
 
 def walked(rate_by_rung: dict[int, float], begin: int, *, hopeless=frozenset()):
-    search, _ = piece_search.start_piece_search(begin, rate_by_rung[begin], 2, OURS, up_first=True, hopeless=hopeless)
+    ladder = {rung: frozenset(map(str, range(rung))) for rung in rate_by_rung}
+    search, _ = piece_search.start_piece_search(
+        ladder, begin, rate_by_rung[begin], 2, OURS, up_first=True, hopeless=hopeless
+    )
     rungs = []
     while not search.finished:
         rungs.append(search.rung)
@@ -208,3 +223,17 @@ def test_a_rung_has_more_queues_the_more_threads_there_are():
     costs = {f"op{n}": 1.0 for n in range(100)}
     assert [len(piece_search.place(2, threads, costs, {})) for threads in (1, 3, 9)] == [1, 3, 9]
     assert piece_search.place(piece_search.ALL, 1, costs, {}) == frozenset(costs)
+
+
+def test_rungs_that_place_queues_alike_are_one():
+    rungs = piece_search.ladder(16, {f"op{n}": 1.0 for n in range(4)}, {})
+    assert list(rungs) == [piece_search.NONE, piece_search.FRONT, 2]
+    assert rungs[2] == frozenset({"op0", "op1", "op2", "op3"})
+
+
+def test_an_element_of_a_source_alone_has_no_queues_to_place():
+    search, reason = piece_search.start_piece_search(
+        piece_search.ladder(2, {}, {"source": ()}), 0, 10.0, 2, OURS, up_first=True, hopeless=frozenset()
+    )
+    assert search.finished
+    assert reason == "no operator can have a queue"

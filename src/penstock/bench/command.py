@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.bench import element_command
+
 app = typer.Typer(help="Measure ours beside limits and peers, in one process and run.", no_args_is_help=True)
 
 
@@ -61,3 +63,6 @@ def threads(
     from penstock.bench.threads_command import run_threads
 
     run_threads(quick=quick, json_file=json_file)
+
+
+element_command.register(app)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import mean, median
 from typing import Any
 
@@ -50,28 +51,38 @@ class ElasticRun:
 
 
 def measure(
-    case: ElementCase, policy: str, seed: int, periods: int, best: tuple[int, float] | None = None
+    case: ElementCase,
+    policy: str | ElementPolicy[Any],
+    seed: int,
+    periods: int,
+    best: tuple[int, float] | None = None,
 ) -> ElasticRun:
-    """Runs a policy over a case through its port; throughput is that of the periods after it settled."""
+    """Runs a policy over a case through its port; throughput and changes are those of the periods after it settled.
+
+    A run that never holds a level counts as settled at its end, with throughput and changes of its second half.
+    """
     best_level, best_tuples_s = best or best_fixed(case)
-    steps = list(run_periods(case.port_factory(seed), POLICIES[policy], periods))
+    rule = POLICIES[policy] if isinstance(policy, str) else policy
+    steps = list(run_periods(case.port_factory(seed), rule, periods))
     levels = tuple(step.setting.threads for step in steps)
     settled = _settled_period(levels)
-    after = steps[settled:]
-    changes = sum(a != b for a, b in zip(levels[settled:], levels[settled + 1 :], strict=False))
+    begin = len(levels) // 2 if settled is None else settled
+    after = steps[begin:]
+    changes = sum(a != b for a, b in pairwise(levels[begin:]))
     minutes = len(after) * case.period_s / 60
     return ElasticRun(
-        case, policy, seed, best_level, best_tuples_s, levels[settled],
-        _throughput_tuples_s(case, after) / best_tuples_s, settled, changes / minutes, levels,
+        case, str(policy), seed, best_level, best_tuples_s, levels[-1 if settled is None else settled],
+        _throughput_tuples_s(case, after) / best_tuples_s, len(levels) if settled is None else settled,
+        changes / minutes, levels,
     )  # fmt: skip
 
 
-def _settled_period(levels: Sequence[int]) -> int:
-    """The first period with a level that holds for a while; the last one if there is none."""
+def _settled_period(levels: Sequence[int]) -> int | None:
+    """The first period with a level that holds for a while."""
     for period in range(len(levels) - _QUIET_PERIODS):
         if len(set(levels[period : period + _QUIET_PERIODS])) == 1:
             return period
-    return len(levels) - 1
+    return None
 
 
 def _throughput_tuples_s(case: ElementCase, steps: Sequence[ElementStep]) -> float:

@@ -11,6 +11,7 @@ from penstock.control.element_setting import ElementSetting
 from penstock.control.ports import ElementPort
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_plant import Change, ElementPlant, Machine, Noise
+from penstock.simulate.element_throughput import DEFAULT_COSTS, MachineCosts
 
 PortFactory = Callable[[int], ElementPort]
 """A new port, with a seed for what is random about it."""
@@ -37,9 +38,10 @@ class ElementCase:
 def plant_case(
     name: str, model: ElementModel, cores: int, *, max_level: int | None = None, noise: float = 0.01,
     queued: frozenset[str] = frozenset(), period_s: float = 1.0, changes: tuple[Change, ...] = (),
+    costs: MachineCosts = DEFAULT_COSTS,
 ) -> ElementCase:  # fmt: skip
     """The simulated element; a fixed setting's throughput is the truth, without noise."""
-    machine = Machine(cores)
+    machine = Machine(cores, costs)
     most = max_level or cores
 
     def port(seed: int) -> ElementPlant:

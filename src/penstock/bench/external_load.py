@@ -10,6 +10,7 @@ from typing import Any
 from penstock.bench.elastic_operator import POLICIES
 from penstock.bench.element_case import ElementCase, plant_case
 from penstock.control.element_loop import run_periods
+from penstock.control.element_policy import ElementPolicy
 from penstock.control.element_setting import ElementSetting
 from penstock.simulate.element_plant import Change
 from penstock.simulate.element_shapes import one_operator
@@ -84,10 +85,15 @@ def fixed_rates_tuples_s(case: ElementCase, phases: Sequence[Phase], seed: int) 
 
 
 def measure(
-    case: ElementCase, policy: str, phases: Sequence[Phase], seed: int, fixed: dict[int, list[float]]
+    case: ElementCase,
+    policy: str | ElementPolicy[Any],
+    phases: Sequence[Phase],
+    seed: int,
+    fixed: dict[int, list[float]],
 ) -> LoadRun:
     """Runs a policy through the schedule, beside what fixed levels gave in each phase."""
-    steps = list(run_periods(case.port_factory(seed), POLICIES[policy], phases[-1].end))
+    rule = POLICIES[policy] if isinstance(policy, str) else policy
+    steps = list(run_periods(case.port_factory(seed), rule, phases[-1].end))
     rates = tuple(step.observation.throughput_tuples_s for step in steps)
     levels = tuple(step.setting.threads for step in steps)
     results = []
@@ -97,7 +103,7 @@ def measure(
         best = fixed[best_level][number]
         ratio, back = mean(own[RECOVERY_GOAL:]) / best, _recovery(own, RATIO_GOAL * best)
         results.append(PhaseResult(phase, best_level, best, ratio, back, levels[phase.end - 1]))
-    return LoadRun(case, policy, seed, tuple(results), levels, rates)
+    return LoadRun(case, str(policy), seed, tuple(results), levels, rates)
 
 
 def _recovery(rates: Sequence[float], needed: float) -> int | None:

@@ -7,7 +7,6 @@ counts those of the current group that were given (or lost) one. A group is fini
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,7 +16,6 @@ from penstock.control.multilevel.rules import MultiLevelRules
 
 Direction = Literal["up", "down"]
 Point = tuple[int, float]
-Feeds = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,9 @@ class GroupSearch:
         """The paper's CHANGE; otherwise STAY."""
         return self.placement != self.began_with
 
-    def queued(self, threads: int, costs: Mapping[str, float], feeds: Feeds) -> frozenset[str]:
-        """The placement to measure next, or the one found; the same for any thread count."""
+    @property
+    def queued(self) -> frozenset[str]:
+        """The placement to measure next, or the one found."""
         return self.placement
 
 
@@ -80,8 +79,11 @@ def step(search: GroupSearch, rate: float, rules: MultiLevelRules) -> tuple[Grou
         return _increase(search, rate, rules, f"{said}: R1, more")
     if falling:
         return _decrease(search, rate, rules, f"{said}: R3, fewer")
-    why = f"{said} and more than {above[0]}: R5" if rising and above else f"{said}: no trend"
-    return _finish(replace(search, rate=rate), search.moved, rules, f"{why}, stop")
+    if rising and above is not None:
+        return _finish(replace(search, rate=rate), search.moved, rules, f"{said} and more than {above[0]}: R5, stop")
+    if rules.take_back:
+        return _finish(replace(search, rate=below), search.fewer[0], rules, f"{said}, no trend: stop, take it back")
+    return _finish(replace(search, rate=rate), search.moved, rules, f"{said}, no trend: stop")
 
 
 def _increase(search: GroupSearch, rate: float, rules: MultiLevelRules, why: str) -> tuple[GroupSearch, str]:

@@ -90,9 +90,10 @@ class MultiLevel:
             queued = state.setting.queued
             search, reason = group_search.start_group_search(direction, groups, queued, rate, self.rules)
         else:
-            hopeless = state.hopeless if self.rules.history else frozenset()
+            threads, hopeless = state.setting.threads, state.hopeless if self.rules.history else frozenset()
+            rungs = piece_search.ladder(threads, state.costs, state.feeds)
             search, reason = piece_search.start_piece_search(
-                state.rung, rate, state.setting.threads, self.rules, up_first=direction == "up", hopeless=hopeless
+                rungs, state.rung, rate, threads, self.rules, up_first=direction == "up", hopeless=hopeless
             )
         state = _with_search(replace(state, phase="queues"), search)
         reason = f"queues {direction}: {why}; {reason}"
@@ -203,6 +204,5 @@ def _noted(state: MultiLevelState, observation: ElementObservation) -> MultiLeve
 
 
 def _with_search(state: MultiLevelState, search: Search) -> MultiLevelState:
-    queued = search.queued(state.setting.threads, state.costs, state.feeds)
     rung = search.rung if isinstance(search, piece_search.PieceSearch) else state.rung
-    return replace(state, search=search, rung=rung, setting=replace(state.setting, queued=queued))
+    return replace(state, search=search, rung=rung, setting=replace(state.setting, queued=search.queued))

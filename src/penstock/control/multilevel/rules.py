@@ -16,13 +16,16 @@ class MultiLevelRules:
     `satisfaction` of what the same efficiency would bring keep their queues; None always looks at queues again.
     `history` skips thread counts within the range that the placement has worked well for. `placement` is how queues are
     placed: by groups of like cost with a random subset of one group (the paper), or so that the pieces between queues
-    cost about the same. `keep_best` ends with the best setting seen, not with the last one of the search.
+    cost about the same. `take_back`: a trial within a group that made no trend is undone; as printed it is kept, and
+    history then hardly ever meets a placement that stayed. `keep_best` ends with the best setting seen, not with the
+    last one of the search.
     """
 
     sensitivity: float = 0.05
     satisfaction: float | None = 0.6
     history: bool = True
     placement: Literal["groups", "pieces"] = "pieces"
+    take_back: bool = False
     keep_best: bool = True
     bin_base: float = 10.0
     start_threads: int = 2

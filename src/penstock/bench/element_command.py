@@ -1,0 +1,153 @@
+"""The benchmarks of an element's level: `bench elastic-operator`, `bench external-load`, `bench multilevel`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer cases and seeds; some seconds.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
+Picture = Annotated[Path | None, typer.Option(help="Also draw into this file (PNG, SVG, PDF).")]
+Journal = Annotated[Path | None, typer.Option(help="Also write every decision with its reason into this file.")]
+Sweep = Annotated[bool, typer.Option("--sweep", help="First sweep the two constants of the listing.")]
+Item = TypeVar("Item")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command("elastic-operator")(elastic_operator)
+    app.command("external-load")(external_load)
+    app.command("multilevel")(multilevel)
+
+
+def elastic_operator(
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, sweep: Sweep = False
+) -> None:
+    """The elastic operator beside every fixed thread level, on a simulated machine of 16 and 88 cores."""
+    from penstock.bench import elastic_operator as bench
+    from penstock.bench.elastic_report import print_elastic
+    from penstock.bench.element_case import best_fixed
+    from penstock.bench.element_pictures import draw_elastic
+
+    if sweep:
+        from penstock.bench.elastic_sweep import print_sweep
+        from penstock.bench.elastic_sweep import sweep as swept
+
+        print_sweep(_console(), swept())
+    seeds, periods = (bench.SEEDS[:2], 120) if quick else (bench.SEEDS, 600)
+    runs: list[bench.ElasticRun] = []
+    for case in _shown(bench.plant_cases()):
+        best = best_fixed(case)
+        runs += [bench.measure(case, policy, seed, periods, best) for policy in bench.POLICIES for seed in seeds]
+    side_by_side = [
+        bench.measure_side_by_side(policy, cores, seeds[0], periods, fair=fair)
+        for cores in (16, 88) for fair in (False, True) for policy in bench.POLICIES
+    ]  # fmt: skip
+    print_elastic(_console(), runs, side_by_side)
+    if picture is not None:
+        draw_elastic(runs, picture)
+    figures = {policy: bench.summary(runs, policy) for policy in bench.POLICIES}
+    ours = figures["leaping"]
+    _finish("elastic-operator", ours, bench.missed_goals(ours), figures, seeds, periods, json_file)
+
+
+def external_load(quick: Quick = False, json_file: JsonFile = None, picture: Picture = None) -> None:
+    """Throughput and level over time while cores are taken and given back, on a simulated machine."""
+    from penstock.bench import external_load as bench
+    from penstock.bench.elastic_operator import POLICIES, SEEDS
+    from penstock.bench.elastic_report import print_load
+    from penstock.bench.element_pictures import draw_load
+
+    seeds, periods = (SEEDS[:1], 40) if quick else (SEEDS, 120)
+    runs: list[bench.LoadRun] = []
+    for cores in _shown((16,) if quick else (16, 88)):
+        phases = bench.schedule(cores, periods)
+        case = bench.plant_load_case(cores, phases)
+        fixed = bench.fixed_rates_tuples_s(case, phases, seeds[0])
+        runs += [bench.measure(case, policy, phases, seed, fixed) for policy in POLICIES for seed in seeds]
+    print_load(_console(), runs)
+    if picture is not None:
+        draw_load(runs, picture)
+    figures = {policy: bench.summary(runs, policy) for policy in POLICIES}
+    ours = figures["leaping"]
+    _finish("external-load", ours, bench.missed_goals(ours), figures, seeds, periods, json_file)
+
+
+def multilevel(
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, journal: Journal = None
+) -> None:
+    """Queues and threads chosen together, beside none, all and the exhaustive best, on a simulated machine."""
+    from penstock.bench import multilevel as bench
+    from penstock.bench import multilevel_cases as cases
+    from penstock.bench.element_pictures import draw_multilevel
+    from penstock.bench.multilevel_report import print_changes, print_graphs, print_settling
+
+    large: list[bench.MultiLevelRun] = []
+    small: list[bench.MultiLevelRun] = []
+    settling: list[bench.SettlingRun] = []
+    changes: list[bench.ChangeRun] = []
+    seeds = tuple(cases.seeds(quick))
+    for seed in seeds:
+        large += [bench.measure(cell, case, seed) for cell, case in _shown(cases.large_cases(quick, seed))]
+        small += [
+            bench.measure(cell, case, seed, exhaustive=True) for cell, case in _shown(cases.small_cases(quick, seed))
+        ]
+        settling += [
+            bench.measure_settling(cell, case, seed, rules)
+            for cell, case in _shown(cases.long_pipelines(quick, seed)) for rules in bench.RULES
+        ]  # fmt: skip
+        changes += [bench.measure_change(rules, seed) for rules in bench.RULES]
+    console = _console(260)
+    print_graphs(console, large, "ratio to the better of no queues and all queues")
+    print_graphs(console, small, "ratio to the exhaustive best, up to eight operators")
+    print_settling(console, settling)
+    print_changes(console, changes)
+    if picture is not None:
+        draw_multilevel(large, changes, picture)
+    if journal is not None:
+        journal.write_text("".join(f"{run.cell}\n{_indented(run.found['pieces'].journal)}" for run in large))
+    figures = {rules: bench.summary(large, small, settling, rules) for rules in bench.RULES}
+    ours = figures["pieces"] | {"ratio_after_change_worst": round(min(_adapted(changes)), 4)}
+    _finish("multilevel", ours, bench.missed_goals(ours), figures, seeds, None, json_file)
+
+
+def _adapted(changes: Sequence[Any]) -> list[float]:
+    return [run.ratio_after for run in changes if run.rules == "pieces"]
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _finish(
+    name: str, figures: dict[str, Any], missed: list[str], by_policy: dict[str, Any], seeds: Sequence[int],
+    periods: int | None, json_file: Path | None,
+) -> None:  # fmt: skip
+    """Goals for people, one JSON object for machines."""
+    print("all goals reached" if not missed else "goals missed: " + "; ".join(missed))
+    body = {
+        "bench": name, **figures, "goals_missed": missed, "by_policy": by_policy, "simulated": True,
+        "noise": 0.01, "seeds": list(seeds), **({} if periods is None else {"periods": periods}),
+    }  # fmt: skip
+    line = json.dumps(body)
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)
+
+
+def _console(width: int = 150) -> Any:
+    from rich.console import Console
+
+    return Console(width=max(Console().width, width))
+
+
+def _shown(items: Iterable[Item]) -> Iterator[Item]:
+    """The items one by one, with progress on the standard error."""
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(list(items), description="", console=Console(stderr=True), transient=True)

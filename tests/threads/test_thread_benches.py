@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from penstock.bench.model_graph import graph_of
 from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
 from penstock.bench.real_cases import OneAtATime, PeggedElement, real_elastic_cases, real_multilevel_models
 from penstock.bench.real_element import RealElement
+from penstock.bench.real_rows import QUICK, elastic_runs, exhaustive_runs, load_runs
 from penstock.bench.shared_grid import Gridding
 from penstock.bench.threads_command import Effort, measure_threads, summary
 from penstock.control.element_setting import ElementSetting
@@ -138,6 +140,7 @@ def test_the_bench_of_threads_has_its_figures() -> None:
     assert [row["ingestion"] for row in found["ingestion_gain"]] == ["waits", "computes", "computes"]
     assert found["grid_ratio_to_sequential"]["sequential"] == 1.0
     assert len(found["grid_ratio_to_sequential"]) == 4
+    assert set(found["queue_us_by_payload_bytes"]) == {8, 128, 1024, 16_384}
 
 
 def test_real_cases_give_ports_one_at_a_time_and_rates_of_fixed_settings() -> None:
@@ -161,6 +164,29 @@ def test_an_element_under_external_load_follows_its_phases() -> None:
             element.observe()
             taken.append(element._pegged.cores)
     assert taken == [0, 0, 1, 2, 0, 0]
+
+
+TINY = replace(QUICK, period_s=0.01, periods=17, phase_periods=11, graph_period_s=0.01)
+
+
+def test_the_elastic_operator_is_measured_on_real_elements() -> None:
+    runs = elastic_runs(TINY, 2, lambda step: None)
+    assert [run.case.name for run in runs][:2] == ["light, real", "medium, real"]
+    assert all(run.best_tuples_s > 0 and run.ratio > 0 for run in runs)
+    assert {run.case.kind for run in runs} == {"measured"}
+
+
+def test_external_load_is_measured_on_a_real_element() -> None:
+    (run,) = load_runs(TINY, 2, lambda step: None)
+    assert [result.phase.taken_cores for result in run.phases] == [0, 1, 2, 0, 0]
+    assert len(run.levels) == 55
+
+
+def test_multi_level_elasticity_is_measured_beside_every_placement() -> None:
+    for run in exhaustive_runs(TINY, 2, lambda step: None):
+        assert run.exhaustive_tuples_s is not None
+        assert run.exhaustive_tuples_s >= run.best_simple_tuples_s > 0
+        assert run.found["pieces"].throughput_tuples_s > 0
 
 
 def test_real_graphs_of_many_operators_run_and_are_observed() -> None:

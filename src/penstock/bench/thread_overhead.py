@@ -19,8 +19,9 @@ from penstock.element.kernels.flops import burn
 from penstock.element.position import EVERYTHING
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.simulate.element_model import ElementModel
-from penstock.simulate.element_shapes import one_operator
+from penstock.simulate.element_shapes import balanced, one_operator, pipeline
 
+_PAYLOAD_ROWS = 64
 Ingest = Callable[[], object]
 
 
@@ -52,6 +53,14 @@ class IngestionRow:
     ingest_ms: float
     work_ms: float
     gain: PairedRatio
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadRow:
+    """CPU microseconds of a block on its way through one queue, at so many bytes per tuple."""
+
+    payload_bytes: int
+    hop_us: float
 
 
 class OneOperator:
@@ -124,6 +133,26 @@ def ingestion(kind: str, ingest_ms: float, work_ms: float, *, blocks: int, flop_
     runs.with_threads()
     spent = in_turns(runs.without_threads, runs.with_threads, pairs)
     return IngestionRow(kind, ingest_ms, work_ms, paired_ratio([(one.wall_s, other.wall_s) for one, other in spent]))
+
+
+def payload(payload_bytes: int, *, blocks: int, rounds: int, operators: int = 20) -> PayloadRow:
+    """Blocks of tuples of a size through operators that do nothing, a queue in front of each; the best round counts."""
+    graph, works = graph_of(pipeline(operators, balanced(0)))
+    schema = pa.schema([(f"x{i}", pa.float64()) for i in range(payload_bytes // 8)])
+    columns = tuple(FixedColumn(np.zeros(_PAYLOAD_ROWS), pa.float64()) for _ in schema)
+    fed = {"source": Block(schema, columns, _PAYLOAD_ROWS)}
+    with ThreadedElement(
+        graph, DeadLetters(), {}, positioned=frozenset(), make=lambda o, *_: works[o.name], threads=1, queued=works,
+        sample_period_s=None,
+    ) as element:  # fmt: skip
+
+        def run() -> None:
+            for _ in range(blocks):
+                element.feed(fed)
+            element.drain()
+
+        best_s = min(_spent(run).cpu_s for _ in range(rounds + 1))
+    return PayloadRow(payload_bytes, best_s / (blocks * operators) * 1e6)
 
 
 def _spent(run: Callable[[], None]) -> Spent:

@@ -14,9 +14,10 @@ from rich.table import Table
 
 from penstock.bench.machine import Machine, this_machine
 from penstock.bench.shared_grid import Gridding, GridRow
-from penstock.bench.thread_overhead import IngestionRow, OverheadRow, ingestion, overhead
+from penstock.bench.thread_overhead import IngestionRow, OverheadRow, PayloadRow, ingestion, overhead, payload
 from penstock.element.operators.load import flop_s, rows_within
 
+PAYLOADS_BYTES = (8, 128, 1024, 16_384)
 LOADS = {"light": 1, "medium": 1_000, "heavy": 10_000, "extra heavy": 1_000_000}
 
 
@@ -41,6 +42,7 @@ class ThreadsReport:
 
     overheads: dict[str, OverheadRow]
     ingestions: list[IngestionRow]
+    payloads: list[PayloadRow]
     grids: list[GridRow]
 
 
@@ -75,8 +77,13 @@ def measure_threads(effort: Effort, cores: int, progress: Callable[[str], object
             ingestion(kind, ingest_ms, work_ms, blocks=effort.ingestion_blocks, flop_s=rate,
                       pairs=effort.ingestion_pairs)
         )  # fmt: skip
+    progress("payloads")
+    blocks = 10 * effort.ingestion_blocks
+    payloads = [payload(size, blocks=blocks, rounds=effort.rounds) for size in PAYLOADS_BYTES]
     progress("grids")
-    return ThreadsReport(overheads, ingestions, Gridding(effort.grid_blocks).rows(max(2, cores), effort.rounds))
+    return ThreadsReport(
+        overheads, ingestions, payloads, Gridding(effort.grid_blocks).rows(max(2, cores), effort.rounds)
+    )
 
 
 def summary(report: ThreadsReport, machine: Machine, effort: Effort) -> dict[str, Any]:
@@ -93,6 +100,7 @@ def summary(report: ThreadsReport, machine: Machine, effort: Effort) -> dict[str
             {"ingestion": row.kind, "ingest_ms": row.ingest_ms, "work_ms": row.work_ms, **_ratio(row.gain)}
             for row in report.ingestions
         ],
+        "queue_us_by_payload_bytes": {row.payload_bytes: round(row.hop_us, 3) for row in report.payloads},
         "grid_ratio_to_sequential": {row.name: round(row.visibilities_s / sequential, 4) for row in report.grids},
         "machine": machine.to_json(),
         "versions": dict(machine.versions),
@@ -117,10 +125,15 @@ def _tables(report: ThreadsReport) -> list[Table]:
         gain.add_column(name, justify="right")
     for each in report.ingestions:
         gain.add_row(each.kind, f"{each.ingest_ms:g}", f"{each.work_ms:g}", str(each.gain))
+    sizes = Table(title="a block through one queue: it passes by reference, so its payload costs nothing")
+    sizes.add_column("bytes per tuple", justify="right")
+    sizes.add_column("CPU microseconds", justify="right")
+    for size in report.payloads:
+        sizes.add_row(f"{size.payload_bytes:,}", f"{size.hop_us:.2f}")
     grids = Table(title="one grid added up by threads (ELASTIC, section 4)")
     for name in ("way", "threads", "M visibilities/s", "ratio to sequential"):
         grids.add_column(name, justify="left" if name == "way" else "right")
     for grid in report.grids:
         ratio = grid.visibilities_s / report.grids[0].visibilities_s
         grids.add_row(grid.name, str(grid.threads), f"{grid.visibilities_s / 1e6:.2f}", f"{ratio:.2f}")
-    return [price, gain, grids]
+    return [price, gain, sizes, grids]

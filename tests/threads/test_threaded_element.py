@@ -285,6 +285,17 @@ def test_a_setting_that_does_not_fit_is_told(options: dict[str, Any], sentence: 
     assert sentence in str(caught.value)
 
 
+def test_the_state_of_shards_goes_on_in_another_element() -> None:
+    app = ps.Application("kept")
+    numbers = app.source("numbers", schema=SCHEMA)
+    numbers.aggregate("sums", window=ps.sliding(count=3, per_group=True), by="x", emit={"n": "count()"}).sink("out")
+    with element(app.graph, shards=2) as first, element(app.graph, shards=2) as second:
+        first.feed(block(1, 2, 3, 1))
+        first.drain()
+        second.running["sums"].restore(first.running["sums"].export())
+        assert values(second.feed(block(3, 1, 2, 9)) + second.drain()) == [[2, 3, 2, 1]]
+
+
 def test_the_engine_needs_a_thread() -> None:
     with pytest.raises(InputError, match="threads is a whole number from 1 to 64; got 0"):
         ps.Engine(mapped(same), threads=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,8 @@ from penstock.element.block import Block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
 from penstock.element.intake import Intake
-from penstock.element.position import EVERYTHING, Frontier
+from penstock.element.position import EVERYTHING
+from penstock.element.steps import Steps
 from penstock.element.threads.setting_checks import checked_queues, checked_threads
 from penstock.element.threads.threaded_element import MAX_THREADS, ThreadedElement
 from penstock.errors import InputError, did_you_mean
@@ -60,7 +61,7 @@ class Engine:
         self.element = _element(graph, self.letters, self.collected, threads, queued)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
-        self._frontier = Frontier(-np.inf, 0, 0)
+        self._steps = Steps(self.intakes, block_rows, None if idle_timeout_s is None else self._is_idle)
 
     @property
     def state_bytes(self) -> dict[str, int]:
@@ -88,7 +89,7 @@ class Engine:
         for intake in self.intakes.values():
             intake.finished = True
         results = self._drain()
-        self._frontier = EVERYTHING
+        self._steps.frontier = EVERYTHING
         self._step(results, {})
         if isinstance(self.element, ThreadedElement):
             _extend(results, self.element.drain())
@@ -101,71 +102,34 @@ class Engine:
         For callers that cut and order tuples themselves, on one thread; blocks of merged sources carry positions.
         """
         assert isinstance(self.element, Element)
-        return self.element.step(blocks, self._frontier)
+        return self.element.step(blocks, self._steps.frontier)
 
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
-        for blocks in self._steps():
+        self._drop_overtaken()
+        for blocks in self._steps.take():
             self._step(results, blocks)
         return results
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
         if isinstance(self.element, ThreadedElement):
-            _extend(results, self.element.feed(blocks, self._frontier))
+            _extend(results, self.element.feed(blocks, self._steps.frontier))
         else:
-            _extend(results, [(0, self.element.step(blocks, self._frontier))])
-
-    def _steps(self) -> Iterator[dict[str, Block]]:
-        """Blocks of at most `block_rows` tuples in the order of positions."""
-        for name, intake in self.intakes.items():
-            if not intake.with_positions:
-                for block in _pieces(intake.take(intake.rows), self.block_rows) if intake.rows else ():
-                    yield {name: block}
-        merged = [intake for intake in self.intakes.values() if intake.with_positions]
-        yield from self._merged_steps(merged)
-
-    def _merged_steps(self, intakes: list[Intake]) -> Iterator[dict[str, Block]]:
-        self._drop_overtaken(intakes)
-        waiting = [(intake, intake.stamps()) for intake in intakes if intake.rows]
-        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake, stamps in waiting]
-        if not ready:
-            return
-        stamps = np.concatenate([part for _, part in ready])
-        owner = np.repeat(np.arange(len(ready)), [len(part) for _, part in ready])
-        order = np.argsort(stamps, kind="stable")  # ties: the source's place, then the sequence
-        for start in range(0, len(order), self.block_rows):
-            chunk = order[start : start + self.block_rows]
-            counts = np.bincount(owner[chunk], minlength=len(ready))
-            last = ready[int(owner[chunk[-1]])][0]
-            blocks = {i.source.name: i.take(int(n)) for (i, _), n in zip(ready, counts, strict=True) if n}
-            position = blocks[last.source.name].position
-            assert position is not None
-            self._frontier = Frontier(float(position.stamp[-1]), last.place, int(position.sequence[-1]))
-            yield blocks
-
-    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:
-        """How many waiting tuples of a source come before anything another source may still deliver."""
-        safe = len(stamps)
-        for other in intakes:
-            if other is intake or self._is_idle(other):
-                continue
-            side = "right" if intake.place < other.place else "left"
-            safe = min(safe, int(np.searchsorted(stamps, other.reach.stamp, side=side)))  # type: ignore[call-overload]
-        return safe
+            _extend(results, [(0, self.element.step(blocks, self._steps.frontier))])
 
     def _is_idle(self, intake: Intake) -> bool:
         if self._idle_timeout_s is None or intake.finished:
             return False
         return self._clock() - self._fed_at[intake.source.name] > self._idle_timeout_s
 
-    def _drop_overtaken(self, intakes: list[Intake]) -> None:
+    def _drop_overtaken(self) -> None:
         """Tuples of a source that was idle while the others went past them become dead letters."""
-        for intake in intakes if self._idle_timeout_s is not None else ():
-            if not intake.rows:
+        for intake in self.intakes.values() if self._idle_timeout_s is not None else ():
+            if not intake.rows or not intake.with_positions:
                 continue
             block = intake.take(intake.rows)
             assert block.position is not None
-            gone = block.position.within(self._frontier)
+            gone = block.position.within(self._steps.frontier)
             reason = f"came after its source was idle for {self._idle_timeout_s:g} s and the others went on"
             self.letters.add_rows(intake.source.name, reason, block, np.arange(gone))
             intake.put_back(block.slice(gone, block.rows))
@@ -182,11 +146,6 @@ def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
                              + (f"; {hint}" if hint else ""))  # fmt: skip
         wanted[tap] = tap
     return wanted
-
-
-def _pieces(block: Block, rows: int) -> Iterator[Block]:
-    for start in range(0, block.rows, rows):
-        yield block.slice(start, min(start + rows, block.rows))
 
 
 def _extend(results: Batches, steps: Iterable[tuple[int, dict[str, Block]]]) -> None:

@@ -13,6 +13,7 @@ from penstock.element.block import Block, concat_blocks, empty_block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import MakeOperator
 from penstock.element.emission import emitted
+from penstock.element.kept import Kept
 from penstock.element.kernels.dealing import deal
 from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
 from penstock.element.operators.protocol import RunningOperator
@@ -55,8 +56,10 @@ def _cores() -> int:
     return min(len(os.sched_getaffinity(0)), _MOST_SHARDS)
 
 
-class ShardedOperator:
+class ShardedOperator(Kept):
     """Deals a block's tuples out by slot, and puts what came of them back into the order of the block."""
+
+    kept = ("shards",)
 
     def __init__(self, operator: Aggregate, shards: Sequence[RunningOperator]) -> None:
         self.operator, self.shards = operator, tuple(shards)
@@ -80,7 +83,7 @@ class ShardedOperator:
         """A block per shard; instead of its position a tuple carries the number of its row."""
         block = inputs[0]
         slots = self._slots.slots_of([block.column(name) for name in self.operator.by], block.rows)
-        rows, starts = deal(slots, self._route, len(self.shards))
+        rows, starts, _ = deal(slots, self._route, len(self.shards))
         taken = Block(block.schema, tuple(c.take(rows) for c in block.columns), block.rows, _numbered(rows))
         return tuple(taken.slice(int(starts[i]), int(starts[i + 1])) for i in range(len(self.shards)))
 

@@ -16,8 +16,10 @@ from penstock.bench.machine import this_machine
 from penstock.bench.model_graph import graph_of
 from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
 from penstock.bench.real_cases import OneAtATime, PeggedElement, real_elastic_cases, real_multilevel_models
+from penstock.bench.real_change import change_run
 from penstock.bench.real_element import RealElement
 from penstock.bench.real_rows import QUICK, elastic_runs, exhaustive_runs, load_runs
+from penstock.bench.real_side_by_side import side_by_side
 from penstock.bench.shared_grid import Gridding
 from penstock.bench.threads_command import Effort, measure_threads, summary
 from penstock.control.element_setting import ElementSetting
@@ -174,6 +176,19 @@ def test_the_elastic_operator_is_measured_on_real_elements() -> None:
     assert [run.case.name for run in runs][:2] == ["light, real", "medium, real"]
     assert all(run.best_tuples_s > 0 and run.ratio > 0 for run in runs)
     assert {run.case.kind for run in runs} == {"measured"}
+
+
+def test_elastic_operators_compete_side_by_side() -> None:
+    found = side_by_side("leaping", 2, period_s=0.02, periods=6)
+    assert found.ratio > 0
+    assert 0.25 <= found.fairness <= 1.0001
+    assert len(found.levels) == 4
+
+
+def test_a_workload_changes_under_a_real_element() -> None:
+    found = change_run("pieces", 2, period_s=0.01, periods=8, operators=10)
+    assert len(found.rates_tuples_s) == 8
+    assert min(found.ratio_before, found.ratio_after, found.ratio_unadapted) > 0
 
 
 def test_external_load_is_measured_on_a_real_element() -> None:

@@ -35,7 +35,7 @@ def elastic_operator(
     from penstock.bench.elastic_report import print_elastic
     from penstock.bench.element_case import best_fixed
     from penstock.bench.element_pictures import draw_elastic
-    from penstock.bench.real_rows import elastic_runs
+    from penstock.bench.real_rows import elastic_runs, side_by_side_runs
 
     if sweep:
         from penstock.bench.elastic_sweep import print_sweep
@@ -52,7 +52,8 @@ def elastic_operator(
         for cores in (16, 88) for fair in (False, True) for policy in bench.POLICIES
     ]  # fmt: skip
     measured = _measured(elastic_runs, quick) if real else []
-    print_elastic(_console(), [*runs, *measured], side_by_side)
+    competing = _measured(side_by_side_runs, quick) if real else []
+    print_elastic(_console(), [*runs, *measured], side_by_side, competing)
     if picture is not None:
         draw_elastic([*runs, *measured], picture)
     figures = {policy: bench.summary(runs, policy) for policy in bench.POLICIES}
@@ -95,7 +96,7 @@ def multilevel(
     from penstock.bench import multilevel_cases as cases
     from penstock.bench.element_pictures import draw_multilevel
     from penstock.bench.multilevel_report import print_changes, print_graphs, print_settling
-    from penstock.bench.real_rows import exhaustive_runs, graph_runs
+    from penstock.bench.real_rows import change_runs, exhaustive_runs, graph_runs
 
     large: list[bench.MultiLevelRun] = []
     small: list[bench.MultiLevelRun] = []
@@ -114,6 +115,7 @@ def multilevel(
         changes += [bench.measure_change(rules, seed) for rules in bench.RULES]
     measured = _measured(graph_runs, quick) if real else []
     tried_out = _measured(exhaustive_runs, quick) if real else []
+    changed = _measured(change_runs, quick) if real else []
     console = _console(260)
     print_graphs(console, large, "ratio to the better of no queues and all queues")
     print_graphs(console, small, "ratio to the exhaustive best, up to eight operators")
@@ -122,6 +124,8 @@ def multilevel(
         print_graphs(console, tried_out, "ratio to the exhaustive best, on this machine", "measured")
     print_settling(console, settling)
     print_changes(console, changes)
+    if real:
+        print_changes(console, changed, "this machine")
     if picture is not None:
         draw_multilevel(large, changes, picture)
     if journal is not None:

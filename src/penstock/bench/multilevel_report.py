@@ -55,9 +55,9 @@ def print_settling(console: Console, runs: Sequence[SettlingRun]) -> None:
     console.print(table)
 
 
-def print_changes(console: Console, runs: Sequence[ChangeRun]) -> None:
+def print_changes(console: Console, runs: Sequence[ChangeRun], where: str = "simulated, 88 cores") -> None:
     """Adaptation to a changed workload, a row per run."""
-    table = Table(title="10 % heavy operators become 90 % (simulated, 88 cores)", title_justify="left")
+    table = Table(title=f"10 % heavy operators become 90 % ({where})", title_justify="left")
     for name in ("rules", "seed", "before", "right after", "adapted", "periods", "threads", "queues"):
         table.add_column(name, justify="right", no_wrap=True)
     for run in runs:

@@ -15,6 +15,8 @@ from penstock.bench.real_cases import (
     real_load_case,
     real_multilevel_models,
 )
+from penstock.bench.real_change import change_run
+from penstock.bench.real_side_by_side import side_by_side
 from penstock.simulate.element_shapes import balanced, pipeline, skewed
 
 Note = Callable[[str], object]
@@ -51,6 +53,22 @@ def elastic_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_ope
                 note(f"{case.name}: {policy}")
                 runs.append(elastic_operator.measure(case, policy, 0, effort.periods, best))
     return runs
+
+
+def side_by_side_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_operator.SideBySide]:
+    """Four elastic operators that compete for the cores of this machine."""
+    runs = []
+    for policy in effort.policies:
+        note(f"four operators side by side: {policy}")
+        runs.append(side_by_side(policy, cores, period_s=effort.period_s, periods=effort.periods // 2))
+    return runs
+
+
+def change_runs(effort: RealEffort, cores: int, note: Note) -> list[multilevel.ChangeRun]:
+    """10 % heavy operators become 90 % while a real element runs."""
+    note("a workload that changes")
+    period_s, periods = effort.graph_period_s, 2 * effort.graph_periods
+    return [change_run("pieces", cores, period_s=period_s, periods=periods, operators=30 if effort.quick else 100)]
 
 
 def load_runs(effort: RealEffort, cores: int, note: Note) -> list[external_load.LoadRun]:

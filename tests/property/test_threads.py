@@ -11,7 +11,7 @@ from penstock.app.graph import Graph
 from penstock.element.threads.schedule import SCHEDULES
 from tests.property.test_engine_graphs import GROUPED, SAME, STEPS, Sketch, diamond
 from tests.reference.streams import PLAIN, plain
-from tests.reference.threaded import Disorder, assert_same, many_threads, one_threaded, queueable, steps_of
+from tests.reference.threaded import Disorder, assert_same, in_order, many_threads, one_threaded, queueable, steps_of
 
 
 def placements(graph: Graph) -> st.SearchStrategy[frozenset[str]]:
@@ -31,11 +31,16 @@ def check_threads(graph: Graph, tables: dict[str, pa.Table], data: st.DataObject
         options={
             "schedule": data.draw(st.sampled_from(sorted(SCHEDULES)), label="schedule"),
             "shards": data.draw(st.sampled_from((None, 1, 3)), label="shards"),
+            "ordered": data.draw(st.booleans(), label="ordered"),
             "blocks_per_thread": data.draw(st.integers(1, 4), label="blocks_per_thread"),
         },
     )
     threads, queued = data.draw(levels, label="threads"), data.draw(placements(graph), label="queued")
-    assert_same(many_threads(graph, steps, wanted, disorder, threads, queued), one_threaded(graph, steps, wanted))
+    found, expected = many_threads(graph, steps, wanted, disorder, threads, queued), one_threaded(graph, steps, wanted)
+    if disorder.options["ordered"]:
+        assert_same(found, expected)
+    else:
+        assert_same(in_order(found), in_order(expected))
 
 
 @settings(max_examples=4 * settings().max_examples)

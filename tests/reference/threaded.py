@@ -164,5 +164,10 @@ def assert_same(found: Outcome, expected: Outcome) -> None:
     assert found[1] == expected[1]
 
 
+def in_order(outcome: Outcome) -> Outcome:
+    """Steps by their number, dead letters by what they say."""
+    return sorted(outcome[0], key=lambda pair: pair[0]), sorted(outcome[1], key=repr)
+
+
 def _plain(batches: Mapping[str, pa.RecordBatch]) -> dict[str, list[dict[str, Any]]]:
     return {name: batch.to_pylist() for name, batch in batches.items()}

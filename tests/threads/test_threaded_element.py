@@ -236,6 +236,22 @@ def test_a_failure_on_any_thread_names_operator_and_lines(threads: int, queued: 
         running.drain()
 
 
+def test_a_failure_does_not_wait_for_other_threads() -> None:
+    go_on = threading.Event()
+
+    def held_or_fails(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] or go_on.wait(60)
+        return {"x": 1 // (row["x"] - 1)}
+
+    running = element(mapped(held_or_fails), threads=2, queued=["map1"], letters=DeadLetters(fail=True))
+    running.feed(block(0))
+    begin_s = time.monotonic()
+    with pytest.raises(OperatorError, match="ZeroDivisionError"):
+        within_time(lambda: (running.feed(block(1)), running.drain()))
+    assert time.monotonic() - begin_s < 30
+    go_on.set()
+
+
 def test_on_error_fail_stops_with_the_sentence_of_the_dead_letter() -> None:
     def picky(row: dict[str, Any]) -> dict[str, Any]:
         return {"x": 1 // row["x"]}

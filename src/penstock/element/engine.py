@@ -32,7 +32,7 @@ class Engine:
 
     On one thread operators are called as functions in program order. With `threads` that many take blocks from queues
     in front of the operators named by `queued` (by default those that read a source); results are the same, but `feed`
-    gives only what is complete by then, and `finish` the rest.
+    gives only what is complete by then, and `finish` the rest. Functions of `map` are then called on several at once.
     """
 
     def __init__(

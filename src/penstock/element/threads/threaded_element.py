@@ -192,7 +192,7 @@ class ThreadedElement:
             failure = self._runtime.failure
             finished = self._results.take()
         if failure is not None:
-            self.close()
+            self._finalize()  # without waiting for threads that may be in a long call
             raise failure
         return finished
 

@@ -84,6 +84,9 @@ class Plane(MicroBatches):
                     self.epoch += 1  # the driver died with it
             self._start = self._end
 
+    def placements(self, frame: object, configuration: Configuration, before: object) -> dict[str, Any]:
+        return {}
+
     def run_tasks(self, frame: object, plan: BatchPlan) -> Iterator[Message]:
         rows = self._rows(plan.configuration.block_rows)
         messages: list[Message] = []

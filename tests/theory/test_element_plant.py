@@ -58,7 +58,7 @@ def test_an_unordered_pipeline_has_no_bottleneck_but_its_threads():
     assert rate(model, 6, model.names) == CLOSE(6e9 / 1200)
 
 
-def test_regions_share_the_scheduler_threads():
+def test_pieces_share_the_scheduler_threads():
     model = pipeline(4, balanced(100))
     assert rate(model, 2, ["op2"]) == CLOSE(1e9 / 200)  # half by the source, half behind the queue
     assert rate(model, 1, ["op1", "op2", "op3"]) == CLOSE(1e9 / 300)

@@ -23,8 +23,11 @@ FLOP_BY_LOAD = {"light": 1, "medium": 1_000, "heavy": 10_000, "extra heavy": 1_0
 WAITS_MS = (1, 5, 20)
 _QUIET_PERIODS = 15
 _LONGEST_BLOCK_S = 0.01
-# Seeds that nothing was tuned with.
-SEEDS = tuple(range(101, 109))
+# seeds that nothing was tuned with (record 0020)
+SEEDS = tuple(range(401, 409))
+
+# halving and doubling meet 16 and 88 exactly, which flatters a search by them; 23 and 61 they do not
+CORES = (16, 23, 61, 88)
 
 MEDIAN_GOAL, WORST_GOAL, SETTLE_GOAL, CHANGES_GOAL = 0.98, 0.9, 15, 1.0
 
@@ -91,7 +94,7 @@ def _throughput_tuples_s(case: ElementCase, steps: Sequence[ElementStep]) -> flo
     return mean(step.observation.throughput_tuples_s for step in steps)
 
 
-def plant_cases(cores: Sequence[int] = (16, 88), noise: float = 0.01) -> list[ElementCase]:
+def plant_cases(cores: Sequence[int] = CORES, noise: float = 0.01) -> list[ElementCase]:
     """The loads of ELASTIC's Figures 4 and 5 and waiting ones, on machines of many cores."""
     queued = frozenset({"work"})
     cases = []

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 def elastic_operator(
     quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, sweep: Sweep = False, real: Real = True
 ) -> None:
-    """The elastic operator beside every fixed thread level, simulated on 16 and 88 cores and on this machine."""
+    """The elastic operator beside every fixed thread level, simulated on 16 to 88 cores and on this machine."""
     from penstock.bench import elastic_operator as bench
     from penstock.bench.elastic_report import print_elastic
     from penstock.bench.element_case import best_fixed
@@ -44,7 +44,7 @@ def elastic_operator(
         print_sweep(_console(), swept())
     seeds, periods = (bench.SEEDS[:2], 120) if quick else (bench.SEEDS, 600)
     runs: list[bench.ElasticRun] = []
-    for case in _shown(bench.plant_cases()):
+    for case in _shown(bench.plant_cases((16, 88) if quick else bench.CORES)):
         best = best_fixed(case)
         runs += [bench.measure(case, policy, seed, periods, best) for policy in bench.POLICIES for seed in seeds]
     side_by_side = [

@@ -1,7 +1,7 @@
 """How many blocks a second an element can do at a setting: every limit on it, and the lowest of them.
 
-Operators that are reached without a queue in between are one region, done by one thread as function calls. The source's
-region has the source's own thread, all others share the scheduler threads. Each limit is a station: `threads` that each
+Operators that are reached without a queue in between are one piece, done by one thread as function calls. The source's
+piece has the source's own thread, all others share the scheduler threads. Each limit is a station: `threads` that each
 spend `cpu_s / speed + wait_s` on a block, where `speed` is the share of a core that a busy thread gets.
 """
 
@@ -111,18 +111,18 @@ def _stations(
     pop_s = pop_s * (1 + contention * max(0, takers - 1)) + scan_s * queues
     at_queue = min(takers, 1) if ordered else takers
     queue_lock_s = lock_s * (1 + handoff * at_queue)
-    region_cpu_s, region_wait_s = _downstream(
+    piece_cpu_s, piece_wait_s = _downstream(
         cpu_s + call_s, wait_s, begin, target, share, queued, push_s * (1 + contention * max(0, takers - 1))
     )
     most = 3 * operators + 2
     station_cpu_s, station_wait_s, width = np.zeros(most), np.zeros(most), np.ones(most)
-    station_cpu_s[0], station_wait_s[0] = region_cpu_s[0], region_wait_s[0]
+    station_cpu_s[0], station_wait_s[0] = piece_cpu_s[0], piece_wait_s[0]
     pool, used = 1, 2
     width[pool] = max(threads, 1e-9)
     for number in range(1, operators):
         if queued[number]:
-            one_cpu_s = visits[number] * (region_cpu_s[number] + pop_s)
-            one_wait_s = visits[number] * region_wait_s[number]
+            one_cpu_s = visits[number] * (piece_cpu_s[number] + pop_s)
+            one_wait_s = visits[number] * piece_wait_s[number]
             station_cpu_s[pool] += one_cpu_s
             station_wait_s[pool] += one_wait_s
             if ordered:
@@ -131,7 +131,7 @@ def _stations(
             station_cpu_s[used] = visits[number] * 2 * queue_lock_s
             used += 1
         if locked[number]:
-            by_source, by_queue = _regions_reaching(number, begin, target, queued)
+            by_source, by_queue = _pieces_reaching(number, begin, target, queued)
             entering = by_source + (min(by_queue, takers) if ordered else takers if by_queue else 0)
             held_s = cpu_s[number] + call_s + lock_s * (1 + handoff * (entering - 1))
             station_cpu_s[used], station_wait_s[used] = visits[number] * held_s, visits[number] * wait_s[number]
@@ -164,17 +164,17 @@ def _downstream(
 
 
 @njit(cache=True, nogil=True)
-def _regions_reaching(operator: int, begin: Integers, target: Integers, queued: Flags) -> tuple[int, int]:
-    """Whether the source's region has this operator in it, and how many regions behind a queue have."""
+def _pieces_reaching(operator: int, begin: Integers, target: Integers, queued: Flags) -> tuple[int, int]:
+    """Whether the source's piece has this operator in it, and how many pieces behind a queue have."""
     if queued[operator]:
         return 0, 1
     reaches = np.zeros(len(queued), np.bool_)
     reaches[operator] = True
-    regions = 0
+    pieces = 0
     for number in range(operator - 1, -1, -1):
         for edge in range(begin[number], begin[number + 1]):
             if reaches[target[edge]] and not queued[target[edge]]:
                 reaches[number] = True
         if reaches[number] and queued[number]:
-            regions += 1
-    return int(reaches[0]), regions
+            pieces += 1
+    return int(reaches[0]), pieces

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import uuid
 from collections.abc import Mapping
@@ -23,7 +22,9 @@ from penstock.app.graph import Graph
 from penstock.app.serialise import graph_to_json
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
 from penstock.element.state.slot_functions import SlotFunction
+from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError
+from penstock.plan.placement import Placement
 from penstock.spark.pickling import dumps_for_workers
 
 VERSION = 2
@@ -50,6 +51,7 @@ class BatchPlan:
     epoch: int
     previous: int | None
     configuration: Configuration
+    placements: Mapping[str, Placement] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -84,8 +86,15 @@ class Checkpoint:
         if path.is_file():
             return self._check(path, graph)
         fixed = Fixed(uuid.uuid4().hex[:16], graph, slots, now_s, durable, on_error, dict(slot_functions or {}))
-        _write(path, dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'"))
+        data = dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'")
+        write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
+
+    def sweep(self) -> None:
+        """Deletes files that drivers before this one did not finish."""
+        for folder in (self.directory, self.directory / "plans", Path(self.manifests)):
+            for draft in folder.glob("*.draft"):
+                draft.unlink(missing_ok=True)
 
     def fixed(self) -> Fixed:
         with open(self.directory / "application", "rb") as file:
@@ -99,15 +108,22 @@ class Checkpoint:
             body = json.loads((self.directory / "plans" / f"{batch:012d}").read_bytes())
         except FileNotFoundError:
             return None
-        return BatchPlan(batch, body["epoch"], body["previous"], configuration_from_json(body["configuration"]))
+        configuration = configuration_from_json(body["configuration"])
+        placements = {
+            name: Placement(tuple(homes), tuple(hosts), configuration.element(name).route)
+            for name, (homes, hosts) in body["placements"].items()
+        }
+        return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements)
 
-    def write_plan(self, plan: BatchPlan) -> None:
+    def write_plan(self, plan: BatchPlan, *, durable: bool = False) -> None:
         body = {
             "epoch": plan.epoch,
             "previous": plan.previous,
             "configuration": configuration_to_json(plan.configuration),
+            "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
         }
-        _write(self.directory / "plans" / f"{plan.batch:012d}", json.dumps(body).encode())
+        path = str(self.directory / "plans" / f"{plan.batch:012d}")
+        write_whole("writing the plan", path, json.dumps(body).encode(), durable=durable)
 
     def forget_plans(self, before: int) -> None:
         """Deletes the plans of batches that cannot run again."""
@@ -137,10 +153,3 @@ def _digest(graph: Graph) -> str:
     except InputError:  # functions that have no name: their code is not compared
         text = str(graph)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_bytes(data)
-    draft.replace(path)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from penstock.element.state.whole_file import write_whole
+
 
 class Progress:
     """A small file in the checkpoint; the newest few batches are kept."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, durable: bool = False) -> None:
+        self._path, self._durable = path, durable
         self._tuples: dict[int, int] = (
             {int(k): v for k, v in json.loads(path.read_bytes()).items()} if path.is_file() else {}
         )
@@ -30,6 +32,5 @@ class Progress:
         total = self.before(batch) + tuples
         kept = sorted(b for b in self._tuples if b < batch)[-3:]
         self._tuples = {b: self._tuples[b] for b in kept} | {batch: total}
-        draft = self._path.with_suffix(".draft")
-        draft.write_text(json.dumps(self._tuples))
-        draft.replace(self._path)
+        data = json.dumps(self._tuples).encode()
+        write_whole("writing the application's progress", str(self._path), data, durable=self._durable)

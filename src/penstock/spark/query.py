@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import threading
@@ -12,11 +13,12 @@ from pathlib import Path
 from weakref import WeakSet
 
 import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
-from penstock.app.connectors import MemorySink, RecordedSource, TraceSource
+from penstock.app.connectors import MemorySink, ParquetSink, RecordedSource, TraceSource
 from penstock.app.graph import Graph
 from penstock.control.configuration import (
     SLOTS,
@@ -31,16 +33,20 @@ from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
+from penstock.element.state.whole_file import write_whole
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.executors import ExecutorWatch, wait_for_executors
+from penstock.spark.failures import sentence_of, told_if_spark_died
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.observer import Observer
 from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
+from penstock.spark.staged_file import sweep_staged
 from penstock.spark.state_slots import keeps_state, slot_function, state_slots
 
 _registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
@@ -73,7 +79,8 @@ class Handle:
         self.result = RunResult()
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
-        self._progress = Progress(checkpoint.directory / "progress")
+        self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
+        self._executors = ExecutorWatch(session)
         self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
         self._beat = 0
@@ -109,19 +116,26 @@ class Handle:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
+        with told_if_spark_died():
+            return self._waited(timeout_s)
+
+    def _waited(self, timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
             if self._total is not None and self._progress.tuples >= self._total:
                 return True
+            self._executors.check()
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            raise InputError(f"the application stopped: {_short(str(error))}")
+            folders = [str(self.checkpoint.directory), tempfile.gettempdir()]
+            raise InputError(f"the application stopped: {sentence_of(str(error), folders)}")
         return not self._query.isActive
 
     def stop(self) -> RunResult:
         """Ends the query after the micro-batch at hand, and gives all results so far."""
-        self._query.stop()
+        with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
+            self._query.stop()
         self._lease.release()
         for name, batches in self._blocks.items():
             schema = self.fixed.graph.operator(name).schema
@@ -160,10 +174,8 @@ class Handle:
             "tasks": configuration.elements[0].replicas,
             "beat": self._beat,
         }
-        path = self.checkpoint.directory / "intake"
-        draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(body))
-        draft.replace(path)
+        path = str(self.checkpoint.directory / "intake")
+        write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 
 def start(
@@ -187,8 +199,13 @@ def start(
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     lease = Lease(str(directory.directory))
     try:
+        directory.sweep()
         fixed = directory.fix(graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions)
+        for sink in graph.sinks:
+            if isinstance(sink.connector, ParquetSink):
+                sweep_staged(sink.connector, lease.epoch)
         spark = session or open_session(master)
+        wait_for_executors(spark)
         chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism)
         check_configuration(chosen, pipeline_of(fixed.graph, chosen.unfused))
         return Handle(spark, directory, lease, fixed, chosen)
@@ -204,10 +221,13 @@ def run(
     checkpoint: str | Path | None = None,
     duration_s: float | None = None,
     configuration: Configuration | None = None,
+    durable: bool = False,
     session: SparkSession | None = None,
 ) -> RunResult:
     """Runs an application on Spark until its sources are exhausted or the time is over."""
-    handle = start(app, master=master, checkpoint=checkpoint, configuration=configuration, session=session)
+    handle = start(
+        app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable, session=session
+    )
     try:
         handle.wait(duration_s)
     finally:
@@ -241,8 +261,3 @@ def _total(graph: Graph) -> int | None:
     sources = [offset_source(source, 0) for source in graph.sources]
     totals = [None if source is None else source.total for source in sources]
     return None if any(t is None for t in totals) else sum(t for t in totals if t is not None)
-
-
-def _short(text: str, most: int = 400) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most] + " ..."

@@ -54,7 +54,13 @@ def quieten(log: Path) -> None:
             handler.close()
         logger.addHandler(logging.FileHandler(log, delay=True))
         logger.propagate = False
+    logging.getLogger().addFilter(_is_not_of_py4j)
     warnings.filterwarnings("ignore", module=r"pyspark\b.*")
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """A JVM that died is told in a sentence; py4j logs its traces as the root."""
+    return record.module not in ("java_gateway", "clientserver")
 
 
 def launch_jvm(conf: SparkConf, log: Path, home: Path, *, verbose: bool) -> Any:

@@ -228,7 +228,7 @@ class ElementTask:
         for name, (count, total) in self.discarded.items():
             yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
         for name, file in self.files.items():
-            yield _result(message.FILE, name, file.close().encode())
+            yield _result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode())
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))

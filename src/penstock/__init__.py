@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         PenstockError,
         SpadeSyntaxError,
     )
+    from penstock.spark.elastic.elastic_map import elastic_map
     from penstock.spark.query import run, start
 
 __version__ = "0.1.0"
@@ -49,6 +50,7 @@ _MODULE_BY_NAME = {
     "Configuration": "penstock.control.configuration",
     "run": "penstock.spark.query",
     "start": "penstock.spark.query",
+    "elastic_map": "penstock.spark.elastic.elastic_map",
     "PenstockError": "penstock.errors",
     "ApplicationError": "penstock.errors",
     "ExpressionError": "penstock.errors",
@@ -73,6 +75,7 @@ __all__ = [
     "evaluate",
     "run",
     "start",
+    "elastic_map",
     "Configuration",
     "Tables",
     "Engine",

@@ -144,4 +144,27 @@ def state(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
     report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)
 
 
+@app.command("elastic-map")
+def elastic_map(
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter stretches; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    picture: Annotated[Path, typer.Option(help="Draw throughput by level into this file.")] = Path("elastic_map.png"),
+) -> None:
+    """A function that calls a service, inside Spark: the elastic pool beside plain calls and fixed pools."""
+    from rich.console import Console
+
+    from penstock.bench.elastic_map import QUICK, Effort, measure
+    from penstock.bench.elastic_map_report import draw, print_report
+
+    console = Console()
+    with console.status("starting Spark ...") as status:
+        report = measure(QUICK if quick else Effort(), lambda text: status.update(f"{text} ..."))
+    print_report(console, report)
+    draw(report, picture)
+    line = json.dumps(report.summary())
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)
+
+
 element_command.register(app)

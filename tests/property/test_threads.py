@@ -10,6 +10,7 @@ import penstock as ps
 from penstock.app.graph import Graph
 from penstock.element.threads.schedule import SCHEDULES
 from tests.property.test_engine_graphs import GROUPED, SAME, STEPS, Sketch, diamond
+from tests.reference.checking import assert_same_bits, evaluated, fed
 from tests.reference.streams import PLAIN, plain
 from tests.reference.threaded import Disorder, assert_same, in_order, many_threads, one_threaded, queueable, steps_of
 
@@ -58,6 +59,19 @@ def test_random_graphs(data: st.DataObject) -> None:
 @given(table=plain(odd=True), before=st.booleans(), data=st.data())
 def test_copies_of_punctuations_on_several_threads(table: pa.Table, before: bool, data: st.DataObject) -> None:
     check_threads(diamond(before).graph, {"plain": table}, data)
+
+
+@given(one=plain(odd=True), two=plain(odd=True), threads=st.integers(2, 3), data=st.data())
+def test_the_engine_gives_on_threads_what_it_gives_on_one(
+    one: pa.Table, two: pa.Table, threads: int, data: st.DataObject
+) -> None:
+    app = ps.Application("fed")
+    left, right = (app.source(name, schema=PLAIN, stamp="s") for name in ("left_side", "right_side"))
+    low, high = left.punctor("marks", "n = 1").split("parts", {"low": "x < 0.5", "high": None})
+    low.union("both", high.delay("late", 1.0), right).sink("out")
+    tables = {"left_side": one, "right_side": two}
+    taps = [stream for operator in app.graph.operators for stream in operator.outputs]
+    assert_same_bits(fed(app.graph, tables, data, taps, threads=threads), evaluated(app.graph, tables, 8192, taps))
 
 
 class Running:

@@ -15,7 +15,7 @@ import penstock as ps
 from penstock.app.graph import Graph
 from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
-from penstock.element.threads.rate import Rate
+from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.sampler import Sampler
 from penstock.element.threads.schedule import SCHEDULES
@@ -152,7 +152,8 @@ def test_feeding_waits_while_too_many_steps_are_in_flight() -> None:
 
         feeding = threading.Thread(target=feed)
         feeding.start()
-        time.sleep(0.1)
+        within_time(lambda: wait_until(lambda: len(fed) == 4))
+        time.sleep(0.05)
         assert len(fed) == 4
         assert running.observe().in_flight == 4
         go_on.set()
@@ -171,7 +172,8 @@ def test_steps_that_are_held_for_the_order_count_as_in_flight() -> None:
     with element(mapped(first_is_held), threads=2, queued=["map1"], blocks_per_thread=2) as running:
         feeding = threading.Thread(target=lambda: [running.feed(block(x)) for x in range(50)])
         feeding.start()
-        time.sleep(0.1)
+        within_time(lambda: wait_until(lambda: running._rate.last.tuples == 5))
+        time.sleep(0.05)
         assert feeding.is_alive()
         figures = running.observe()
         assert (figures.in_flight, figures.tuples) == (6, 5)
@@ -338,9 +340,9 @@ def test_schedules_choose_as_they_are_called() -> None:
 
 def test_the_rate_counts_busy_time_only() -> None:
     now_s = 0.0
-    rate = Rate(lambda: now_s, window_s=100)
+    rate = Rate(lambda: now_s)
     rate.resume()
-    rate.add(0)
+    first = rate.last
     now_s = 1.0
     rate.add(50)
     rate.pause()
@@ -349,17 +351,21 @@ def test_the_rate_counts_busy_time_only() -> None:
     now_s = 62.0
     rate.add(70)
     rate.pause()
-    assert (rate.busy_s, rate.tuples_s, rate.last) == (2.0, 60.0, (2.0, 120))
+    assert (rate.busy_s, rate.last, rate.last.tuples_s(first)) == (2.0, Moment(2.0, 120), 60.0)
+    assert rate.last.tuples_s(rate.last) == 0.0
 
 
-def test_the_rate_forgets_what_is_older_than_its_window() -> None:
+def test_figures_are_of_the_period_since_the_last_look() -> None:
     now_s = 0.0
-    rate = Rate(lambda: now_s, window_s=2.0)
-    rate.resume()
-    for second in range(1, 11):
-        now_s = float(second)
-        rate.add(100 if second <= 5 else 10)
-    assert rate.tuples_s == 10.0
+    with element(mapped(same), clock=lambda: now_s) as running:
+        for number, (moment_s, rows) in enumerate([(1.0, 10), (2.0, 20), (5.0, 30), (6.0, 40)]):
+            running.feed({})  # the clock runs from the first step on
+            now_s = moment_s
+            running.feed(block(*range(rows)))
+            if number % 2:
+                figures = running.observe()
+        running.drain()
+    assert (figures.busy_s, figures.tuples, figures.rate_tuples_s) == (4.0, 70, 17.5)
 
 
 def test_reorder_holds_what_is_early() -> None:

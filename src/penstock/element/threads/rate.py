@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Moment(NamedTuple):
+    """When a step was complete: in busy seconds, and with how many tuples so far."""
+
+    busy_s: float = 0.0
+    tuples: int = 0
+
+    def tuples_s(self, earlier: Moment) -> float:
+        """Tuples per second since an earlier moment, the rate between two timestamps (ELASTIC, section 3).
+
+        >>> Moment(3.0, 50).tuples_s(Moment(1.0, 10))
+        20.0
+        """
+        seconds = self.busy_s - earlier.busy_s
+        return (self.tuples - earlier.tuples) / seconds if seconds > 0 else 0.0
 
 
 class Rate:
-    """A sliding window of (busy seconds, tuples so far), one entry per complete step.
+    """Notes when steps are complete; its clock stands still between `pause` and `resume`.
 
-    The clock stands still between `pause` and `resume`: time without input says nothing about an element. The rate is
-    that between the oldest and the newest entry (ELASTIC, section 3).
-
-    >>> seconds = iter([0.0, 1.0, 3.0, 3.0])
-    >>> rate = Rate(lambda: next(seconds))
-    >>> rate.resume(); rate.add(10); rate.add(40); rate.tuples_s
-    20.0
+    Time without input says nothing about an element.
     """
 
-    def __init__(self, clock: Callable[[], float], window_s: float = 1.0) -> None:
-        self._clock, self._window_s = clock, window_s
-        self._entries: deque[tuple[float, int]] = deque()
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._busy_s, self._since_s = 0.0, 0.0
         self.is_running = False
-        self.tuples = 0
+        self.last = Moment()
 
     @property
     def busy_s(self) -> float:
@@ -40,22 +49,4 @@ class Rate:
 
     def add(self, tuples: int) -> None:
         """A step is complete."""
-        now_s = self.busy_s
-        self.tuples += tuples
-        entries = self._entries
-        entries.append((now_s, self.tuples))
-        while len(entries) > 2 and entries[1][0] < now_s - self._window_s:
-            entries.popleft()
-
-    @property
-    def last(self) -> tuple[float, int]:
-        """Busy seconds and tuples when the newest step was complete; zeros before the first."""
-        return self._entries[-1] if self._entries else (0.0, 0)
-
-    @property
-    def tuples_s(self) -> float:
-        """Tuples per second within the window; 0 while fewer than two steps are in it."""
-        if len(self._entries) < 2:
-            return 0.0
-        (from_s, from_tuples), (to_s, to_tuples) = self._entries[0], self._entries[-1]
-        return (to_tuples - from_tuples) / (to_s - from_s) if to_s > from_s else 0.0
+        self.last = Moment(self.busy_s, self.last.tuples + tuples)

@@ -17,7 +17,7 @@ from penstock.element.position import EVERYTHING, Frontier
 from penstock.element.running import running_operator
 from penstock.element.threads.calls import EVERY
 from penstock.element.threads.figures import ThreadFigures
-from penstock.element.threads.rate import Rate
+from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.runtime import Outputs, Runtime
 from penstock.element.threads.sampler import PERIOD_S, Sampler
 from penstock.element.threads.schedule import schedule_of
@@ -87,7 +87,7 @@ class ThreadedElement:
         )  # fmt: skip
         self._threads: list[SchedulerThread] = []
         self._seat, self._feeder, self._steps = Seat(), -1, 0
-        self._looked_at = (0.0, 0.0, 0)
+        self._looked_at = 0.0, Moment()
         self._sampler = None if sample_period_s is None else Sampler(self._runtime.seats, sample_period_s)
         self._finalize = weakref.finalize(self, _end, self._runtime, self._sampler)
         self.set(threads, queued)
@@ -128,16 +128,15 @@ class ThreadedElement:
         """The figures since the last time."""
         runtime, rate = self._runtime, self._rate
         with runtime.lock:
-            busy_s, (last_s, tuples) = rate.busy_s, rate.last
-            stages = runtime.wiring.stages
-            from_busy_s, from_s, from_tuples = self._looked_at
-            self._looked_at = busy_s, last_s, tuples
+            from_s, earlier = self._looked_at
+            busy_s, last = self._looked_at = rate.busy_s, rate.last
+        stages = runtime.wiring.stages
         queues = {stage.operator.name: stage.most_in_queue for stage in stages if stage.most_in_queue}
         seats = [self._seat, *(thread.seat for thread in self._threads)]
         return ThreadFigures(
-            busy_s=busy_s - from_busy_s,
-            tuples=tuples - from_tuples,
-            rate_tuples_s=(tuples - from_tuples) / (last_s - from_s) if last_s > from_s else 0.0,
+            busy_s=busy_s - from_s,
+            tuples=last.tuples - earlier.tuples,
+            rate_tuples_s=last.tuples_s(earlier),
             threads=runtime.level,
             max_threads=self.max_threads,
             queued=frozenset(stage.operator.name for stage in stages if stage.is_queued),

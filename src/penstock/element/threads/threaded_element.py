@@ -148,6 +148,11 @@ class ThreadedElement:
         )
 
     @property
+    def busy_s(self) -> float:
+        """Seconds during which there was input."""
+        return self._rate.busy_s
+
+    @property
     def operator_cpu_s(self) -> dict[str, float]:
         """CPU seconds by operator, extrapolated from the calls that were timed."""
         calls = self._runtime.calls

@@ -58,8 +58,6 @@ class Runtime:
         self._reorder = Reorder[tuple[Step, Outputs]](ordered=ordered)
         self._release = release
 
-    # -- the feeding thread ---------------------------------------------------------------------------------------
-
     def feed(self, seat: Seat, number: int, blocks: Mapping[str, Block], frontier: Frontier) -> None:
         """Takes a step in and runs it as far as no queue stops it; waits while too many steps are in flight."""
         streams = self.wiring.empty.copy()
@@ -92,8 +90,6 @@ class Runtime:
                 self.run(seat, [stage], step)
             finally:
                 self.lock.acquire()
-
-    # -- any thread -----------------------------------------------------------------------------------------------
 
     def take(self) -> tuple[ThreadedStage, Step]:
         """The next block of the schedule; the lock is held."""

@@ -154,7 +154,11 @@ def expected(application: str, total: int) -> pa.Table:
 
 
 def check_files(folder: Path, wanted: pa.Table) -> None:
-    """Every file is whole, and together they have each row once, with the rows of a key in their order."""
+    """Every file is whole, and together they have each row once, with the rows of a key in their order.
+
+    Nothing is left of attempts that did not count.
+    """
+    assert list(folder.glob(".penstock/*")) == []
     got = pa.concat_tables([pq.read_table(file) for file in sorted(folder.glob("*.parquet"))])
     assert got.num_rows == wanted.num_rows
     assert by_key(got) == by_key(wanted)

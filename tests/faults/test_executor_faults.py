@@ -48,7 +48,7 @@ def test_executors_and_workers_killed_at_random_moments(
 @pytest.mark.parametrize("application", ["prices", "two_windows"])
 def test_executors_that_die_at_every_point_of_a_task(attack: Attack, cluster: Cluster, application: str) -> None:
     """At two_windows' second window the executor takes the first one's map output along, whose state is newer."""
-    replicas = {"means": 1, "spreads": 4} if application == "two_windows" else {"window": 4}
+    replicas = {"means": 2, "spreads": 4} if application == "two_windows" else {"window": 4}
     run = attack(
         application=application, master=cluster.url, sink="memory", conf=CONF, total=60_000,
         replicas_by_element=replicas, micro_batch_tuples=4_000,

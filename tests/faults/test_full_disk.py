@@ -23,7 +23,7 @@ def fail_for_want_of_room(run: Run, folder: Path) -> str:
 
 
 def test_a_full_checkpoint_is_told_in_one_sentence_and_a_restart_goes_on(attack: Attack, small_disk: Mount) -> None:
-    run = attack(faulty=False, total=30_000)
+    run = attack(faulty=False, total=30_000, master="local[2]")
     small_disk(run.folder / "checkpoint")
     assert "no space left on device" in fail_for_want_of_room(run, run.folder / "checkpoint")
     run.start()
@@ -33,9 +33,9 @@ def test_a_full_checkpoint_is_told_in_one_sentence_and_a_restart_goes_on(attack:
 @thorough
 @pytest.mark.parametrize("folder", ["checkpoint", "out"])
 def test_disks_that_fill_up_again_and_again(attack: Attack, small_disk: Mount, folder: str) -> None:
-    run = attack(faulty=False, total=150_000)
+    run = attack(faulty=False, total=100_000, master="local[2]")
     small_disk(run.folder / folder)
-    for _ in range(5):
+    for _ in range(4):
         assert "no space left on device" in fail_for_want_of_room(run, run.folder / folder)
     run.start()
     run.check(run.finish())

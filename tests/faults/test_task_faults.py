@@ -53,7 +53,7 @@ def test_a_lost_map_output_has_a_stateful_task_run_again_whose_state_is_at_the_n
         application="two_windows",
         sink="memory",
         total=24_000,
-        replicas_by_element={"means": 1, "spreads": 4},
+        replicas_by_element={"means": 2, "spreads": 4},
         micro_batch_tuples=4_000,
     )
     run.orders.give("spreads.opened.0", "lose_shuffles", times=2, after=1)

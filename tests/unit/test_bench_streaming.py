@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +29,7 @@ from penstock.bench.streaming.stock_tuples import BLOCK_TUPLES, RESULTS, Sums, s
 from penstock.bench.streaming.stock_vectorised import window_task
 from penstock.element.block import block_of
 from penstock.element.evaluation import evaluate
-from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.measure.observation import BatchTimes, CpuObservation, Observation, ReplicaObservation
 
 KEYS = 7
 TRACE = sources.trace(rate="unbounded", keys=KEYS, ticker="int32")
@@ -65,8 +66,8 @@ def test_latency_is_commit_minus_scheduled_arrival_weighted_by_tuples() -> None:
 
 def test_measuring_is_left_open_where_observations_do_not_tell() -> None:
     assert measuring_ratio([batch(0, 0.0, 1.0, 1)]) is None
-    told: Any = [SimpleNamespace(cpu=SimpleNamespace(total_s=4.0, measuring_s=0.02))] * 2
-    assert measuring_ratio(told) == pytest.approx(0.005)
+    cpu = CpuObservation(1.0, 1.0, 0.5, 0.5, 1.0, measuring_s=0.02)
+    assert measuring_ratio([replace(batch(0, 0.0, 1.0, 1), cpu=cpu)] * 2) == pytest.approx(0.005)
 
 
 def trades(first: int, blocks: int) -> list[pa.RecordBatch]:
@@ -199,8 +200,13 @@ def test_floor_joins_what_spark_and_we_report() -> None:
     result = floor_result(observed, phases, True)
     assert result.whole_ms == (150.0, 150.0)
     assert result.own_ms["tasks"] == pytest.approx((50.0, 50.0))
-    assert result.own_ms["deliver"] == pytest.approx((10.0, 10.0))
+    assert result.own_ms["call and deliver"] == pytest.approx((10.0, 10.0))
     assert sum(ms[0] for ms in result.own_ms.values()) == pytest.approx(110.0)
+    split = [replace(o, times=BatchTimes(0.01, 0.07, 0.02)) for o in observed]
+    parts = floor_result(split, phases, True).own_ms
+    assert {name: round(ms[0]) for name, ms in parts.items()} == {
+        "plan": 10, "tasks": 50, "submit and collect": 20, "publish": 20, "call and deliver": 10
+    }  # fmt: skip
 
 
 def test_late_tuples_of_sparks_way_are_those_beyond_one_interval() -> None:

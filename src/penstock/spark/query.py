@@ -136,6 +136,7 @@ class Handle:
         """Ends the query after the micro-batch at hand, and gives all results so far."""
         with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
             self._query.stop()
+        _sweep_sinks(self.fixed.graph, self._lease.epoch + 1)
         self._lease.release()
         for name, batches in self._blocks.items():
             schema = self.fixed.graph.operator(name).schema
@@ -201,9 +202,7 @@ def start(
     try:
         directory.sweep()
         fixed = directory.fix(graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions)
-        for sink in graph.sinks:
-            if isinstance(sink.connector, ParquetSink):
-                sweep_staged(sink.connector, lease.epoch)
+        _sweep_sinks(graph, lease.epoch)
         spark = session or open_session(master)
         wait_for_executors(spark)
         chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism)
@@ -233,6 +232,13 @@ def run(
     finally:
         result = handle.stop()
     return result
+
+
+def _sweep_sinks(graph: Graph, epoch: int) -> None:
+    """Deletes what drivers before an epoch wrote for sinks and never published."""
+    for sink in graph.sinks:
+        if isinstance(sink.connector, ParquetSink):
+            sweep_staged(sink.connector, epoch)
 
 
 def _check_runs_on_spark(graph: Graph) -> None:

@@ -52,13 +52,15 @@ class Throughput:
 
 
 def committed_at_s(observation: Observation) -> float:
-    """When a micro-batch was over, by the wall clock."""
+    """When a micro-batch was committed, by the wall clock."""
+    if observation.committed_at_s is not None:
+        return observation.committed_at_s
     return observation.started_at_s + observation.micro_batch_s
 
 
 def measuring_ratio(observations: Sequence[Observation]) -> float | None:
     """CPU of measuring to all CPU; None where Observations do not tell."""
-    told = [cpu for cpu in (getattr(o, "cpu", None) for o in observations) if cpu is not None]
+    told = [o.cpu for o in observations if o.cpu is not None]
     total_s = sum(cpu.total_s for cpu in told)
     return sum(cpu.measuring_s for cpu in told) / total_s if total_s > 0 else None
 

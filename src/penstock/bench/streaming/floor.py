@@ -92,10 +92,13 @@ def floor_result(
 
 
 def own_parts(observation: Observation, add_batch_ms: float) -> dict[str, float]:
-    """Where our part of a batch went; tasks: the slowest replica of each element, one element after the other."""
+    """Where our part of a batch went; tasks: the busiest replica of each element, one element after the other.
+
+    What lies before our function's first line and after the commit is one part, since Spark only tells their sum.
+    """
     tasks_ms = 1000 * sum(max(r.busy_s for r in own) for own in observation.replicas_by_element.values())
-    whole_ms, times = observation.micro_batch_s * 1000, getattr(observation, "times", None)
-    if times is None:  # an Observation that does not split its time
+    whole_ms, times = observation.micro_batch_s * 1000, observation.times
+    if times is None:
         parts = {"tasks": tasks_ms, "plan, submit, collect, publish": whole_ms - tasks_ms}
     else:
         parts = {
@@ -104,7 +107,7 @@ def own_parts(observation: Observation, add_batch_ms: float) -> dict[str, float]
             "submit and collect": times.run_s * 1000 - tasks_ms,
             "publish": times.publish_s * 1000,
         }
-    return {**parts, "deliver": max(add_batch_ms - whole_ms, 0.0)}
+    return {**parts, "call and deliver": max(add_batch_ms - whole_ms, 0.0)}
 
 
 def floor_figures(result: FloorResult, effort: FloorEffort) -> dict[str, Any]:

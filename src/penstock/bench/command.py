@@ -80,6 +80,17 @@ def kernels(
 
 
 @app.command()
+def threads(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """What threads cost at level one, what decoupled ingestion gains, and a shared grid against own ones."""
+    from penstock.bench.threads_command import run_threads
+
+    run_threads(quick=quick, json_file=json_file)
+
+
+@app.command()
 def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
     """Throughput and latency of `vwap_per_ticker` on local Spark, beside the in-process engine and stock PySpark."""
     from penstock.bench.streaming.scene import progress_shown, report, work_folder

@@ -12,7 +12,12 @@ from penstock.bench.elastic_operator import ElasticRun, SideBySide
 from penstock.bench.external_load import LoadRun
 
 
-def print_elastic(console: Console, runs: Sequence[ElasticRun], side_by_side: Sequence[SideBySide]) -> None:
+def print_elastic(
+    console: Console,
+    runs: Sequence[ElasticRun],
+    side_by_side: Sequence[SideBySide],
+    measured: Sequence[SideBySide] = (),
+) -> None:
     """A row per case and policy, over all seeds; then operators side by side."""
     table = Table(caption="median over seeds (worst)", caption_justify="left")
     table.add_column("load", no_wrap=True)
@@ -38,11 +43,13 @@ def print_elastic(console: Console, runs: Sequence[ElasticRun], side_by_side: Se
             f"{median(settled):g} ({max(settled)})", f"{median(changes):.2f} ({max(changes):.2f})",
         )  # fmt: skip
     console.print(table)
-    console.print(_side_by_side(side_by_side))
+    console.print(_side_by_side(side_by_side, "simulated"))
+    if measured:
+        console.print(_side_by_side(measured, "measured"))
 
 
-def _side_by_side(runs: Sequence[SideBySide]) -> Table:
-    table = Table(title="four operators on the same cores (simulated)", title_justify="left")
+def _side_by_side(runs: Sequence[SideBySide], kind: str) -> Table:
+    table = Table(title=f"four operators on the same cores ({kind})", title_justify="left")
     for name in ("cores", "policy", "bound", "total to best even setting", "fairness (Jain)", "levels"):
         table.add_column(name, justify="right", no_wrap=True)
     for run in runs:

@@ -11,10 +11,10 @@ from rich.table import Table
 from penstock.bench.multilevel import RULES, ChangeRun, MultiLevelRun, SettlingRun
 
 
-def print_graphs(console: Console, runs: Sequence[MultiLevelRun], title: str) -> None:
+def print_graphs(console: Console, runs: Sequence[MultiLevelRun], title: str, kind: str = "simulated") -> None:
     """A row per case over all seeds: the simple ways, and each set of rules relative to the better of them."""
     table = Table(title=title, title_justify="left", caption="median over seeds (worst)", caption_justify="left")
-    table.add_column("case (simulated)", no_wrap=True)
+    table.add_column(f"case ({kind})", no_wrap=True)
     exhaustive = runs[0].exhaustive_tuples_s is not None
     names = ["no queues", "all queues", *(["exhaustive"] if exhaustive else [])]
     names += [part for rules in RULES for part in (rules, "threads", "queues", "periods")]
@@ -55,9 +55,9 @@ def print_settling(console: Console, runs: Sequence[SettlingRun]) -> None:
     console.print(table)
 
 
-def print_changes(console: Console, runs: Sequence[ChangeRun]) -> None:
+def print_changes(console: Console, runs: Sequence[ChangeRun], where: str = "simulated, 88 cores") -> None:
     """Adaptation to a changed workload, a row per run."""
-    table = Table(title="10 % heavy operators become 90 % (simulated, 88 cores)", title_justify="left")
+    table = Table(title=f"10 % heavy operators become 90 % ({where})", title_justify="left")
     for name in ("rules", "seed", "before", "right after", "adapted", "periods", "threads", "queues"):
         table.add_column(name, justify="right", no_wrap=True)
     for run in runs:

@@ -59,6 +59,13 @@ def evaluate(
         str, typer.Option(metavar="inprocess|spark", help="Where to run it; the results are the same.")
     ] = "inprocess",
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs, with --engine spark.")] = "local[*]",
+    threads: Annotated[int, typer.Option(metavar="N", help="How many threads work at once.")] = 1,
+    queues: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--queue", metavar="OPERATOR", help="An operator with a queue in front; else those that read a source."
+        ),
+    ] = None,
 ) -> None:
     """Run an application over finite input, show the results and write them to files.
 
@@ -68,14 +75,14 @@ def evaluate(
 
     - `penstock evaluate examples/spade/join-cf1.1.spade --data-dir out/data --tap Join1 --format csv --output out/join`
 
-    - `penstock evaluate penstock.apps.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet`
+    - `penstock evaluate penstock.apps.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet --threads 2`
     """
     from penstock.cli.evaluate import Wish, evaluate_command
 
     evaluate_command(
         Wish(
             application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
-            engine, master,
+            engine, master, threads, tuple(queues or ()),
         )
     )  # fmt: skip
 

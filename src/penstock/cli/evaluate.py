@@ -42,6 +42,8 @@ class Wish:
     rows: int = 5
     engine: str = "inprocess"
     master: str = "local[*]"
+    threads: int = 1
+    queues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def understand(wish: Wish) -> Job:
         raise InputError("\n".join([*problems, str(error)])) from error
     problems += _problems_of_inputs(graph, inputs, wish)
     problems += _problems_of_taps(graph, taps, wish)
+    problems += _problems_of_threads(graph, wish)
     if problems:
         raise InputError("\n".join(problems))
     return Job(graph, tuple(app.warnings), inputs, taps)
@@ -102,6 +105,7 @@ def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
         tables = evaluate(
             job.graph, job.inputs, taps=tuple(job.taps), data_dir=wish.data_dir,
             block_rows=wish.block_rows, on_error=wish.on_error, progress=note, engine=wish.engine, master=wish.master,
+            threads=wish.threads, queued=wish.queues or None,
         )  # fmt: skip
         return tables, tuples_in, time.perf_counter() - begin
 
@@ -193,6 +197,21 @@ def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) ->
         yield f"application '{graph.name}' has no sink, so nothing is kept; add --tap STREAM ({', '.join(streams)})"
 
 
+def _problems_of_threads(graph: Graph, wish: Wish) -> Iterator[str]:
+    from penstock.element.threads.setting_checks import checked_queues, checked_threads
+    from penstock.element.threads.threaded_element import MAX_THREADS
+
+    try:
+        checked_threads(wish.threads, MAX_THREADS, least=1)
+    except InputError as error:
+        yield f"--{error}"
+    for queue in wish.queues:
+        try:
+            checked_queues(queue, graph)
+        except InputError as error:
+            yield str(error)
+
+
 def _show(screen: Console, name: str, table: pa.Table, rows: int) -> None:
     if rows:
         more = f"first {rows} of {table.num_rows:,}" if table.num_rows > rows else amount(table.num_rows, "tuple")
@@ -205,5 +224,6 @@ def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: floa
     lines = [f"{amount(tuples_in, 'tuple')} in, {out}; {speed}"]
     kept = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
     lines.append(f"state: {', '.join(kept) or 'none'}")
+    lines += tables.advice
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

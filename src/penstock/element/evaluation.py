@@ -27,12 +27,14 @@ _FEED_BLOCKS = 64
 class Tables(dict[str, pa.Table]):
     """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason.
 
-    `written` names the files of sinks that have a directory of their own.
+    `written` names the files of sinks that have a directory of their own; `advice` says which operators threads do not
+    speed up.
     """
 
     dead_letters: pa.Table
     state_bytes: Mapping[str, int]
     written: tuple[Path, ...]
+    advice: tuple[str, ...]
 
 
 def evaluate(
@@ -44,17 +46,20 @@ def evaluate(
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
+    threads: int = 1,
+    queued: Iterable[str] | None = None,
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
     is called once, with batch 0.
-    `progress` is called with (tuples done, tuples in all).
+    `progress` is called with (tuples done, tuples in all). `threads` work at once; they take blocks from queues in
+    front of the operators that `queued` names (by default those that read a source).
     """
     graph = graph_of(app)
     _check_sinks(graph)
-    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
+    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error, threads=threads, queued=queued)
     tables = read_inputs(graph, inputs or {}, running.letters, data_dir)
     results = _run(running, tables, progress)
     return _gather(running, results)
@@ -149,6 +154,7 @@ def _gather(engine: Engine, results: Batches) -> Tables:
         tables[name] = pa.Table.from_batches(results[name], schema).unify_dictionaries()
     tables.dead_letters = engine.letters.table()
     tables.state_bytes = engine.state_bytes
+    tables.advice = engine.advice
     tables.written = write_sinks(engine.graph, tables)
     for sink in engine.graph.sinks:
         deliver_to_user(sink, tables[sink.name], 0)

@@ -30,6 +30,8 @@ def evaluate(
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
+    threads: int = 1,
+    queued: Iterable[str] | None = None,
     configuration: Configuration | None = None,
     master: str = "local[*]",
     session: SparkSession | None = None,
@@ -38,7 +40,8 @@ def evaluate(
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
-    is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).
+    is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).  In-process, `threads` work
+    at once; they take blocks from queues in front of the operators that `queued` names (by default the first ones).
     `engine='spark'` gives the same tables, to the bit and in order, on `session` or a new one on `master`, with the
     replicas, routes and sizes of `configuration`, which need not name every element.
     """
@@ -46,6 +49,8 @@ def evaluate(
         hint = did_you_mean(str(engine), ENGINES)
         raise InputError(f"engine is {' or '.join(map(repr, ENGINES))}; got {engine!r}" + (f"; {hint}" if hint else ""))
     if engine == "spark":
+        if threads != 1 or queued is not None:
+            raise InputError("threads and queued are for engine='inprocess'; on Spark use the Configuration's replicas")
         from penstock.spark.finite import FiniteRun  # pyspark is imported when it is needed
 
         run = FiniteRun(inprocess.graph_of(app), taps, configuration, block_rows)
@@ -53,5 +58,6 @@ def evaluate(
     if configuration is not None or session is not None:
         raise InputError("configuration and session are for engine='spark'; got them for engine='inprocess'")
     return inprocess.evaluate(
-        app, inputs, block_rows=block_rows, taps=taps, data_dir=data_dir, on_error=on_error, progress=progress
-    )
+        app, inputs, block_rows=block_rows, taps=taps, data_dir=data_dir, on_error=on_error, progress=progress,
+        threads=threads, queued=queued,
+    )  # fmt: skip

@@ -71,7 +71,7 @@ def die_at(point: str, count: int) -> None:
         "planned": (Checkpoint, "write_plan", False),
         "computed": (Manifests, "publish", True),
         "published": (Manifests, "publish", False),
-        "renamed": (micro_batch, "publish_file", False),
+        "renamed": (micro_batch, "publish_files", False),
         "delivered": (query.Handle, "_deliver", False),
     }[point]
     method, left = getattr(owner, name), iter(range(count, -1, -1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +50,11 @@ def run_command(wish: RunWish) -> None:
     screen = console()
     with starting(screen, f"starting {app.name} on {wish.master}"):
         handle = start(
-            app, master=wish.master, checkpoint=wish.checkpoint, dead_letters=wish.dead_letters, on_error=wish.on_error
+            app,
+            master=wish.master,
+            checkpoint=wish.checkpoint or Path(tempfile.mkdtemp(prefix="penstock-")),  # kept, to go on with
+            dead_letters=wish.dead_letters,
+            on_error=wish.on_error,
         )
     try:
         handle.apply(changed(handle.configuration, settings, app.graph))

@@ -65,7 +65,7 @@ class Element:
         self._empty = [self._empty_stream(name, graph) for name in names]
 
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
-        """Calls every operator that has something to do; gives the blocks that were asked for and have rows."""
+        """Calls every operator that has something to do; gives what was asked for, as far as there is any."""
         streams = self._empty.copy()
         for name, block in blocks.items():
             streams[self._number[name]] = block
@@ -76,7 +76,7 @@ class Element:
             outputs = stage.running.process(inputs, frontier)
             for i, block in zip(stage.outputs, outputs, strict=True):
                 streams[i] = self._at_depth(i, block) if stage.places or block.position is not None else block
-        return {name: streams[i] for name, i in self._wanted if streams[i].rows}
+        return {name: streams[i] for name, i in self._wanted if _has_work((streams[i],))}
 
     def _at_depth(self, stream: int, block: Block) -> Block:
         """The block with positions of the stream's depth where it needs them, and without where it does not."""

@@ -131,4 +131,5 @@ def collected_streams(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
 
 def _extend(results: Batches, blocks: dict[str, Block]) -> None:
     for name, block in blocks.items():
-        results.setdefault(name, []).append(block.to_arrow())
+        if block.rows:
+            results.setdefault(name, []).append(block.to_arrow())

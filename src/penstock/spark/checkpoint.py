@@ -15,12 +15,14 @@ import json
 import pickle
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from penstock.app.graph import Graph
-from penstock.app.serialise import graph_to_json
-from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.app.operators import Sink, Source
+from penstock.control.configuration import SLOTS, Configuration, configuration_from_json, configuration_to_json
 from penstock.element.state.slot_functions import SlotFunction
 from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError
@@ -57,7 +59,7 @@ class Checkpoint:
     """Paths and shared files of one checkpoint."""
 
     def __init__(self, directory: str | Path) -> None:
-        self.directory = Path(directory)
+        self.directory = Path(directory).absolute()  # workers may have another working directory
 
     @property
     def spark(self) -> str:
@@ -74,7 +76,7 @@ class Checkpoint:
         self,
         graph: Graph,
         *,
-        slots: int,
+        slots: int | None,
         now_s: float,
         durable: bool = False,
         slot_functions: Mapping[str, SlotFunction] | None = None,
@@ -86,8 +88,13 @@ class Checkpoint:
         """
         path = self.directory / "application"
         if path.is_file():
-            return self._check(path, graph)
-        fixed = Fixed(uuid.uuid4().hex[:16], prepare(graph), slots, now_s, durable, dict(slot_functions or {}))
+            fixed = self._check(path, graph)
+            _check_same("slots", slots, fixed.slots)
+            _check_same("slot_functions", slot_functions, fixed.slot_functions)
+            fixed = replace(fixed, graph=_with_new_functions(fixed.graph, graph))
+        else:
+            functions = dict(slot_functions or {})
+            fixed = Fixed(uuid.uuid4().hex[:16], prepare(graph), slots or SLOTS, now_s, durable, functions)
         data = dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'")
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
@@ -116,6 +123,11 @@ class Checkpoint:
             for name, (homes, hosts) in body["placements"].items()
         }
         return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements)
+
+    def newest_plan(self) -> BatchPlan | None:
+        """The plan of the newest batch that was begun."""
+        batches = [int(path.name) for path in (self.directory / "plans").glob("0*") if path.name.isdigit()]
+        return self.plan(max(batches)) if batches else None
 
     def write_plan(self, plan: BatchPlan, *, durable: bool = False) -> None:
         body = {
@@ -149,9 +161,33 @@ class Checkpoint:
         return fixed
 
 
+def _check_same(name: str, given: object, kept: object) -> None:
+    if given is not None and given != kept:
+        raise InputError(f"{name} stay as they are for the life of a checkpoint: {kept}; got {given}; leave it out, or "
+                         "take another checkpoint")  # fmt: skip
+
+
+def _with_new_functions(kept: Graph, given: Graph) -> Graph:
+    """The graph as it runs with the functions of a new driver; sources and sinks stay what they were."""
+    operators = tuple(
+        old if isinstance(old, Source | Sink) else new for old, new in zip(kept.operators, given.operators, strict=True)
+    )
+    return replace(given, operators=operators)
+
+
 def _digest(graph: Graph) -> str:
-    try:
-        text = graph_to_json(graph)
-    except InputError:  # functions that have no name: their code is not compared
-        text = str(graph)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """What an application is, wherever it was written down: names of functions, not their code."""
+    return hashlib.sha256(repr(_essence(graph)).encode()).hexdigest()
+
+
+def _essence(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [(f.name, _essence(getattr(value, f.name))) for f in fields(value) if f.name != "place"]
+        return type(value).__name__, parts
+    if isinstance(value, tuple | list):
+        return [_essence(item) for item in value]
+    if isinstance(value, Mapping):
+        return [(str(key), _essence(item)) for key, item in value.items()]
+    if isinstance(value, str | int | float | bool | pa.Schema | pa.DataType) or value is None:
+        return str(value)
+    return getattr(value, "__qualname__", None) or type(value).__qualname__

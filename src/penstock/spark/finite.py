@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -18,7 +17,6 @@ from penstock.control.configuration import Configuration, default_configuration
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.engine import check_block_rows, collected_streams
 from penstock.element.evaluation import Input, Progress, Tables, read_inputs
-from penstock.element.state.home import host_directory
 from penstock.element.user_sinks import call_sink, deliver_to_user
 from penstock.element.writers import write_sinks
 from penstock.errors import InputError, did_you_mean
@@ -89,7 +87,6 @@ def _finished(handle: Handle, total: int, progress: Progress | None) -> RunResul
             progress(total, total)
     finally:
         result = handle.stop()
-        shutil.rmtree(Path(host_directory(handle.fixed.checkpoint_id, "any")).parents[1], ignore_errors=True)
     return result
 
 

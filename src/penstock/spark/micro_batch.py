@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from penstock.app.connectors import ParquetSink
 from penstock.control.configuration import Configuration
 from penstock.element.block import Block
 from penstock.element.envelope import unseal
@@ -33,7 +34,7 @@ from penstock.spark.message import Message, messages_of
 from penstock.spark.placer import Placer, placed
 from penstock.spark.rolled_back import again_if_rolled_back
 from penstock.spark.spark_log import sync_spark_log
-from penstock.spark.staged_file import publish_file
+from penstock.spark.staged_file import publish_files
 from penstock.spark.state_slots import state_slots
 from penstock.spark.worker import run_element
 
@@ -86,8 +87,10 @@ class MicroBatches:
         timer.ran()
         self.accept(result)
         self._publish(plan, result)
-        for name, staged in result.files:
-            publish_file(self.fixed.graph.operator(name), staged, durable=self.fixed.durable)
+        for sink in self.fixed.graph.sinks:
+            if isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
+                staged = [file for name, file in result.files if name == sink.name]
+                publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
         self.deliver(plan, result, self._observation(timer, plan, result))
 

@@ -22,6 +22,11 @@ class Progress:
         """Tuples of all batches so far."""
         return self._tuples[max(self._tuples)] if self._tuples else 0
 
+    @property
+    def batch(self) -> int | None:
+        """The newest batch that was noted."""
+        return max(self._tuples, default=None)
+
     def before(self, batch: int) -> int:
         """Tuples of all batches before one."""
         earlier = [b for b in self._tuples if b < batch]

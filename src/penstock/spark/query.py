@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import shutil
 import tempfile
 import threading
 import time
@@ -21,20 +22,19 @@ from penstock.app.application import Application
 from penstock.app.connectors import ParquetSink
 from penstock.app.graph import Graph
 from penstock.control.configuration import (
-    SLOTS,
     Configuration,
     ElementConfiguration,
-    check_configuration,
     default_configuration,
     even_route,
 )
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
+from penstock.element.state.home import remove_host_state
 from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
 from penstock.element.state.whole_file import write_whole
-from penstock.errors import InputError, PenstockError
+from penstock.errors import PenstockError
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
@@ -44,14 +44,18 @@ from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.observer import Observer
 from penstock.spark.offset_sources import offset_source
+from penstock.spark.pinning import is_local
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session, with_runtime_settings
 from penstock.spark.sinks import SinkDelivery
 from penstock.spark.source_frames import check_sources, prepared, session_of, source_frame
-from penstock.spark.staged_file import sweep_staged
-from penstock.spark.state_slots import keeps_state, slot_function, state_slots
+from penstock.spark.staged_file import claim, sweep_staged
+from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_functions, slot_function
 
 _log = logging.getLogger(__name__)
+
+
+_KEPT_OBSERVATIONS = 10_000
 
 
 @dataclass(slots=True)
@@ -80,13 +84,17 @@ class Handle:
         configuration: Configuration,
         graph: Graph,
         letters: LetterBox,
+        *,
+        is_scratch: bool = False,
     ) -> None:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
-        self._configuration = configuration
+        self._configuration, self._is_scratch = configuration, is_scratch
         self._lock = threading.Lock()
         self.result = RunResult()
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
+        self._told = False  # whether the failure was raised
+        self._stopping, self._in_batch = threading.Event(), threading.Event()
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
         self._executors = ExecutorWatch(session)
@@ -112,14 +120,8 @@ class Handle:
 
     def _check(self, configuration: Configuration) -> None:
         """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
-        pipeline = self._batches.layout(configuration).pipeline
-        check_configuration(configuration, pipeline)
-        now = self._batches.layout(self._configuration).pipeline
-        for operator in self.fixed.graph.operators:
-            slots = [state_slots(self.fixed, p, operator.name).slots for p in (now, pipeline)]
-            if keeps_state(operator) and slots[0] != slots[1]:
-                raise InputError(f"operator '{operator.name}' keeps its state in {slots[0]} slots while it runs, and "
-                                 f"would need {slots[1]} when fused so; leave its element as it is")  # fmt: skip
+        check_fits(self.fixed, configuration)
+        check_same_slots(self.fixed, self._configuration, configuration)
 
     def observe(self) -> Observation | None:
         """The newest Observation, None before the first micro-batch is over."""
@@ -134,23 +136,49 @@ class Handle:
     def _waited(self, timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
-            if self._total is not None and self._progress.tuples >= self._total:
+            if self._total is not None and self._progress.tuples >= self._total and self._is_committed():
                 return True
             self._executors.check()
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
+            self._told = True
             raise (self._failure or self._stopped(error)) from None
         return not self._query.isActive
 
-    def stop(self) -> RunResult:
-        """Ends the query after the micro-batch at hand, and gives all results so far."""
+    def _is_committed(self) -> bool:
+        """Whether Spark has noted that the newest batch is done."""
+        batch = self._progress.batch
+        return batch is None or (Path(self.checkpoint.spark) / "commits" / str(batch)).is_file()
+
+    def stop(self, patience_s: float = 30.0) -> RunResult:
+        """Ends the query after the micro-batch at hand, and gives all results so far; raises what made it fail.
+
+        A micro-batch that takes longer than `patience_s` is given up; it runs again with the next start.
+        """
+        self._stopping.set()
         with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
+            deadline = time.monotonic() + patience_s
+            while self._query.isActive and self._is_at_work() and time.monotonic() < deadline:
+                time.sleep(0.01)
             self._query.stop()
+        return self._ended()
+
+    def _is_at_work(self) -> bool:
+        return self._in_batch.is_set() or not self._is_committed()
+
+    def _ended(self) -> RunResult:
         _sweep_sinks(self.fixed.graph, self._lease.epoch + 1)
         self._lease.release()
         self.result.tables = self._sinks.tables()
         self.result.dead_letters, self.result.dead_letter_count = self._letters.table, self._letters.count
+        if is_local(self.session):  # a start that goes on from the checkpoint rebuilds it
+            remove_host_state(self.fixed.checkpoint_id)
+        if self._is_scratch:
+            shutil.rmtree(self.checkpoint.directory, ignore_errors=True)
+        if self._failure is not None and not self._told:
+            self._told = True
+            raise self._failure
         return self.result
 
     def _start(self, session: SparkSession, graph: Graph) -> StreamingQuery:
@@ -161,12 +189,17 @@ class Handle:
 
     def _run(self, frame: DataFrame, batch: int) -> None:
         """One micro-batch; what it raises is kept, since Spark passes on a text alone, which must be short."""
+        if self._stopping.is_set():
+            raise InterruptedError("the application is being stopped")
+        self._in_batch.set()
         try:
             self._batches.run(frame, batch)
         except Exception as error:
             _log.info("micro-batch %d failed", batch, exc_info=True)
             self._failure = self._stopped(error)
             raise self._failure from None
+        finally:
+            self._in_batch.clear()
 
     def _stopped(self, error: BaseException) -> PenstockError:
         return stopped(error, [str(self.checkpoint.directory), tempfile.gettempdir()])
@@ -182,6 +215,8 @@ class Handle:
                 before = self.result.discarded.get(name, (0, 0))
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
             self.result.observations.append(observation)
+            if len(self.result.observations) > 2 * _KEPT_OBSERVATIONS:  # the journal has all
+                del self.result.observations[:_KEPT_OBSERVATIONS]
         self._progress.add(plan.batch, observation.tuples_in)
 
     def _write_intake(self) -> None:
@@ -202,7 +237,7 @@ def start(
     master: str = "local[*]",
     checkpoint: str | Path | None = None,
     configuration: Configuration | None = None,
-    slots: int = SLOTS,
+    slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
     dead_letters: str | Path | None = None,
@@ -211,17 +246,20 @@ def start(
 ) -> Handle:
     """Starts an application on Spark and gives a handle on it.
 
-    State by key is cut into `slots` by hash, or as `slot_functions` say for the operators they name; that stays so for
-    the life of the checkpoint.  Tuples that cannot be used are written to the directory `dead_letters`, if there is
-    one; with `on_error='fail'` the first of them stops the application.
+    State by key is cut into `slots` (512 where not given) by hash, or as `slot_functions` say for the operators they
+    name; that stays so for the life of the checkpoint.  A checkpoint goes on with the `configuration` it had where none
+    is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
+    directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
     """
     graph = app.graph
     check_sources(graph)
     letters = LetterBox(dead_letters, on_error=on_error)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
+    check_slot_functions(graph, slot_functions or {})
     return launch(
-        graph, directory, letters, configuration=configuration, slots=slots, durable=durable,
-        slot_functions=slot_functions, session=lambda: session or session_of(graph) or open_session(master),
+        graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
+        durable=durable, slot_functions=slot_functions,
+        session=lambda: session or session_of(graph) or open_session(master),
     )  # fmt: skip
 
 
@@ -230,10 +268,11 @@ def launch(
     directory: Checkpoint,
     letters: LetterBox,
     *,
+    is_scratch: bool = False,
     session: Callable[[], SparkSession],
     configuration: Configuration | None = None,
     block_rows: int | None = None,
-    slots: int = SLOTS,
+    slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
 ) -> Handle:
@@ -245,13 +284,19 @@ def launch(
             graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions,
             prepare=lambda graph: prepared(graph, directory.directory, letters),
         )  # fmt: skip
+        before = directory.newest_plan()
         if configuration is not None:
-            check_configuration(configuration, pipeline_of(fixed.graph, configuration.unfused))
+            check_fits(fixed, configuration)
+            if before is not None:
+                check_same_slots(fixed, before.configuration, configuration)
+        elif before is not None:
+            configuration = before.configuration
+        claim_sinks(fixed)
         _sweep_sinks(fixed.graph, lease.epoch)
         spark = session()
         wait_for_executors(spark)
         chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism, block_rows)
-        return Handle(spark, directory, lease, fixed, chosen, graph, letters)
+        return Handle(spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch)
     except BaseException:
         lease.release()
         raise
@@ -279,6 +324,13 @@ def run(
     finally:
         result = handle.stop()
     return result
+
+
+def claim_sinks(fixed: Fixed) -> None:
+    """Takes the folders of a run's files for it alone."""
+    for sink in fixed.graph.sinks:
+        if isinstance(sink.connector, ParquetSink):
+            claim(sink.connector, fixed.checkpoint_id)
 
 
 def _sweep_sinks(graph: Graph, epoch: int) -> None:

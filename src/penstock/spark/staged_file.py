@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from penstock.app.connectors import ParquetSink
-from penstock.app.operators import Operator, Sink
 from penstock.element.block import Block
 from penstock.element.state.whole_file import sync
 from penstock.element.writers import ROW_GROUP_ROWS
+from penstock.errors import InputError
 from penstock.spark.checkpoint import BatchPlan
 
 _STAGE = ".penstock"
+_OWNER = "_penstock"  # names with this beginning are no data for Spark and Arrow
 
 
 class StagedFile:
@@ -49,14 +51,28 @@ class StagedFile:
         self._waiting, self._rows = [], 0
 
 
-def publish_file(sink: Operator, staged: str, *, durable: bool = False) -> None:
-    """Gives a staged file its final name; a batch that runs again replaces what it wrote before."""
-    assert isinstance(sink, Sink)
-    assert isinstance(sink.connector, ParquetSink)
-    folder = Path(sink.connector.path)
-    os.replace(folder / _STAGE / staged, folder / f"{staged.partition('@')[0]}.parquet")
-    if durable:
+def publish_files(sink: ParquetSink, batch: int, staged: Iterable[str], *, durable: bool = False) -> None:
+    """Gives a batch's staged files their final names; a batch that runs again replaces all that it wrote before."""
+    folder = Path(sink.path)
+    names = {f"{name.partition('@')[0]}.parquet": name for name in staged}
+    for earlier in folder.glob(f"batch-{batch:012d}-replica-*.parquet"):
+        if earlier.name not in names:
+            earlier.unlink(missing_ok=True)
+    for final, name in names.items():
+        os.replace(folder / _STAGE / name, folder / final)
+    if durable and names:
         sync(str(folder))
+
+
+def claim(sink: ParquetSink, checkpoint_id: str) -> None:
+    """Takes a folder for a checkpoint; files of two runs in one folder would count twice."""
+    owner = Path(sink.path) / _OWNER
+    owner.parent.mkdir(parents=True, exist_ok=True)
+    if not owner.is_file() and not any(owner.parent.glob("batch-*.parquet")):
+        owner.write_text(checkpoint_id)
+    elif not owner.is_file() or owner.read_text() != checkpoint_id:
+        raise InputError(f"the folder '{sink.path}' has the files of another run; empty it, take another folder, or go "
+                         "on with that run's checkpoint")  # fmt: skip
 
 
 def sweep_staged(sink: ParquetSink, epoch: int) -> None:

@@ -60,6 +60,9 @@ class ElementTask:
             self._took_source(name, start, block, known=row["payload"] is None)
             if self.worker.layout.pipeline.has_intake:
                 yield self._envelope(0, 1, name, start, block)
+                source = self.sources.get(name)
+                if source is not None and source.total == row["stop"]:
+                    yield Message(0, 1, message.ENDED, name, start, b"")
             else:
                 yield from self._emitted(self._stepped({name: block}, EVERYTHING), start)
         if frontier is not None:
@@ -106,8 +109,10 @@ class ElementTask:
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
+        self.worker.operators.end_sources(m.name for m in mine if m.kind == message.ENDED)
         for m in mine:
-            raw.setdefault(m.name, []).append(self._opened(m))
+            if m.kind == message.BLOCK:
+                raw.setdefault(m.name, []).append(self._opened(m))
         yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
         frontier = self.worker.operators.frontier
         if frontier is not None:
@@ -162,7 +167,7 @@ class ElementTask:
             if stream in outputs:
                 yield from self._sent(stream, outputs[stream], sequence)
         for sink in self.worker.sinks:
-            if sink.name in outputs:
+            if sink.name in outputs and outputs[sink.name].rows:
                 block = outputs[sink.name]
                 self.figures.gave(sink.name, block.rows, block_bytes(block))
                 self.figures.triggers.add(block, *self.trigger, self.plan.configuration.block_rows)

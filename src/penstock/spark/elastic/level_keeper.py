@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from penstock.control.element_setting import ElementSetting
 from penstock.control.leaping_operator import LeapingOperator, LeapingState
 from penstock.control.level_search import start_search
+from penstock.element.state.home import temporary_directory
 from penstock.measure.element_observation import ElementObservation
 
 _LEAST_CALLS = 8
@@ -138,7 +138,7 @@ class LevelKeeper:
 
 def known_level_path(identity: str) -> Path:
     """Where workers of a host tell each other the level that was found."""
-    return Path(tempfile.gettempdir(), f"penstock-{os.getuid()}", "elastic", f"{identity}.json")
+    return Path(temporary_directory(), "elastic", f"{identity}.json")
 
 
 def _read_level(path: Path | None) -> int:

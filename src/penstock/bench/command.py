@@ -50,3 +50,23 @@ def kernels(
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)
+
+
+@app.command()
+def mpc(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer problems; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """Optimisation of MPC: exhaustive, branch and bound, dynamic programming; time, nodes, and the same optimum."""
+    from rich.console import Console
+
+    from penstock.bench.machine import this_machine
+    from penstock.bench.mpc import QUICK, MpcEffort, measure, print_report, summary
+
+    effort, machine = QUICK if quick else MpcEffort(), this_machine()
+    rows = measure(effort)
+    print_report(Console(width=max(Console().width, 140)), rows, machine)
+    line = json.dumps(summary(rows, machine, effort))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)

@@ -1,0 +1,81 @@
+"""What MPC learns from each control step: the disturbances and how far its models were off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from penstock.control.control_step import ControlStep
+from penstock.control.setting import Setting
+from penstock.model.forecasters.tracked import Tracked
+from penstock.model.latency import correction
+from penstock.model.micro_batch import predict_step
+from penstock.model.service_limit import ServiceLimit
+
+_PACE = 0.4
+_CORRECTION_PACE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The state of MPC; None where nothing was measured yet.
+
+    `gigacycles`: cost of a tuple, waiting for a full service taken out (seconds where no frequency is known).
+    """
+
+    rate: Tracked
+    limit: ServiceLimit = field(default_factory=ServiceLimit)
+    gigacycles: float | None = None
+    overhead_s: float | None = None
+    imbalance: float = 1.0
+    spread: float = 0.0
+    correction: float = 1.0
+    backlog_tuples: float = 0.0
+    saturated: tuple[str, ...] = ()
+
+    def per_tuple_s(self, setting: Setting) -> float:
+        """Ideal service time of a setting.   Eq. 1 and 5"""
+        assert self.gigacycles is not None
+        imbalance = self.imbalance if setting.replicas > 1 else 1.0
+        return self.gigacycles / clock_ghz(setting) * imbalance / setting.replicas
+
+
+def clock_ghz(setting: Setting) -> float:
+    """1 where the frequency is left alone, so that cycles are seconds."""
+    return setting.frequency_ghz if setting.frequency_ghz is not None else 1.0
+
+
+def learn(state: Learned, seen: ControlStep, interval_s: float) -> Learned:
+    """The state after one more step; a step without a measurement leaves its figure as it was."""
+    after = replace(state, rate=state.rate.learn(seen.rate_tuples_s), saturated=())
+    if seen.service_s is not None and seen.service_s > 0:
+        after = _with_service(after, seen, seen.service_s)
+    if seen.overhead_s is not None:
+        after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
+    if seen.setting.replicas > 1 and seen.served_tuples > 0:
+        after = replace(after, imbalance=_blend(after.imbalance, max(seen.imbalance, 1.0)))
+    after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
+    return replace(_with_correction(after, state, seen, interval_s), backlog_tuples=seen.backlog_tuples)
+
+
+def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
+    limit = state.limit.learn(seen.setting.replicas, service_s)
+    gigacycles = limit.own_computation_s(service_s) * clock_ghz(seen.setting)
+    return replace(state, limit=limit, gigacycles=_blend(state.gigacycles, gigacycles))
+
+
+def _with_correction(after: Learned, before: Learned, seen: ControlStep, interval_s: float) -> Learned:
+    """r from the step that ended: measured latency over what the model says of the load that really came."""
+    if seen.latency_mean_s is None or after.gigacycles is None or seen.reconfigured:
+        return after
+    predicted_s = predict_step(
+        seen.rate_tuples_s, before.backlog_tuples, after.per_tuple_s(seen.setting), seen.setting.replicas,
+        after.spread, after.overhead_s or 0.0, float(seen.setting.micro_batch_tuples), after.limit.limit_tuples_s,
+        interval_s, seen.period_s, 0.0,
+    )[2]  # fmt: skip
+    ratio = correction(seen.latency_mean_s, predicted_s)
+    blended = after.correction + _CORRECTION_PACE * (ratio.value - after.correction)
+    return replace(after, correction=blended, saturated=(ratio.saturated,) if ratio.saturated else ())
+
+
+def _blend(old: float | None, new: float) -> float:
+    return new if old is None else old + _PACE * (new - old)

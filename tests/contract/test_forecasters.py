@@ -139,9 +139,10 @@ def squared_error(forecaster: Forecaster, values: np.ndarray) -> float:
 
 def test_tracked_reports_how_far_forecasts_were_off() -> None:
     rng = np.random.default_rng(9)
-    tracked = after(Tracked(LastValue(), pace=0.01), list(1000 + np.cumsum(rng.normal(0, 10, 1500))))
+    tracked = after(Tracked(LastValue(), pace=0.01), list(2000 + np.cumsum(rng.normal(0, 10, 1500))))
     assert isinstance(tracked, Tracked)
-    deviations = tracked.deviations(12)
+    level = tracked.forecast(1)[0]
+    deviations = [d * 2000 / level for d in tracked.deviations(12)]
     assert deviations[0] == pytest.approx(10, rel=0.25)
     assert deviations[8] == pytest.approx(30, rel=0.35)  # a random walk: grows with the root of the lead
     assert deviations[11] == deviations[9]

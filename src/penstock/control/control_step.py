@@ -64,3 +64,16 @@ class ControlStep:
     @property
     def served_ratio(self) -> float:
         return self.served_tuples / self.arrived_tuples if self.arrived_tuples > 0 else 1.0
+
+    @property
+    def queued_tuples(self) -> float:
+        """The backlog without what a micro-batch of usual length collects anyway."""
+        collected_s = min(self.micro_batch_s or 0.0, self.period_s / max(self.micro_batches, 1), 1.0)
+        return max(self.backlog_tuples - self.rate_tuples_s * collected_s, 0.0)
+
+    @property
+    def offered_ratio(self) -> float | None:
+        """Utilization that the arrivals ask for, above 1 where they are too many; None where costs are unknown."""
+        if self.service_s is None:
+            return None
+        return self.rate_tuples_s * self.service_s * self.imbalance / self.setting.replicas

@@ -15,9 +15,10 @@ MEAN_TO_P95 = 1.3  # of a steady stream of micro-batches: 1.95 / 1.5 durations
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Keep up with the stream (`served_ratio` of each step's tuples), or stay below a latency as well."""
+    """Keep up with the stream (`served_ratio` of each step's tuples, due after `due_s`), or stay below a latency."""
 
     served_ratio: float = SERVED_RATIO
+    due_s: float = 1.0
     mean_s: float | None = None
     p95_s: float | None = None
 
@@ -36,7 +37,7 @@ def throughput(served_ratio: float = SERVED_RATIO) -> Goal:
     """
     if not 0 < served_ratio <= 1:
         raise InputError(f"a throughput goal is a share of the tuples, above 0 and at most 1; got {served_ratio}")
-    return Goal(served_ratio)
+    return Goal(served_ratio=served_ratio)
 
 
 def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:

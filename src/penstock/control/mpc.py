@@ -35,7 +35,7 @@ Solver = Literal["backlog", "dynamic", "branch"]
 class Mpc:
     """The policy.
 
-    `confidence`: how many standard errors of its forecast a plan keeps in hand.  `pause_s`: service lost by a change
+    `confidence`: how many standard errors of its forecasts a plan keeps in hand.  `pause_s`: service lost by a change
     of replicas.  `lead_steps`: steps from asking for a replica to having it.  `interval_s`: micro-batches begin at
     least so far apart.  `solver`: with backlog in the state, or the paper's costs by dynamic programming or branch
     and bound.
@@ -101,7 +101,7 @@ class Mpc:
             interval_s=self.interval_s,
             period_s=self.period_s,
             pause_s=self.pause_s,
-            correction=state.correction,
+            correction=state.correction * (1 + self.confidence * state.latency_deviation),
             spread=state.spread,
         )
 

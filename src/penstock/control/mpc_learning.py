@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from penstock.control.control_step import ControlStep
+from penstock.control.hot_keys import heaviest_slot
+from penstock.control.rebalance import DEFAULT_IMBALANCE
 from penstock.control.setting import Setting
 from penstock.model.forecasters.tracked import Tracked
 from penstock.model.latency import correction
@@ -27,16 +30,24 @@ class Learned:
     gigacycles: float | None = None
     overhead_s: float | None = None
     imbalance: float = 1.0
+    heaviest_share: float = 0.0
     spread: float = 0.0
     correction: float = 1.0
+    latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
     backlog_tuples: float = 0.0
     saturated: tuple[str, ...] = ()
+
+    @property
+    def latency_deviation(self) -> float:
+        """How far predicted latencies are off, as a share of them."""
+        return math.sqrt(self.latency_square)
 
     def per_tuple_s(self, setting: Setting) -> float:
         """Ideal service time of a setting.   Eq. 1 and 5"""
         assert self.gigacycles is not None
-        imbalance = self.imbalance if setting.replicas > 1 else 1.0
-        return self.gigacycles / clock_ghz(setting) * imbalance / setting.replicas
+        # The heaviest slot stays on one replica, however many there are: its share of the work bounds Eq. 3.
+        share = max(self.imbalance / setting.replicas, self.heaviest_share) if setting.replicas > 1 else 1.0
+        return self.gigacycles / clock_ghz(setting) * min(share, 1.0)
 
 
 def clock_ghz(setting: Setting) -> float:
@@ -51,16 +62,28 @@ def learn(state: Learned, seen: ControlStep, interval_s: float) -> Learned:
         after = _with_service(after, seen, seen.service_s)
     if seen.overhead_s is not None:
         after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
-    if seen.setting.replicas > 1 and seen.served_tuples > 0:
-        after = replace(after, imbalance=_blend(after.imbalance, max(seen.imbalance, 1.0)))
+    if seen.served_tuples > 0:
+        after = _with_balance(after, seen)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
-    return replace(_with_correction(after, state, seen, interval_s), backlog_tuples=seen.backlog_tuples)
+    return replace(_with_correction(after, state, seen, interval_s), backlog_tuples=seen.queued_tuples)
 
 
 def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
     limit = state.limit.learn(seen.setting.replicas, service_s)
     gigacycles = limit.own_computation_s(service_s) * clock_ghz(seen.setting)
     return replace(state, limit=limit, gigacycles=_blend(state.gigacycles, gigacycles))
+
+
+def _with_balance(state: Learned, seen: ControlStep) -> Learned:
+    """Imbalance as measured, but no more than what balancing will leave where the loads of the slots are known."""
+    hot = heaviest_slot(seen.load_by_slot, seen.period_s)
+    if hot is not None:
+        state = replace(state, heaviest_share=_blend(state.heaviest_share or None, hot.share))
+    if seen.setting.replicas == 1:
+        return state
+    measured = max(seen.imbalance, 1.0)
+    bounded = measured if hot is None else min(measured, 1 + DEFAULT_IMBALANCE)
+    return replace(state, imbalance=_blend(state.imbalance, bounded))
 
 
 def _with_correction(after: Learned, before: Learned, seen: ControlStep, interval_s: float) -> Learned:
@@ -73,8 +96,13 @@ def _with_correction(after: Learned, before: Learned, seen: ControlStep, interva
         interval_s, seen.period_s, 0.0,
     )[2]  # fmt: skip
     ratio = correction(seen.latency_mean_s, predicted_s)
-    blended = after.correction + _CORRECTION_PACE * (ratio.value - after.correction)
-    return replace(after, correction=blended, saturated=(ratio.saturated,) if ratio.saturated else ())
+    error = min(abs(ratio.value / after.correction - 1), 1.0)
+    return replace(
+        after,
+        correction=after.correction + _CORRECTION_PACE * (ratio.value - after.correction),
+        latency_square=after.latency_square + _CORRECTION_PACE * (error**2 - after.latency_square),
+        saturated=(ratio.saturated,) if ratio.saturated else (),
+    )
 
 
 def _blend(old: float | None, new: float) -> float:

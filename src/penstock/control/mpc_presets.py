@@ -23,8 +23,9 @@ ALPHAS: dict[Strategy, dict[Workload, float]] = {
     "Lat-Node": {"random_walk": 2.0, "real": 3.0},
     "Lat-Power": {"random_walk": 2.0, "real": 4.0},
 }
-PAYBACK_S = {"calm": 30.0, "balanced": 10.0, "eager": 2.0}
+PAYBACK_S = {"calm": 10.0, "balanced": 5.0, "eager": 2.0}
 HORIZON = 10
+THROUGHPUT_CONFIDENCE, LATENCY_CONFIDENCE = 1.0, 2.25  # swept in record 0031
 
 
 def paper_strategy(
@@ -78,7 +79,7 @@ def default_mpc(
     pause_s: float = 0.0,
     lead_steps: int = 0,
     interval_s: float = 0.0,
-    confidence: float = 1.5,
+    confidence: float | None = None,
     horizon: int = HORIZON,
 ) -> Mpc:
     """MPC from what a user understands: the goal, the price of a core, and how soon a change must have paid.
@@ -91,6 +92,8 @@ def default_mpc(
         payback_s = PAYBACK_S[willingness]
     else:
         payback_s = float(willingness)
+    if confidence is None:
+        confidence = THROUGHPUT_CONFIDENCE if goal.threshold_s is None else LATENCY_CONFIDENCE
     weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s, period_s)
     return Mpc(
         grid, weights, horizon, period_s, confidence, pause_s=pause_s, lead_steps=lead_steps, interval_s=interval_s

@@ -133,7 +133,7 @@ def _quality_cost(
     """The cost of a step's quality: Eq. 11 (effective service time in ms), Eq. 12, or the part beyond the goal.
 
     Of the latter two, 'backlog' is the tuples left behind over a step's arrivals, 'latency' what exceeds the threshold
-    over the threshold; both are bounded.
+    over the threshold; both grow with the logarithm beyond 20, never flat, so that less is always better.
     """
     if code == 0:
         slowest = min(rate_tuples_s, capacity_tuples_s)
@@ -141,8 +141,12 @@ def _quality_cost(
     if code == 1:
         return float(alpha * np.exp(min(latency_s / threshold_s, HIGHEST_EXPONENT)))
     if code == 2:
-        return alpha * min(left_tuples / max(rate_tuples_s * period_s, 1.0), HIGHEST_RATIO)
-    return alpha * min(max(latency_s / threshold_s - 1.0, 0.0), HIGHEST_RATIO)
+        ratio = left_tuples / max(rate_tuples_s * period_s, 1.0)
+    else:
+        ratio = max(latency_s / threshold_s - 1.0, 0.0)
+    if ratio > HIGHEST_RATIO:
+        ratio = HIGHEST_RATIO * (1.0 + np.log(ratio / HIGHEST_RATIO))
+    return float(alpha * ratio)
 
 
 quality_cost: Any = njit(nogil=True, cache=True, error_model="numpy")(_quality_cost)

@@ -35,7 +35,7 @@ def _predict_step(
     left = due - served
     duration_s = duration_kernel(rate_tuples_s, per_tuple_s, overhead_s, cap_tuples, interval_s)
     # A tuple waits for the batch before it to end (half of one on average), then for its own; what stands in line
-    # before it takes its time at the full rate; a pause holds up those that come in it.
+    # before it takes its time at the full rate.
     queued = 0.5 * (backlog_tuples + left)
     if queued > 0.0:
         in_one = min(queued, cap_tuples)
@@ -43,7 +43,9 @@ def _predict_step(
     waiting_s = queued / capacity if capacity > 0.0 else HIGHEST_LATENCY_S
     utilization = min(rate_tuples_s * per_tuple_s, 0.999)
     waiting_s += utilization / (1.0 - utilization) * spread * per_tuple_s
-    latency_s = per_tuple_s * replicas + 1.5 * duration_s + waiting_s + 0.5 * pause_s * min(pause_s / period_s, 1.0)
+    latency_s = per_tuple_s * replicas + 1.5 * duration_s + waiting_s
+    # The micro-batch with the pause ends that much later, and the next one is the larger for it.
+    latency_s += pause_s * min(1.5 * (duration_s + pause_s) / period_s, 1.0)
     return served, left, min(latency_s, HIGHEST_LATENCY_S)
 
 

@@ -10,37 +10,38 @@ from penstock.model.forecasters.protocol import Forecaster
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """Forecasts, and how far they were off: smoothed squared and signed errors for each lead up to `leads`.
+    """Forecasts, and how far they were off as a share of the forecast: smoothed squares for each lead up to `leads`.
 
-    A forecaster that was never judged at a lead is taken to be off by `assumed_ratio` of its forecast.
+    Shares, since a load that is twice as high jitters twice as much, and a wild hour must not count in a calm one.  One
+    error counts at most as `highest_ratio`; before any, a forecaster is taken to be off by `assumed_ratio`.
     """
 
     forecaster: Forecaster
     leads: int = 10
     pace: float = 0.05
     assumed_ratio: float = 0.1
+    highest_ratio: float = 1.0
     squares: tuple[float, ...] = ()
-    biases: tuple[float, ...] = ()
     said: tuple[tuple[float, ...], ...] = ()  # said[a]: the forecast of a steps ago
 
     def learn(self, value: float) -> Tracked:
-        errors = [value - forecast[lead] for lead, forecast in enumerate(self.said)]
-        squares = _blended(self.squares, [error**2 for error in errors], self.pace)
-        biases = _blended(self.biases, errors, self.pace)
+        errors = [_share(value - forecast[lead], forecast[lead]) for lead, forecast in enumerate(self.said)]
+        squares = _blended(self.squares, [min(e, self.highest_ratio) ** 2 for e in errors], self.pace)
         forecaster = self.forecaster.learn(value)
         said = (forecaster.forecast(self.leads), *self.said)[: self.leads]
-        return replace(self, forecaster=forecaster, squares=squares, biases=biases, said=said)
+        return replace(self, forecaster=forecaster, squares=squares, said=said)
 
     def forecast(self, steps: int) -> tuple[float, ...]:
         return self.forecaster.forecast(steps)
 
     def deviations(self, steps: int) -> tuple[float, ...]:
         """Standard error of a forecast for each of the next steps; beyond `leads` that of the last."""
-        means = self.forecast(steps)
-        known = [math.sqrt(square) for square in self.squares]
-        return tuple(
-            known[min(step, len(known) - 1)] if known else self.assumed_ratio * means[step] for step in range(steps)
-        )
+        ratios = [math.sqrt(square) for square in self.squares] or [self.assumed_ratio]
+        return tuple(ratios[min(step, len(ratios) - 1)] * value for step, value in enumerate(self.forecast(steps)))
+
+
+def _share(error: float, forecast: float) -> float:
+    return abs(error) / forecast if forecast > 0 else float(error != 0)
 
 
 def _blended(old: tuple[float, ...], new: list[float], pace: float) -> tuple[float, ...]:

@@ -1,0 +1,1 @@
+"""Plants that are computed instead of run, behind the same ports as Spark."""

@@ -53,7 +53,9 @@ def trace_load(path: Path, capacity_tuples_s: float, most_steps: int) -> Load:
     together = max(round(1.0 / interval_s), 1)  # intervals shorter than a second are joined
     counts = np.maximum(np.round(part * (0.85 * capacity_tuples_s / high)), 0.0)
     edges_s = np.arange(len(counts) + 1, dtype=np.float64) / together
-    return Load(path.stem, counted_arrivals(edges_s, counts.astype(np.int64)), float(edges_s[-1]), interval_s)
+    return Load(
+        path.stem, counted_arrivals(edges_s, counts.astype(np.int64)), float(edges_s[-1]), interval_s * together
+    )
 
 
 def _read(path: Path) -> tuple[list[float], list[float]]:

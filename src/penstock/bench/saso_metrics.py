@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -95,7 +96,7 @@ def forecast_error(records: Sequence[Record]) -> float | None:
     """Mean absolute error of the rate that decisions expected, as a share of the mean rate; None without a forecast."""
     errors = [
         abs(before.decided.expected.rate_tuples_s - after.seen.rate_tuples_s)
-        for before, after in zip(records, records[1:], strict=False)
+        for before, after in itertools.pairwise(records)
         if before.decided.expected.rate_tuples_s is not None
     ]
     mean = float(np.mean([r.seen.rate_tuples_s for r in records]))

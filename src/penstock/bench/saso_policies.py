@@ -50,7 +50,7 @@ class Rival:
 def rivals(highest: int) -> list[Rival]:
     """All of them.  The SPL strategy's 4 s are the paper's for a trace that is already 100 times as fast."""
     bounds = Bounds(1, highest)
-    few = tuple(float(n) for n in range(max(highest // 3, 1), highest + 1, max(highest // 6, 1)))
+    few = tuple(range(max(highest // 3, 1), highest + 1, max(highest // 6, 1)))
     return [
         Rival(Static(highest, bounds), (("replicas", few),)),
         Rival(Thresholds(0.9, 0.8, bounds), (("high", (0.6, 0.7, 0.8, 0.9)), ("low", (0.4, 0.5, 0.6)))),

@@ -55,7 +55,7 @@ class Mpc:
     name: str = "mpc"
 
     def start(self) -> Learned:
-        return Learned(Tracked(self.forecaster, leads=self.horizon))
+        return Learned(Tracked(self.forecaster, leads=self.horizon), told_pause_s=self.pause_s)
 
     def decide(self, state: Learned, seen: ControlStep) -> tuple[Learned, Decision]:
         state = learn(state, seen, self.interval_s)
@@ -100,7 +100,7 @@ class Mpc:
             limit_tuples_s=state.limit.limit_tuples_s,
             interval_s=self.interval_s,
             period_s=self.period_s,
-            pause_s=self.pause_s,
+            pause_s=state.pause_s,
             correction=state.correction * (1 + self.confidence * state.latency_deviation),
             spread=state.spread,
         )
@@ -118,7 +118,7 @@ class Mpc:
         rate = state.rate.forecast(1)[0]
         per_tuple_s, overhead_s = state.per_tuple_s(desired), state.overhead_s or 0.0
         cap, limit = float(desired.micro_batch_tuples), state.limit.limit_tuples_s
-        pause_s = self.pause_s if desired.replicas != current.replicas else 0.0
+        pause_s = state.pause_s if desired.replicas != current.replicas else 0.0
         _, left, latency_s = predict_step(
             rate, state.backlog_tuples, per_tuple_s, desired.replicas, state.spread, overhead_s, cap, limit,
             self.interval_s, self.period_s, pause_s,

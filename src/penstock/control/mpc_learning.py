@@ -23,6 +23,8 @@ class Learned:
     """The state of MPC; None where nothing was measured yet.
 
     `gigacycles`: cost of a tuple, waiting for a full service taken out (seconds where no frequency is known).
+    `told_pause_s`: service lost by a change of replicas as the policy was told; `pause_ratio`: what steps with a change
+    say it really is, within half and twice of it.
     """
 
     rate: Tracked
@@ -34,8 +36,14 @@ class Learned:
     spread: float = 0.0
     correction: float = 1.0
     latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
+    told_pause_s: float = 0.0
+    pause_ratio: float = 1.0
     backlog_tuples: float = 0.0
     saturated: tuple[str, ...] = ()
+
+    @property
+    def pause_s(self) -> float:
+        return self.told_pause_s * self.pause_ratio
 
     @property
     def latency_deviation(self) -> float:
@@ -87,14 +95,16 @@ def _with_balance(state: Learned, seen: ControlStep) -> Learned:
 
 
 def _with_correction(after: Learned, before: Learned, seen: ControlStep, interval_s: float) -> Learned:
-    """r from the step that ended: measured latency over what the model says of the load that really came."""
-    if seen.latency_mean_s is None or after.gigacycles is None or seen.reconfigured:
+    """r from the step that ended: measured latency over what the model says of the load that really came.
+
+    A step with a change tells of the pause instead.
+    """
+    if seen.latency_mean_s is None or after.gigacycles is None:
         return after
-    predicted_s = predict_step(
-        seen.rate_tuples_s, before.backlog_tuples, after.per_tuple_s(seen.setting), seen.setting.replicas,
-        after.spread, after.overhead_s or 0.0, float(seen.setting.micro_batch_tuples), after.limit.limit_tuples_s,
-        interval_s, seen.period_s, 0.0,
-    )[2]  # fmt: skip
+    predicted_s = _latency_s(after, before, seen, interval_s, 0.0)
+    if seen.reconfigured:
+        paused_s = _latency_s(after, before, seen, interval_s, after.pause_s)
+        return _with_pause(after, seen.latency_mean_s, predicted_s, paused_s)
     ratio = correction(seen.latency_mean_s, predicted_s)
     error = min(abs(ratio.value / after.correction - 1), 1.0)
     return replace(
@@ -103,6 +113,27 @@ def _with_correction(after: Learned, before: Learned, seen: ControlStep, interva
         latency_square=after.latency_square + _CORRECTION_PACE * (error**2 - after.latency_square),
         saturated=(ratio.saturated,) if ratio.saturated else (),
     )
+
+
+def _with_pause(state: Learned, measured_s: float, without_s: float, with_s: float) -> Learned:
+    """The pause that explains what a change added to the latency, approached from the one assumed."""
+    expected_s = (with_s - without_s) * state.correction
+    if expected_s <= 0:
+        return state
+    ratio = (measured_s - without_s * state.correction) / expected_s
+    moved = state.pause_ratio * (1 + _CORRECTION_PACE * (min(max(ratio, 0.0), 2.0) - 1))
+    return replace(state, pause_ratio=min(max(moved, 0.5), 2.0))
+
+
+def _latency_s(after: Learned, before: Learned, seen: ControlStep, interval_s: float, pause_s: float) -> float:
+    """What the model says of the step that ended, before correction."""
+    return float(
+        predict_step(
+            seen.rate_tuples_s, before.backlog_tuples, after.per_tuple_s(seen.setting), seen.setting.replicas,
+            after.spread, after.overhead_s or 0.0, float(seen.setting.micro_batch_tuples), after.limit.limit_tuples_s,
+            interval_s, seen.period_s, pause_s,
+        )[2]
+    )  # fmt: skip
 
 
 def _blend(old: float | None, new: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-DEFAULT_IMBALANCE = 0.1  # record 0032: half of it moves twice the slots, and costs more than the capacity it wins
+DEFAULT_IMBALANCE = 0.05  # record 0032: fewer replicas and violations than 0.1, for more slots moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-_USEFUL_PART = 0.5  # of the gain that replicas should bring
+_USEFUL_PART = 0.25  # of the gain that replicas should bring
+_CLEAR_RATIO = 1.3  # fewer replicas more say nothing: a gain of a tenth is lost in the noise of measured times
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class ServiceLimit:
         return min((fewer.computation_s for fewer, _ in self._useless()), default=measured_s)
 
     def _useless(self) -> list[tuple[Seen, Seen]]:
-        """Pairs in which more replicas did less than half of what they should have added."""
+        """Pairs in which clearly more replicas brought less than a quarter of what they should have."""
         return [
             (fewer, more)
             for fewer in self.seen
             for more in self.seen
-            if fewer.replicas < more.replicas
+            if more.replicas >= _CLEAR_RATIO * fewer.replicas
             and more.capacity_tuples_s
             < fewer.capacity_tuples_s * (1 + _USEFUL_PART * (more.replicas / fewer.replicas - 1))
         ]

@@ -61,7 +61,7 @@ def _problem(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) ->
         overhead_s=0.15,
         imbalance=1.05,
         spread=0.5,
-        backlog_tuples=float(rng.choice([0.0, rng.uniform(0, 5000)])),
+        backlogs_tuples=(float(rng.choice([0.0, rng.uniform(0, 5000)])),),
     )
     current = grid.setting(int(rng.integers(len(grid))))
     return policy.problem(state, current, rates)

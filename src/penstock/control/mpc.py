@@ -28,6 +28,7 @@ from penstock.model.forecasters.tracked import Tracked
 from penstock.model.micro_batch import capacity_tuples_s, predict_step
 from penstock.model.power import PowerModel
 
+_FULL = 0.95  # of what a service takes: what is planned for where it is the bottleneck
 Solver = Literal["backlog", "dynamic", "branch"]
 
 
@@ -82,25 +83,31 @@ class Mpc:
         return solve_dynamic(tables) if self.solver == "dynamic" else solve_branch(tables)
 
     def problem(self, state: Learned, current: Setting, rates: Floats) -> BacklogProblem:
-        """This step's optimisation, from what was learned."""
+        """This step's optimisation, from what was learned.
+
+        What a service behind the element cannot take, no setting can serve: it is left out, as is what a change would
+        cost a stream that falls behind anyway, so that nothing presses on a service that is full.
+        """
+        limit = state.limit.limit_tuples_s
+        hopeless = float(rates.min()) > limit
         settings = [self.grid.setting(u) for u in range(len(self.grid))]
         return BacklogProblem(
-            rates_tuples_s=rates,
+            rates_tuples_s=np.minimum(rates, _FULL * limit) if hopeless else rates,
             per_tuple_s=np.array([state.per_tuple_s(s) for s in settings]),
             cap_tuples=np.array([float(s.micro_batch_tuples) for s in settings]),
             resource_cost=np.array([self.resource_cost(s) for s in settings]),
             replicas=np.array([float(s.replicas) for s in settings]),
             switching=Switching(self.weights.gammas, self.grid.positions()),
             current=self.grid.index(current),
-            backlog_tuples=state.backlog_tuples,
+            backlog_tuples=0.0 if hopeless else state.backlog_tuples,
             quality=self.weights.quality,
             alpha=self.weights.alpha,
             threshold_s=self.weights.threshold_s,
             overhead_s=state.overhead_s or 0.0,
-            limit_tuples_s=state.limit.limit_tuples_s,
+            limit_tuples_s=limit,
             interval_s=self.interval_s,
             period_s=self.period_s,
-            pause_s=state.pause_s,
+            pause_s=0.0 if hopeless else state.pause_s,
             correction=state.correction * (1 + self.confidence * state.latency_deviation),
             spread=state.spread,
         )

@@ -13,9 +13,11 @@ from penstock.model.forecasters.tracked import Tracked
 from penstock.model.latency import correction
 from penstock.model.micro_batch import predict_step
 from penstock.model.service_limit import ServiceLimit
+from penstock.model.service_time import ServiceTime
 
 _PACE = 0.4
 _CORRECTION_PACE = 0.2
+_REMEMBERED_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Learned:
     """
 
     rate: Tracked
+    service: ServiceTime = field(default_factory=ServiceTime)
     limit: ServiceLimit = field(default_factory=ServiceLimit)
     gigacycles: float | None = None
     overhead_s: float | None = None
@@ -38,8 +41,15 @@ class Learned:
     latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
     told_pause_s: float = 0.0
     pause_ratio: float = 1.0
-    backlog_tuples: float = 0.0
+    backlogs_tuples: tuple[float, ...] = ()
     saturated: tuple[str, ...] = ()
+
+    @property
+    def backlog_tuples(self) -> float:
+        """What has to be caught up: where windows fire in bursts, only what stays between two of them."""
+        if not self.backlogs_tuples:
+            return 0.0
+        return min(self.backlogs_tuples) if self.service.bursty else self.backlogs_tuples[-1]
 
     @property
     def pause_s(self) -> float:
@@ -66,20 +76,28 @@ def clock_ghz(setting: Setting) -> float:
 def learn(state: Learned, seen: ControlStep, interval_s: float) -> Learned:
     """The state after one more step; a step without a measurement leaves its figure as it was."""
     after = replace(state, rate=state.rate.learn(seen.rate_tuples_s), saturated=())
-    if seen.service_s is not None and seen.service_s > 0:
+    if seen.service_s is not None:
         after = _with_service(after, seen, seen.service_s)
     if seen.overhead_s is not None:
         after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
     if seen.served_tuples > 0:
         after = _with_balance(after, seen)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
-    return replace(_with_correction(after, state, seen, interval_s), backlog_tuples=seen.queued_tuples)
+    backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
+    return replace(_with_correction(after, state, seen, interval_s), backlogs_tuples=backlogs)
 
 
 def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
-    limit = state.limit.learn(seen.setting.replicas, service_s)
-    gigacycles = limit.own_computation_s(service_s) * clock_ghz(seen.setting)
-    return replace(state, limit=limit, gigacycles=_blend(state.gigacycles, gigacycles))
+    """Cycles of a tuple, whatever the frequency of the step; without the wait for a full service where there is one."""
+    clock = clock_ghz(seen.setting)
+    service = state.service.learn(service_s * seen.served_tuples * clock, seen.served_tuples)
+    gigacycles = service.mean_s
+    if gigacycles is None:
+        return replace(state, service=service)
+    measured_s = gigacycles / clock if service.bursty else service_s
+    limit = state.limit.learn(seen.setting.replicas, measured_s) if measured_s > 0 else state.limit
+    own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
+    return replace(state, service=service, limit=limit, gigacycles=own)
 
 
 def _with_balance(state: Learned, seen: ControlStep) -> Learned:

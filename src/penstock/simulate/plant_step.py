@@ -54,7 +54,7 @@ class StepSums:
     ) -> ControlStep:
         period_s = ended_at_s - self.began_at_s
         busy_s = float(self._busy_s.sum())
-        worked = self._served > 0 and busy_s > 0
+        worked = self._served > 0
         mean_s, p95_s = self._latency()
         batches = max(self._batches, 1)
         load = ElementLoad("element", setting.replicas, self._served, self._served, busy_s)
@@ -73,7 +73,7 @@ class StepSums:
             service_s=busy_s / self._served if worked else None,
             service_cv=self._shape.service_cv,
             arrival_cv=self._shape.arrival_cv,
-            imbalance=float(self._busy_s.max()) / (busy_s / len(self._busy_s)) if worked else 1.0,
+            imbalance=float(self._busy_s.max()) / (busy_s / len(self._busy_s)) if busy_s > 0 else 1.0,
             waiting_ratio=1 - self._own_s / self._run_s if self._run_s > 0 else 0.0,
             latency_mean_s=mean_s,
             latency_p95_s=p95_s,

@@ -70,3 +70,25 @@ def mpc(
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)
+
+
+@app.command()
+def saso(
+    trace: Annotated[
+        list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(metavar="comparisons|paper|situations", help="One part alone.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same runs.")] = 3,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also draw every case and situation into this directory.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """Policies for replicas on the queue model: MPC beside its rivals at their best, and an oracle."""
+    from penstock.bench.saso_command import run_saso
+    from penstock.errors import InputError
+
+    if only not in (None, "comparisons", "paper", "situations"):
+        raise InputError(f"--only is comparisons, paper or situations; got '{only}'")
+    run_saso(trace or [], seed, pictures, json_file, only, quick=quick)

@@ -22,6 +22,7 @@ from penstock.simulate.queue_plant import QueuePlant
 SEED = 5
 _SHOWN = ("thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
 _CAP_TUPLES = 24_000
+_SPEED_UP = 60.0  # a second stands for a minute, so that rivals made for hours have their chance within minutes
 Verdict = Callable[[Sequence[Record]], bool]
 
 
@@ -152,7 +153,7 @@ def _wave(name: str, seconds: int, mean: float, height: float, noise: float) -> 
 
 def _by_second(name: str, rates: Floats) -> Load:
     arrivals: Arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
-    return Load(name, arrivals, float(len(rates)), 1.0)
+    return Load(name, arrivals, float(len(rates)), _SPEED_UP)
 
 
 def _drifting_keys(slots: int) -> Callable[[float], Floats]:

@@ -63,7 +63,8 @@ def test_the_same_tuples_give_the_same_bytes(rows: list[dict[str, object]]) -> N
 
 @given(slots=st.lists(st.integers(0, 7), max_size=50), route=st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_rows_are_dealt_by_route_and_keep_their_order(slots: list[int], route: list[int]) -> None:
-    rows, starts = deal(np.array(slots, np.int32), np.array(route, np.int32), 4)
+    rows, starts, counts = deal(np.array(slots, np.int32), np.array(route, np.int32), 4)
+    assert counts.tolist() == [slots.count(slot) for slot in range(len(route))]
     for replica in range(4):
         expected = [row for row, slot in enumerate(slots) if route[slot] == replica]
         assert rows[starts[replica] : starts[replica + 1]].tolist() == expected

@@ -102,7 +102,8 @@ def test_ids_of_several_columns_equal_the_reference_and_survive_a_snapshot(data:
             column_of(pa.array(column, t)) for column, t in zip(zip(*rows[start:stop], strict=True), types, strict=True)
         ]
         got += index.assign(columns, stop - start).tolist()
-        index = KeyIndex.restore(types, index.export())
+        exported, index = index.export(), KeyIndex(types)
+        index.restore(exported)
     ids, keys = reference_ids(rows)
     assert got == ids
     assert keys_of(index) == keys

@@ -74,15 +74,49 @@ def test_a_finished_checkpoint_ends_at_once_and_another_application_is_refused(
         run(prices(sinks.discard(), 6_000), session=session, checkpoint=tmp_path / "c")
 
 
-def test_operators_that_do_not_run_on_spark_yet_are_named_together() -> None:
-    app = Application("sorted")
-    quotes = app.source("quotes", sources.trace(rate="unbounded", total=10))
-    quotes.sort("by_price", "price", window=tumbling(count=5)).aggregate(
-        "whole", by="ticker", window=sliding(count=3), emit={"n": "count()"}
-    ).sink("out", sinks.discard())
+def several_sources(total: int) -> Application:
+    """Two traces that are merged and joined, with operators of every kind of state behind them."""
+    app = Application("several")
+    quotes = app.source("quotes", sources.trace(rate="unbounded", total=total, keys=20), rate_tuples_s=2.0)
+    orders = app.source("orders", sources.trace(rate="unbounded", total=total // 2, keys=20, seed=8))
+    both = quotes.delay("late", 5.0).union("both", orders)
+    both.sort("by_price", "price", window=tumbling(count=5)).sink("sorted")
+    window = sliding(count=2, per_group=True)
+    emit = {"ticker": "left.ticker", "a": "left.seq", "b": "right.seq"}
+    pairs = quotes.join("pairs", orders, left_window=window, right_window=window, on="ticker", emit=emit)
+    pairs.aggregate("counted", by="ticker", window=sliding(count=3, per_group=True), emit={"n": "sum(a)"}).sink("out")
+    return app
+
+
+def test_merged_sources_and_all_kinds_of_state_equal_the_in_process_engine(session: SparkSession) -> None:
+    app = several_sources(4_000)
+    expected = evaluate(app)
+    configuration = replace(default_configuration(pipeline_of(app.graph), 2), block_rows=300, micro_batch_tuples=2_000)
+    result = run(app, configuration=configuration, session=session)
+    for name in ("sorted", "out"):
+        assert result.tables[name].equals(expected[name].cast(result.tables[name].schema)), name
+
+
+def test_fusion_changes_while_the_query_runs(session: SparkSession) -> None:
+    app = prices(sinks.memory(), 200_000)
+    configuration = replace(default_configuration(pipeline_of(app.graph), 2), block_rows=500, micro_batch_tuples=10_000)
+    handle = start(app, configuration=configuration, session=session)
+    for unfused in (("result",), ("trades", "result"), ()) * 100:
+        handle.apply(handle.configuration.with_unfused(app.graph, unfused))
+        if handle.wait(0.3):
+            break
+    result = handle.stop()
+    assert len({tuple(o.replicas_by_element) for o in result.observations}) > 1
+    assert result.tables["out"].equals(evaluate(app)["out"].cast(result.tables["out"].schema))
+
+
+def test_sources_that_spark_cannot_read_are_named_together() -> None:
+    app = Application("unread")
+    for name in ("one", "two"):
+        app.source(name, schema={"x": "float64"}).sink(f"out_{name}")
     with pytest.raises(ApplicationError) as raised:
         start(app)
-    assert [p.where.split(" (")[0] for p in raised.value.problems] == ["operator 'by_price'", "operator 'whole'"]
+    assert [p.where.split(" (")[0] for p in raised.value.problems] == ["operator 'one'", "operator 'two'"]
 
 
 def test_a_configuration_that_does_not_fit_is_refused(session: SparkSession) -> None:

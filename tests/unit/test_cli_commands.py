@@ -231,7 +231,7 @@ def test_generate_tells_where_it_cannot_write(penstock: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("evaluate",), ("frobnicate",), ("evaluate", "picky.py", "--nosuch"), ("demo", "--rows", "x")]
+    "arguments", [("evaluate",), ("frobnicate",), ("evaluate", "picky.py", "--nosuch"), ("demo", "--seconds", "x")]
 )
 def test_usage_errors_end_with_2_and_no_traceback(penstock: Run, arguments: tuple[str, ...]) -> None:
     ended = penstock(*arguments)
@@ -253,18 +253,11 @@ def test_what_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch
         main(["explain", "picky.py"])
 
 
-def test_demo_computes_shows_and_draws(penstock: Run) -> None:
-    ended = penstock("demo", "--rows", "2000", "--output", "made")
-    assert (ended.code, ended.err) == (0, "")
-    assert "2,000 tuples in, 1,000 out" in ended.out
-    assert sorted(path.suffix for path in Path("made").iterdir()) == [".parquet", ".png", ".svg"]
-    assert pq.read_table("made/vwap_per_ticker.parquet").column_names[-2:] == ["vwap", "cents"]
-
-
 def test_demo_tells_bad_options(penstock: Run) -> None:
     Path("file").write_text("")
-    ended = penstock("demo", "--rows", "1", "--output", "file")
+    ended = penstock("demo", "--seconds", "1", "--rate", "2", "--output", "file")
     assert ended.err.splitlines() == [
-        "--rows is at least 100; got 1",
+        "--seconds is at least 5; got 1",
+        "--rate is at least 100 tuples a second; got 2",
         "--output is a directory; got file, which is a file",
     ]

@@ -1,75 +1,108 @@
-"""The demonstration computes what a plain loop over tuples computes."""
+"""The parts of the demonstration: its stages, its rate, its comparison, its report."""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import io
+from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
-import penstock as ps
-from penstock.apps.vwap import COLUMNS, vwap, vwap_per_ticker
-from penstock.cli.demo import compute
-from penstock.generate import trades
-from penstock.generate.trades import TickerType
+from penstock.app import sinks, sources
+from penstock.apps.vwap import vwap_per_ticker
+from penstock.cli.demo_check import Counted, counted_in_process
+from penstock.cli.demo_report import Outcome, check_line, draw, show_summary
+from penstock.cli.demo_stages import FIRST, MOST_REPLICAS, STAGES, due_stage, skewed_route, staged
+from penstock.cli.demo_warm_up import rate_for
+from penstock.control.configuration import check_configuration, default_configuration
+from penstock.element.block import block_of
+from penstock.element.evaluation import evaluate
+from penstock.element.row_checksum import checksum_of
+from penstock.plan.pipeline import pipeline_of
+from tests.unit.observed import BEGIN_S, configuration, run_of
 
-ROWS, KEYS = 600, 7
-
-
-def result(group: list[dict[str, float]]) -> list[float]:
-    """The nine columns for the trades of one window, oldest first."""
-    prices = [trade["price"] for trade in group]
-    notional = sum(trade["price"] * trade["volume"] for trade in group)
-    volume = sum(trade["volume"] for trade in group)
-    low, high, mean = min(prices), max(prices), sum(prices) / len(prices)
-    first = group[0]["ticker"], len(group), low, high, mean
-    return [*first, notional, volume, notional / volume, prices[-1] * 100]
+PIPELINE = pipeline_of(vwap_per_ticker().graph)
 
 
-def per_ticker(table: pa.Table) -> list[list[float]]:
-    last: dict[object, deque[dict[str, float]]] = defaultdict(lambda: deque(maxlen=4))
-    results = []
-    for row in table.to_pylist():
-        if row["ttype"] == "Trade":
-            last[row["ticker"]].append(row)
-            results.append(result(list(last[row["ticker"]])))
-    return results
+def test_every_stage_is_a_configuration_that_fits_and_differs_from_the_one_before() -> None:
+    configurations = [staged(default_configuration(PIPELINE, 1), FIRST, 1000)]
+    for stage in STAGES:
+        configurations.append(staged(configurations[-1], stage, 1000))
+        check_configuration(configurations[-1], PIPELINE)
+        assert configurations[-1] != configurations[-2]
+    assert [c.element("window").replicas for c in configurations] == [2, 4, 3, 3, 2]
+    assert max(c.element("window").replicas for c in configurations) <= MOST_REPLICAS
+    assert configurations[0] == configurations[-1]
 
 
-def over_all(table: pa.Table) -> list[list[float]]:
-    last: deque[dict[str, float]] = deque(maxlen=4)
-    results = []
-    for row in table.to_pylist():
-        if row["ttype"] == "Trade":
-            last.append(row)
-            groups = dict.fromkeys(trade["ticker"] for trade in last)
-            results += [result([trade for trade in last if trade["ticker"] == ticker]) for ticker in groups]
-    return results
+@pytest.mark.parametrize("replicas", [1, 2, 3, 7])
+def test_a_skewed_route_serves_every_slot_and_half_of_them_by_one_replica(replicas: int) -> None:
+    route = skewed_route(replicas, 512)
+    assert len(route) == 512
+    assert set(route) == set(range(replicas))
+    assert replicas == 1 or route.count(0) == 256
 
 
-def check(found: pa.Table, wanted: list[list[float]]) -> None:
-    assert tuple(found.column_names) == COLUMNS
-    rows = [list(row.values()) for row in found.to_pylist()]
-    assert [row[:4] for row in rows] == [row[:4] for row in wanted]
-    for row, right in zip(rows, wanted, strict=True):
-        assert row[4:] == pytest.approx(right[4:], rel=1e-12)
+def test_stages_wait_for_their_time_and_for_some_batches() -> None:
+    assert due_stage(14.9, 60.0, 0, batches_since=100) is None
+    assert due_stage(15.0, 60.0, 0, batches_since=3) is None
+    assert due_stage(15.0, 60.0, 0, batches_since=4) == STAGES[0]
+    assert due_stage(59.0, 60.0, len(STAGES), batches_since=100) is None
 
 
-@pytest.mark.parametrize("ticker", ["symbol", "string", "int32"])
-def test_vwap_per_ticker_equals_a_plain_loop(ticker: TickerType) -> None:
-    table = trades(ROWS, keys=KEYS, ticker=ticker)
-    app = vwap_per_ticker(ticker, "string" if ticker == "string" else "symbol")
-    check(ps.evaluate(app, {"quotes": table}, block_rows=97)["out"], per_ticker(table))
+def test_the_rate_leaves_room_for_the_opening_rush() -> None:
+    for capacity in (300_000.0, 1_234_567.0, 8_900_000.0):
+        arrivals = sources.trace("trading_day", rate_for(capacity), speed_up=100, seed=7).open().arrivals
+        assert arrivals is not None
+        assert max(arrivals.rate_tuples_s(tenth / 10) for tenth in range(600)) < capacity
+    assert rate_for(0.0) == 20_000
 
 
-def test_vwap_over_all_tickers_equals_a_plain_loop() -> None:
-    table = trades(ROWS, keys=KEYS)
-    check(ps.evaluate(vwap(), {"quotes": table}, block_rows=97)["out"], over_all(table))
+def test_the_comparison_counts_what_an_evaluation_gives() -> None:
+    app = vwap_per_ticker(source=sources.trace(rate="unbounded", keys=50), sink=sinks.discard())
+    steps: list[tuple[int, int]] = []
+    counted = counted_in_process(app, 300_000, lambda done, total: steps.append((done, total)))
+    table: pa.Table = evaluate(app, {"quotes": sources.trace(rate="unbounded", keys=50).open().table(0, 300_000)})[
+        "out"
+    ]
+    whole = block_of(table.combine_chunks().to_batches()[0], table.schema)
+    assert counted == Counted(table.num_rows, checksum_of(whole))
+    assert steps == [(262_144, 300_000), (300_000, 300_000)]
 
 
-def test_the_demonstration_computes_the_same() -> None:
-    table = trades(ROWS, keys=KEYS)
-    outcome = compute(table)
-    check(outcome.results, per_ticker(table))
-    assert outcome.tuples_done.tolist() == [ROWS]
-    assert outcome.state_bytes > 0
+def outcome(batches: int, *, complete: bool = True, replicas: Sequence[int] = (2, 2, 2, 4, 4)) -> Outcome:
+    configurations = [configuration(replicas[min(i, len(replicas) - 1)]) for i in range(batches)]
+    return Outcome("the title", BEGIN_S - 1, run_of(batches), configurations, Counted(500, 0xABC), complete)
+
+
+def test_equal_is_said_only_where_it_was_compared() -> None:
+    assert "equal to the in-process engine's over the same 5,000,000 tuples" in check_line(
+        outcome(5), Counted(500, 0xABC)
+    )
+    assert "NOT EQUAL to the in-process engine's 500 with" in check_line(outcome(5), Counted(500, 0xABD))
+    cut = check_line(outcome(5, complete=False), None)
+    assert "not compared" in cut
+    assert "equal" not in cut
+
+
+def test_the_summary_names_sums_latency_and_every_change() -> None:
+    file = io.StringIO()
+    show_summary(Console(file=file, width=140), outcome(6))
+    text = file.getvalue()
+    assert "6,000,000 in, 3,000,000 out over 2.9 s: 2.07 M tuples/s" in text
+    assert "p50 20" in text
+    row = next(line for line in text.splitlines() if "window 2 → 4 replicas" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "2.4 s", "window 2 → 4 replicas", "3", "500 ms", "500 ms", "500 ms", "0",
+    ]  # fmt: skip
+
+
+def test_nothing_done_is_told_and_not_drawn(tmp_path: Path) -> None:
+    file = io.StringIO()
+    show_summary(Console(file=file), outcome(0, complete=False))
+    assert "stopped before the first micro-batch was done" in file.getvalue()
+    assert draw(outcome(0, complete=False), None, tmp_path) == ()
+    assert [path.name for path in draw(outcome(6), None, tmp_path)] == ["demo.png", "demo.svg"]
+    assert "equal" not in (tmp_path / "demo.svg").read_text()

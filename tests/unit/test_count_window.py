@@ -128,7 +128,8 @@ def test_a_restored_window_goes_on_where_it_was() -> None:
     arguments = (30, 1, False, (AggregateCall("sum", 0), AggregateCall("first", 0)), (FLOAT,))
     window = CountWindow(*arguments)
     window.process(one_group(40), 1, [FixedColumn(np.arange(40.0), pa.float64())])
-    restored = CountWindow.restore(*arguments, window.export())
+    restored = CountWindow(*arguments)
+    restored.restore(window.export())
     for other in (window, restored):
         total, first = other.process(one_group(1), 1, [floats(40)]).columns
         assert (total.values[0], first.values[0]) == (sum(range(11, 41)), 11)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import penstock as ps
 from penstock.apps.vwap import vwap, vwap_per_ticker
+from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
 
 
@@ -35,3 +38,42 @@ def test_time_windows_come_together_since_their_clock_is_the_streams() -> None:
     ticks = app.source("ticks", schema={"k": "int64", "t": "float64"})
     ticks.aggregate("late", by="k", window=ps.tumbling(time_s=1, on="t"), emit={"n": "count()"}).sink("out")
     assert [scope for _, scope in shape(app)] == ["none", "stream"]
+
+
+def test_operators_can_be_taken_out_of_their_element() -> None:
+    graph = vwap_per_ticker().graph
+    names = [o.name for o in graph.operators]
+    whole, cut = pipeline_of(graph), pipeline_of(graph, ["vwap"])
+    assert len(cut.elements) == len(whole.elements) + 1
+    assert cut.elements[-1].operators[0] == "vwap"
+    assert cut.elements[-1].scope == "none"
+    assert [name for e in cut.elements for name in e.operators] == names
+    with pytest.raises(InputError, match=r"can be unfused: .*; got 'vwop'; did you mean 'vwap'"):
+        pipeline_of(graph, ["vwop"])
+
+
+def test_sources_with_stamps_of_their_own_meet_in_an_intake() -> None:
+    app = ps.Application("merged")
+    one = app.source("one", schema={"k": "int64", "t": "float64"}, stamp="t")
+    two = app.source("two", schema={"k": "int64", "t": "float64"}, stamp="t")
+    window = ps.sliding(count=2, per_group=True)
+    one.functor("kept", where="k > 0").join(
+        "pairs", two, left_window=window, right_window=window, on="k", emit={"k": "left.k"}
+    ).sink("out")
+    pipeline = pipeline_of(app.graph)
+    assert pipeline.has_intake
+    assert [(e.operators, e.scope) for e in pipeline.elements] == [
+        ((), "none"),
+        (("one", "two", "kept"), "stream"),
+        (("pairs", "out"), "key"),
+    ]
+
+
+def test_what_needs_marks_or_a_clock_runs_on_one_replica() -> None:
+    app = ps.Application("marked")
+    source = app.source("plain", schema={"k": "int64", "t": "float64"})
+    marked = source.punctor("marks", "k = 1").functor("passed", where="k > 0")
+    marked.aggregate("segments", window=ps.tumbling(punctuation=True), by="k", emit={"n": "count()"}).sink("one")
+    source.aggregate("bars", window=ps.tumbling(time_s=1, on="t"), by="k", emit={"n": "count()"}).sink("two")
+    scopes = {name: e.scope for e in pipeline_of(app.graph).elements for name in e.operators}
+    assert [scopes[n] for n in ("marks", "passed", "segments", "bars")] == ["stream"] * 4

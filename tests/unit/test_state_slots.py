@@ -77,9 +77,9 @@ def test_mistakes_are_said() -> None:
         HashSlots(0)
     with pytest.raises(InputError, match="bounds of slots ascend; got 2, 1"):
         RangeSlots((2, 1))
-    with pytest.raises(InputError, match="slots by range need 1 numeric attribute; got string"):
+    with pytest.raises(InputError, match="slots by range need a number as key attribute 1; got keys of string"):
         RangeSlots((1,)).slots_of([column_of(pa.array(["a"]))], 1)
-    with pytest.raises(InputError, match="slots by range need 2 numeric attributes; got int64"):
+    with pytest.raises(InputError, match="slots by range need a number as key attribute 2; got keys of int64"):
         GridSlots((1,), (1,)).slots_of([column_of(pa.array([1]))], 1)
 
 

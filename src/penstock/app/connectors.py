@@ -10,6 +10,7 @@ __all__ = [
     "CsvSource",
     "DiscardSink",
     "ParquetSource",
+    "RecordedSource",
     "TraceSource",
     "SourceConnector",
     "MemorySink",
@@ -42,9 +43,10 @@ class MemorySink:
 
 @dataclass(frozen=True, slots=True)
 class ParquetSink:
-    """A directory of Parquet files."""
+    """A directory of Parquet files; `ordered`: their rows are in order when the files are read in name order."""
 
     path: str
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +61,12 @@ class DiscardSink:
     """Tuples counted and summed up in a checksum, then dropped."""
 
 
-SourceConnector = CsvSource | ParquetSource | TraceSource
+@dataclass(frozen=True, slots=True)
+class RecordedSource:
+    """Tuples with their positions in an Arrow file, as `ps.evaluate` records them for Spark."""
+
+    path: str
+
+
+SourceConnector = CsvSource | ParquetSource | TraceSource | RecordedSource
 SinkConnector = MemorySink | ParquetSink | CsvSink | DiscardSink

@@ -18,6 +18,27 @@ def bench() -> None:
 
 
 @app.command()
+def measuring(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """What the figures of an Observation cost: the same blocks through the same operators with and without meters."""
+    from rich.console import Console
+
+    from penstock.bench.machine import this_machine
+    from penstock.bench.measuring import BLOCK_ROWS, measure, print_costs, summary
+
+    tuples, pairs, machine = (262_144, 8, this_machine()) if quick else (2_097_152, 40, this_machine())
+    costs = [measure(rows, tuples, pairs) for rows in BLOCK_ROWS]
+    console = Console()
+    print_costs(Console(width=max(console.width, 120)), costs, machine, tuples)
+    line = json.dumps(summary(costs, machine, pairs))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)
+
+
+@app.command()
 def kernels(
     case: Annotated[
         list[str] | None, typer.Option(help="Only cases of this name or pattern ('vwap_*'); may be repeated.")

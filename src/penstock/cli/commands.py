@@ -82,10 +82,16 @@ def run(
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to keep what is needed to go on after a stop or a crash.")
     ] = None,
-    duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after so long.")] = None,
+    duration: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop after so long, from when Spark is up.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=N", help="ELEMENT.replicas, block_rows or micro_batch_tuples."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...",
+        ),
     ] = None,
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
@@ -125,6 +131,31 @@ def explain(
 
 
 @app.command()
+def journal(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A journal, or the checkpoint that has one.", show_default=False),
+    ],
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg|png", help="Also draw throughput, latency and replicas over time."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+) -> None:
+    """Show what was measured while an application ran: elements, operators, latency, time and CPU.
+
+    Examples:
+
+    - `penstock journal out/checkpoint`
+
+    - `penstock journal out/checkpoint/journal.jsonl --json --picture out/run.svg`
+    """
+    from penstock.cli.journal import journal_command
+
+    journal_command(path, picture, as_json=json)
+
+
+@app.command()
 def generate(
     name: Annotated[
         str, typer.Argument(metavar="NAME|all", help="Which data; see the list below.", show_default=False)
@@ -152,20 +183,26 @@ def generate(
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(metavar="N", help="How many trades and quotes.")] = 5_000_000,
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long the stream is.")] = 60.0,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/demo"),
+    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")] = (
+        "local[*]"
+    ),
+    rate: Annotated[
+        float | None, typer.Option(metavar="N", help="Tuples a second, the day's mean; else what suits the machine.")
+    ] = None,
 ) -> None:
-    """Compute prices per ticker over a generated trading day, and draw them.
+    """Stream a trading day through local Spark, change replicas and routes while it runs, and draw what happened.
 
     Examples:
 
     - `penstock demo`
 
-    - `penstock demo --rows 1000000 --output out/small`
+    - `penstock demo --seconds 20 --rate 200000 --output out/small`
     """
-    from penstock.cli.demo import demo_command
+    from penstock.cli.demo import DemoWish, demo_command
 
-    demo_command(rows, output)
+    demo_command(DemoWish(seconds, output, master, rate))
 
 
 @app.command(

@@ -1,143 +1,169 @@
-"""penstock demo: prices per ticker over a generated trading day."""
+"""penstock demo: a minute of a trading day on local Spark, reconfigured while it runs."""
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from rich.table import Table
+from rich.console import Console
 
-from penstock.cli.screen import console, progress_bar, rate, show_table, size
-from penstock.element.writers import write_table
+from penstock.app.application import Application
+from penstock.cli.demo_check import Counted, counted_in_process
+from penstock.cli.demo_report import Outcome, check_line, draw, effect_text, show_summary
+from penstock.cli.demo_stages import FIRST, MOST_REPLICAS, due_stage, staged
+from penstock.cli.demo_warm_up import capacity_tuples_s, rate_for
+from penstock.cli.scratch_checkpoint import scratch_checkpoint
+from penstock.cli.screen import console, progress_bar, rate, starting
+from penstock.control.journal import read_journal
 from penstock.errors import InputError
+from penstock.watch.changes import effect_at, first_after
+from penstock.watch.figures import change_text, clock_text
+from penstock.watch.live_console import LiveConsole
+
+if TYPE_CHECKING:
+    from penstock.cli.demo_warm_up import Start
+    from penstock.spark.query import Handle
 
 SEED = 7
-CHARTED = 3
-SHOWN = 10
-_PIECE_ROWS = 262_144
-_BLOCK_ROWS = 32_768
+SPEED_UP = 100
+_MICRO_BATCH_TUPLES = 4_000_000
+_JOURNAL = "journal.jsonl"
+_PATIENCE = 4.0  # times its own length, after which a machine that is too slow is given up
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the run gave: results in order, and for each piece the tuples done by then and the seconds it took."""
+class DemoWish:
+    """What the user asked for; `rate_tuples_s` is the day's mean, None: what suits the machine."""
 
-    results: pa.Table
-    tuples_done: np.ndarray[tuple[int], np.dtype[np.int64]]
-    piece_s: np.ndarray[tuple[int], np.dtype[np.float64]]
-    compile_s: float
-    state_bytes: int
-
-    @property
-    def seconds(self) -> float:
-        return float(self.piece_s.sum())
+    seconds: float
+    output: Path
+    master: str
+    rate_tuples_s: float | None
 
 
-def demo_command(rows: int, output: Path) -> None:
-    """Generates, computes, shows, draws."""
-    problems = [f"--rows is at least 100; got {rows}"] if rows < 100 else []
-    if output.exists() and not output.is_dir():
-        problems.append(f"--output is a directory; got {output}, which is a file")
+def demo_command(wish: DemoWish) -> None:
+    """Warms up, streams, compares, sums up, draws."""
+    _check(wish)
+    screen = console()
+    start = _opened(wish.master, screen)
+    app = _application(wish, start, screen)
+    with scratch_checkpoint() as checkpoint:
+        outcome = _streamed(app, wish, start(app, checkpoint), screen)
+    expected = _expected(app, outcome.tuples_in) if outcome.complete else None
+    show_summary(screen, outcome)
+    screen.print(check_line(outcome, expected), markup=False, soft_wrap=True)
+    pictures = draw(outcome, expected, wish.output)
+    for path in (*pictures, wish.output / _JOURNAL):
+        screen.print(f"wrote {path}", markup=False, soft_wrap=True)
+    if expected is not None and expected != outcome.counted:
+        raise InputError("the demonstration's results are not those of the in-process engine; please report this")
+
+
+def _check(wish: DemoWish) -> None:
+    problems = []
+    if not wish.seconds >= 5:
+        problems.append(f"--seconds is at least 5; got {wish.seconds:g}")
+    if wish.rate_tuples_s is not None and not wish.rate_tuples_s >= 100:
+        problems.append(f"--rate is at least 100 tuples a second; got {wish.rate_tuples_s:g}")
+    if wish.output.exists() and not wish.output.is_dir():
+        problems.append(f"--output is a directory; got {wish.output}, which is a file")
     if problems:
         raise InputError("\n".join(problems))
-    screen = console()
-    begin = time.perf_counter()
-    quotes = _generated(rows)
-    screen.print(f"generated {rows:,} trades and quotes in {time.perf_counter() - begin:.1f} s")
-    outcome = compute(quotes)
-    trades = outcome.results.num_rows
-    screen.print(
-        f"vwap_per_ticker: {rows:,} tuples in, {trades:,} out, {outcome.seconds:.2f} s, {rate(rows, outcome.seconds)} "
-        f"on one thread; state {size(outcome.state_bytes)}; kernels were ready in {outcome.compile_s:.1f} s before that"
-    )
-    show_table(screen, f"the {SHOWN} most traded tickers, at the end of the day", _table(outcome.results))
-    table = write_table(outcome.results, output, "vwap_per_ticker", "parquet")
-    pictures = (output / "vwap_per_ticker.png", output / "vwap_per_ticker.svg")
-    draw(quotes, outcome, pictures)
-    for path in (table, *pictures):
-        screen.print(f"wrote {path}", markup=False, soft_wrap=True)
 
 
-def compute(quotes: pa.Table) -> Outcome:
-    """Runs the application piece by piece; kernels are compiled (or read from the cache) before the clock starts."""
+def _opened(master: str, screen: Console) -> Start:
+    """Opens Spark; gives the function that starts an application in it."""
+    with starting(screen, f"starting Spark on {master}"):
+        from penstock.spark.query import start
+        from penstock.spark.session import open_session
+
+        session = open_session(master, task_slots=MOST_REPLICAS)
+    return lambda app, checkpoint: start(app, checkpoint=checkpoint, session=session)
+
+
+def _application(wish: DemoWish, start: Start, screen: Console) -> Application:
+    """The application over the first seconds of a day, at a rate that the machine can take."""
+    from penstock.app import sinks, sources
     from penstock.apps.vwap import vwap_per_ticker
-    from penstock.element.engine import Engine
 
-    graph = vwap_per_ticker().graph
-    begin = time.perf_counter()
-    Engine(graph, block_rows=_BLOCK_ROWS).feed({"quotes": quotes.slice(0, 1000)})
-    compile_s = time.perf_counter() - begin
-    engine = Engine(graph, block_rows=_BLOCK_ROWS)
-    batches, done, seconds = [], [], []
-    with progress_bar("vwap_per_ticker") as advance:
-        for start in range(0, quotes.num_rows, _PIECE_ROWS):
-            begin = time.perf_counter()
-            batches += engine.feed({"quotes": quotes.slice(start, _PIECE_ROWS)})["out"]
-            seconds.append(time.perf_counter() - begin)
-            done.append(min(start + _PIECE_ROWS, quotes.num_rows))
-            advance(done[-1], quotes.num_rows)
-        batches += engine.finish()["out"]
-    results = pa.Table.from_batches(batches, graph.operator("out").schema).unify_dictionaries()
-    return Outcome(results, np.array(done), np.array(seconds), compile_s, sum(engine.state_bytes.values()))
+    with starting(screen, "warming up"):
+        capacity = capacity_tuples_s(start)
+    mean = wish.rate_tuples_s or rate_for(capacity)
+    day = partial(sources.trace, "trading_day", mean, speed_up=SPEED_UP, seed=SEED)
+    arrivals = day().open().arrivals
+    assert arrivals is not None
+    total = arrivals.arrived_by(wish.seconds)
+    screen.print(
+        f"warm: {rate(round(capacity), 1)}; {wish.seconds:g} s of a trading day at {SPEED_UP} times its speed bring "
+        f"{rate(total, wish.seconds)}, {rate(arrivals.arrived_by(1.0), 1)} at the open",
+        soft_wrap=True,
+    )
+    return vwap_per_ticker(source=day(total=total), sink=sinks.discard())
 
 
-def draw(quotes: pa.Table, outcome: Outcome, paths: tuple[Path, ...]) -> None:
-    """The picture of the most traded tickers; each trade gave one result, in order."""
-    from penstock.watch.price_chart import PriceSeries, Run, save_prices
-
-    results = outcome.results
-    sequence = quotes.filter(pc.equal(quotes.column("ttype").cast(pa.string()), "Trade")).column("seq").to_numpy()
-    codes, names, counts = _tickers(results)
-    columns = {name: results.column(name).to_numpy() for name in ("low", "high", "vwap")}
-    series = []
-    for code in np.argsort(-counts, kind="stable")[:CHARTED]:
-        own = np.flatnonzero(codes == code)
-        low, high, vwap = (columns[name][own] for name in ("low", "high", "vwap"))
-        series.append(PriceSeries(names[code].as_py(), sequence[own].astype(np.float64), low, high, vwap))
-    pieces = np.diff(outcome.tuples_done, prepend=0)
-    title = f"vwap_per_ticker: {quotes.num_rows:,} trades and quotes in {outcome.seconds:.2f} s"
-    ranks = np.sort(counts[counts > 0])[::-1].astype(np.float64)
-    run = Run(title, outcome.tuples_done.astype(np.float64), pieces / outcome.piece_s, ranks)
-    save_prices(series, run, paths)
-
-
-def _generated(rows: int) -> pa.Table:
-    from penstock.generate import trades
-
-    with console().status("generating trades and quotes"):
-        return trades(rows, seed=SEED)
+def _streamed(app: Application, wish: DemoWish, handle: Handle, screen: Console) -> Outcome:
+    """Runs the application with the live console, going through the stages, and keeps the journal."""
+    title = f"{app.name} on {wish.master}: a trading day at {SPEED_UP} times its speed"
+    observations = handle.result.observations
+    shown = LiveConsole(
+        screen, title, handle, lambda: observations, expected_s=wish.seconds, duration_s=_PATIENCE * wish.seconds
+    )
+    try:
+        handle.apply(staged(handle.configuration, FIRST, _MICRO_BATCH_TUPLES))
+        ending = shown.watch(_Stagehand(handle, shown, wish.seconds).act)
+    finally:
+        result = handle.stop()
+    lines = read_journal(_kept_journal(handle.checkpoint.directory, wish.output)).lines
+    return Outcome(
+        title,
+        handle.fixed.started_at_s,
+        tuple(line.observation for line in lines),
+        tuple(line.configuration for line in lines),
+        Counted(*result.discarded.get("out", (0, 0))),
+        ending == "done",
+    )
 
 
-def _tickers(results: pa.Table) -> tuple[np.ndarray, pa.Array, np.ndarray]:
-    """A code per result, the name of each code, and how many results each has."""
-    column = results.column("ticker").combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks)
-    codes = column.indices.to_numpy()
-    return codes, column.dictionary, np.bincount(codes, minlength=len(column.dictionary))
+class _Stagehand:
+    """Puts each stage's Configuration in force when its time has come, and tells what it did."""
+
+    def __init__(self, handle: Handle, shown: LiveConsole, whole_s: float) -> None:
+        self._handle, self._shown, self._whole_s = handle, shown, whole_s
+        self._done = self._batches = 0
+        self._applied: tuple[float, str] | None = None  # the change whose first micro-batch is not over yet
+
+    def act(self, elapsed_s: float) -> None:
+        batches = len(self._handle.result.observations)
+        stage = due_stage(elapsed_s, self._whole_s, self._done, batches - self._batches)
+        if stage is not None:
+            before, after = self._handle.configuration, staged(self._handle.configuration, stage, _MICRO_BATCH_TUPLES)
+            self._handle.apply(after)
+            self._applied = (time.time(), change_text(before, after))
+            self._done, self._batches = self._done + 1, batches
+        elif self._applied is not None:
+            self._tell(*self._applied, elapsed_s)
+
+    def _tell(self, applied_at_s: float, text: str, elapsed_s: float) -> None:
+        observations = self._handle.result.observations
+        first = first_after(observations, applied_at_s)
+        effect = None if first is None else effect_at(first, text, observations)
+        if effect is not None:
+            self._shown.tell(f"{clock_text(elapsed_s)}  {effect_text(effect)}")
+            self._applied = None
 
 
-def _table(results: pa.Table) -> Table:
-    """The newest result of the most traded tickers."""
-    codes, names, counts = _tickers(results)
-    newest = np.zeros(len(names), np.int64)
-    newest[codes] = np.arange(len(codes))
-    shown = Table()
-    for column in ("ticker", "trades", "n", "low", "high", "mean", "volume", "vwap"):
-        shown.add_column(column, justify="left" if column == "ticker" else "right")
-    for code in np.argsort(-counts, kind="stable")[:SHOWN]:
-        row = results.slice(int(newest[code]), 1).to_pylist()[0]
-        prices = (f"{row[name]:,.2f}" for name in ("low", "high", "mean"))
-        shown.add_row(
-            names[code].as_py(),
-            f"{counts[code]:,}",
-            str(row["n"]),
-            *prices,
-            f"{row['volume']:,.0f}",
-            f"{row['vwap']:,.4f}",
-        )
-    return shown
+def _expected(app: Application, tuples: int) -> Counted:
+    with progress_bar("comparing with the in-process engine") as advance:
+        return counted_in_process(app, tuples, advance)
+
+
+def _kept_journal(checkpoint: Path, output: Path) -> Path:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copyfile(checkpoint / _JOURNAL, output / _JOURNAL))
+    except OSError as error:
+        raise InputError(f"cannot write into {output}: {error.strerror or error}") from error

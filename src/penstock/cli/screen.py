@@ -39,6 +39,17 @@ def progress_bar(text: str) -> Iterator[Advance]:
         yield advance
 
 
+@contextmanager
+def starting(screen: Console, text: str) -> Iterator[None]:
+    """Says what is being waited for: a moving line on a terminal, else a plain one."""
+    if not screen.is_terminal:
+        screen.print(f"{text} ...", markup=False, soft_wrap=True)
+        yield
+        return
+    with screen.status(escape(f"{text} ...")):
+        yield
+
+
 def show_table(screen: Console, title: str, table: Table, *, style: str = "bold") -> None:
     """A table under its title, which may be longer than the table is wide."""
     screen.print(f"[{style}]{escape(title)}[/{style}]", soft_wrap=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from penstock.app.graph import Graph
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.pipeline import Pipeline
+from penstock.plan.pipeline import Pipeline, pipeline_of
 
 SLOTS = 512
 
@@ -24,13 +25,15 @@ class ElementConfiguration:
 class Configuration:
     """Replicas and routes of every element, and the sizes of blocks and micro-batches.
 
-    `micro_batch_tuples` caps what one micro-batch takes from a source; `frequency_ghz` is that of the cores
-    in use, None where it is left alone.
+    `micro_batch_tuples` caps what one micro-batch takes from sources; `unfused` are operators that begin an element of
+    their own although they could run in the one before; `frequency_ghz` is that of the cores in use, None where it is
+    left alone.
     """
 
     elements: tuple[ElementConfiguration, ...]
     block_rows: int = 32_768
     micro_batch_tuples: int = 8_388_608
+    unfused: tuple[str, ...] = ()
     frequency_ghz: float | None = None
 
     def element(self, name: str) -> ElementConfiguration:
@@ -47,12 +50,22 @@ class Configuration:
         if replicas < 1:
             raise InputError(f"an element has at least one replica; got {replicas} for '{name}'")
         old = self.element(name)
-        if replicas > 1 and name != self.elements[0].name and not old.route:
-            raise InputError(
-                f"element '{name}' has one replica, since its operators need the whole stream; got {replicas}"
-            )
         route = even_route(replicas, len(old.route)) if old.route else ()
         return self.with_element(ElementConfiguration(name, replicas, route))
+
+    def with_unfused(self, graph: Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
+        """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
+        pipeline = pipeline_of(graph, unfused)
+        before = pipeline_of(graph, self.unfused)
+        known = {e.name: e for e in self.elements}
+        elements = []
+        for element in pipeline.elements:
+            first = next((name for name in element.operators if name not in known), element.name)
+            old = known.get(element.name) or known[before.element_of(first).name]
+            number = 1 if element.scope == "stream" else old.replicas
+            route = () if element.scope != "key" else old.route or even_route(number, slots)
+            elements.append(ElementConfiguration(element.name, number, route))
+        return replace(self, elements=tuple(elements), unfused=tuple(sorted(unfused)))
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
         """The same with one element's part replaced."""
@@ -89,6 +102,8 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
             raise InputError(
                 f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}"
             )
+        if element.scope == "key" and own.replicas > 1 and not own.route:
+            raise InputError(f"element '{own.name}' goes by key and needs a route for its {own.replicas} replicas")
         if own.route and not (min(own.route) >= 0 and max(own.route) < own.replicas):
             raise InputError(f"the route of element '{own.name}' names replicas from 0 to {own.replicas - 1}; "
                              f"got {min(own.route)} to {max(own.route)}")  # fmt: skip
@@ -104,6 +119,7 @@ def configuration_to_json(configuration: Configuration) -> dict[str, object]:
         "elements": [{"name": e.name, "replicas": e.replicas, "route": list(e.route)} for e in configuration.elements],
         "block_rows": configuration.block_rows,
         "micro_batch_tuples": configuration.micro_batch_tuples,
+        "unfused": list(configuration.unfused),
         "frequency_ghz": configuration.frequency_ghz,
     }
 
@@ -117,5 +133,6 @@ def configuration_from_json(body: Mapping[str, object]) -> Configuration:
         tuple(ElementConfiguration(e["name"], e["replicas"], tuple(e["route"])) for e in elements),
         int(str(body["block_rows"])),
         int(str(body["micro_batch_tuples"])),
+        tuple(body.get("unfused", ())),  # type: ignore[arg-type]
         None if frequency_ghz is None else float(str(frequency_ghz)),
     )

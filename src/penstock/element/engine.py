@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,8 @@ from penstock.element.block import Block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
 from penstock.element.intake import Intake
-from penstock.element.position import EVERYTHING, Frontier
+from penstock.element.position import EVERYTHING
+from penstock.element.steps import Steps
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.order import streams_with_positions
 
@@ -52,7 +53,7 @@ class Engine:
         self._element = Element(graph, self.letters, self.collected)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
-        self._frontier = Frontier(-np.inf, 0, 0)
+        self._steps = Steps(self.intakes, block_rows, None if idle_timeout_s is None else self._is_idle)
 
     @property
     def state_bytes(self) -> dict[str, int]:
@@ -75,8 +76,8 @@ class Engine:
         for intake in self.intakes.values():
             intake.finished = True
         results = self._drain()
-        self._frontier = EVERYTHING
-        _extend(results, self._element.step({}, self._frontier))
+        self._steps.frontier = EVERYTHING
+        _extend(results, self._element.step({}, EVERYTHING))
         return results
 
     def process(self, blocks: dict[str, Block]) -> dict[str, Block]:
@@ -84,65 +85,28 @@ class Engine:
 
         For callers that cut and order tuples themselves; blocks of merged sources carry positions.
         """
-        return self._element.step(blocks, self._frontier)
+        return self._element.step(blocks, self._steps.frontier)
 
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
-        for blocks in self._steps():
-            _extend(results, self._element.step(blocks, self._frontier))
+        self._drop_overtaken()
+        for blocks in self._steps.take():
+            _extend(results, self._element.step(blocks, self._steps.frontier))
         return results
-
-    def _steps(self) -> Iterator[dict[str, Block]]:
-        """Blocks of at most `block_rows` tuples in the order of positions."""
-        for name, intake in self.intakes.items():
-            if not intake.with_positions:
-                for block in _pieces(intake.take(intake.rows), self.block_rows) if intake.rows else ():
-                    yield {name: block}
-        merged = [intake for intake in self.intakes.values() if intake.with_positions]
-        yield from self._merged_steps(merged)
-
-    def _merged_steps(self, intakes: list[Intake]) -> Iterator[dict[str, Block]]:
-        self._drop_overtaken(intakes)
-        waiting = [(intake, intake.stamps()) for intake in intakes if intake.rows]
-        ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake, stamps in waiting]
-        if not ready:
-            return
-        stamps = np.concatenate([part for _, part in ready])
-        owner = np.repeat(np.arange(len(ready)), [len(part) for _, part in ready])
-        order = np.argsort(stamps, kind="stable")  # ties: the source's place, then the sequence
-        for start in range(0, len(order), self.block_rows):
-            chunk = order[start : start + self.block_rows]
-            counts = np.bincount(owner[chunk], minlength=len(ready))
-            last = ready[int(owner[chunk[-1]])][0]
-            blocks = {i.source.name: i.take(int(n)) for (i, _), n in zip(ready, counts, strict=True) if n}
-            position = blocks[last.source.name].position
-            assert position is not None
-            self._frontier = Frontier(float(position.stamp[-1]), last.place, int(position.sequence[-1]))
-            yield blocks
-
-    def _safe(self, intake: Intake, stamps: np.ndarray, intakes: list[Intake]) -> int:
-        """How many waiting tuples of a source come before anything another source may still deliver."""
-        safe = len(stamps)
-        for other in intakes:
-            if other is intake or self._is_idle(other):
-                continue
-            side = "right" if intake.place < other.place else "left"
-            safe = min(safe, int(np.searchsorted(stamps, other.reach.stamp, side=side)))  # type: ignore[call-overload]
-        return safe
 
     def _is_idle(self, intake: Intake) -> bool:
         if self._idle_timeout_s is None or intake.finished:
             return False
         return self._clock() - self._fed_at[intake.source.name] > self._idle_timeout_s
 
-    def _drop_overtaken(self, intakes: list[Intake]) -> None:
+    def _drop_overtaken(self) -> None:
         """Tuples of a source that was idle while the others went past them become dead letters."""
-        for intake in intakes if self._idle_timeout_s is not None else ():
-            if not intake.rows:
+        for intake in self.intakes.values() if self._idle_timeout_s is not None else ():
+            if not intake.rows or not intake.with_positions:
                 continue
             block = intake.take(intake.rows)
             assert block.position is not None
-            gone = block.position.within(self._frontier)
+            gone = block.position.within(self._steps.frontier)
             reason = f"came after its source was idle for {self._idle_timeout_s:g} s and the others went on"
             self.letters.add_rows(intake.source.name, reason, block, np.arange(gone))
             intake.put_back(block.slice(gone, block.rows))
@@ -159,11 +123,6 @@ def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
                              + (f"; {hint}" if hint else ""))  # fmt: skip
         wanted[tap] = tap
     return wanted
-
-
-def _pieces(block: Block, rows: int) -> Iterator[Block]:
-    for start in range(0, block.rows, rows):
-        yield block.slice(start, min(start + rows, block.rows))
 
 
 def _extend(results: Batches, blocks: dict[str, Block]) -> None:

@@ -11,34 +11,58 @@ import pyarrow as pa
 from penstock.element.block import Block
 from penstock.element.column import FixedColumn, column_of
 from penstock.element.position import Position
+from penstock.element.punctuation import Punctuations
 
 _ROOT = ("#stamp", "#place", "#sequence")
 
 
 def seal(block: Block) -> pa.Buffer:
-    """The bytes of a block; its position travels as extra columns."""
-    arrays = [column.to_arrow() for column in block.columns]
-    names = list(block.schema.names)
-    if block.position is not None:
-        position = block.position
-        arrays += [pa.array(a) for a in (position.stamp, position.place, position.sequence, *position.levels)]
-        names += [*_ROOT, *(f"#level{i}" for i in range(len(position.levels)))]
-    batch = pa.RecordBatch.from_arrays(arrays, names=names)
+    """The bytes of a block; its position travels as extra columns, its punctuations as a second stream behind it."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
+    _write(sink, [column.to_arrow() for column in block.columns], list(block.schema.names), block.position)
+    marks = block.punctuations
+    if marks is not None:
+        _write(sink, [pa.array(marks.offsets), pa.array(marks.identities)], ["offset", "identity"], marks.position)
     return sink.getvalue()
 
 
 def unseal(payload: pa.Buffer, schema: pa.Schema) -> Block:
     """The block that was sealed, over the payload's own memory."""
-    with pa.ipc.open_stream(payload) as reader:
-        batch = reader.read_next_batch()
+    source = pa.BufferReader(payload)
+    batch = _read(source)
     columns = tuple(column_of(batch.column(i), field.type) for i, field in enumerate(schema))
-    return Block(schema, columns, batch.num_rows, _position(batch, len(schema)))
+    block = Block(schema, columns, batch.num_rows, position_of(batch, len(schema)))
+    if source.tell() < source.size():
+        marks = _read(source)
+        offsets, identities = (marks.column(i).to_numpy() for i in range(2))
+        block.punctuations = Punctuations(offsets, identities, position_of(marks, 2))
+    return block
 
 
-def _position(batch: pa.RecordBatch, first: int) -> Position | None:
+def _write(sink: pa.BufferOutputStream, arrays: list[pa.Array], names: list[str], position: Position | None) -> None:
+    if position is not None:
+        arrays = [*arrays, *map(pa.array, (position.stamp, position.place, position.sequence, *position.levels))]
+        names = [*names, *position_names(position)]
+    batch = pa.RecordBatch.from_arrays(arrays, names=names)
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def _read(source: pa.BufferReader) -> pa.RecordBatch:
+    with pa.ipc.open_stream(source) as reader:
+        batch = reader.read_next_batch()
+        for _ in reader:  # up to the end of the stream, where the next one may begin
+            pass
+    return batch
+
+
+def position_names(position: Position) -> list[str]:
+    """The names of the columns in which positions travel."""
+    return [*_ROOT, *(f"#level{i}" for i in range(len(position.levels)))]
+
+
+def position_of(batch: pa.RecordBatch, first: int) -> Position | None:
+    """The positions in the columns of a batch from a place on, None where there are no more columns."""
     if batch.num_columns == first:
         return None
     columns = [column_of(batch.column(i)) for i in range(first, batch.num_columns)]

@@ -14,6 +14,7 @@ from penstock.app.windows import MICROSECONDS
 from penstock.element.block import Block, block_of, concat_blocks
 from penstock.element.column import FixedColumn
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.kept import Kept
 from penstock.element.position import source_position
 from penstock.errors import InputError
 
@@ -26,8 +27,10 @@ class Reach:
     place: int
 
 
-class Intake:
+class Intake(Kept):
     """One source's tuples that were given but not processed yet."""
+
+    kept = ("sequence", "last_stamp", "finished", "_pending")
 
     def __init__(self, source: Source, place: int, with_positions: bool, letters: DeadLetters) -> None:
         self.source, self.place, self.with_positions, self.letters = source, place, with_positions, letters
@@ -48,9 +51,13 @@ class Intake:
         """Takes over a batch; gives the number of rows taken."""
         schema = check_batch(batch, self.source)
         try:
-            block = self._without_forbidden_nulls(block_of(batch, schema))
+            return self.add_block(block_of(batch, schema))
         except pa.ArrowException as error:
             raise InputError(f"source '{self.source.name}' cannot use its input: {error}") from error
+
+    def add_block(self, block: Block) -> int:
+        """Takes over a block of the source's schema; gives the number of rows taken."""
+        block = self._without_forbidden_nulls(block)
         if self.with_positions:
             block = self._positioned(block)
         if block.rows:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.app.graph import Graph
-from penstock.app.operators import Barrier, Join, Punctor
 from penstock.element.position import LAST, Integers, Position, concat_position_list
 
 if TYPE_CHECKING:
@@ -56,19 +54,6 @@ def identities(punctor: int, first: int, marks: int) -> Integers:
 def punctor_of(identity: Integers) -> Integers:
     """The number of the operator that made each mark."""
     return identity % _MOST_PUNCTORS
-
-
-def punctors_by_stream(graph: Graph) -> dict[str, frozenset[int]]:
-    """The numbers of the punctors whose marks each stream carries; they end at joins and barriers."""
-    carried: dict[str, frozenset[int]] = {}
-    for number, operator in enumerate(graph.operators):
-        marks = frozenset[int]().union(*(carried[stream] for stream in operator.inputs))
-        if isinstance(operator, Punctor):
-            marks |= {number}
-        if isinstance(operator, Join | Barrier):
-            marks = frozenset()
-        carried |= dict.fromkeys(operator.outputs, marks)
-    return carried
 
 
 def concat_punctuations(blocks: Sequence[Block]) -> Punctuations | None:

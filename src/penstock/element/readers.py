@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from penstock.app.connectors import CsvSource, ParquetSource, SourceConnector, TraceSource
+from penstock.app.connectors import CsvSource, ParquetSource, RecordedSource, SourceConnector, TraceSource
 from penstock.app.operators import Source
 from penstock.app.schema import word_of
 from penstock.element.dead_letters import DeadLetters
@@ -49,6 +49,8 @@ def read_connector(
 ) -> pa.Table:
     if isinstance(connector, TraceSource):
         return connector.table()
+    if isinstance(connector, RecordedSource):
+        return _read_arrow(Path(connector.path), source).select(source.schema.names)
     path = _existing(Path(data_dir or ".") / connector.path, source)
     if isinstance(connector, ParquetSource):
         try:

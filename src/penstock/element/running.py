@@ -17,12 +17,14 @@ from penstock.element.operators.punctor import RunningPunctor
 from penstock.element.operators.python_functions import RunningCustom, RunningMap
 from penstock.element.operators.routing import RunningSink, RunningSplit, RunningUnion
 from penstock.element.operators.sort import RunningSort
-from penstock.element.punctuation import punctors_by_stream
-from penstock.plan.order import streams_with_positions
+from penstock.plan.marks import punctors_by_stream
+from penstock.plan.order import is_paced, streams_with_positions
 
 
-def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
-    """An operator at work, with fresh state."""
+def running_operator(
+    operator: ops.Operator, graph: Graph, letters: DeadLetters, positioned: frozenset[str] | None = None
+) -> RunningOperator:
+    """An operator at work, with fresh state; `positioned` are the streams of the graph that need positions."""
     schemas = [graph.producer(stream).schema for stream in operator.inputs]
     match operator:
         case ops.Functor():
@@ -30,8 +32,8 @@ def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters)
         case ops.Aggregate():
             return RunningAggregate(operator, schemas[0], letters)
         case ops.Join():
-            positioned = operator.name in streams_with_positions(graph)
-            return RunningJoin(operator, (schemas[0], schemas[1]), letters, positioned=positioned)
+            named = operator.name in (streams_with_positions(graph) if positioned is None else positioned)
+            return RunningJoin(operator, (schemas[0], schemas[1]), letters, positioned=named)
         case ops.Split():
             return RunningSplit(operator)
         case ops.Union():
@@ -42,16 +44,16 @@ def running_operator(operator: ops.Operator, graph: Graph, letters: DeadLetters)
             return RunningPunctor(operator, graph.operators.index(operator))
         case ops.Barrier():
             return RunningBarrier(operator)
-        case ops.Delay():
+        case ops.Delay() if is_paced(graph, operator):
             return RunningDelay(operator)
-        case ops.Throttle():
+        case ops.Throttle() if is_paced(graph, operator):
             return RunningThrottle(operator)
         case ops.Map():
             return RunningMap(operator, letters)
         case ops.Custom():
             return RunningCustom(operator, letters)
         case _:
-            return RunningSink()
+            return RunningSink()  # passes all on
 
 
 def _copies_by_punctor(operator: ops.Union, graph: Graph) -> Counter[int]:

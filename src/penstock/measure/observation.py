@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from penstock.measure.latency_sketch import LatencySketch, merged
+
+
+@dataclass(frozen=True, slots=True)
+class PortObservation:
+    """What came into or left an element by one stream; a sink is a stream that leaves."""
+
+    stream: str
+    tuples: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorObservation:
+    """One operator's work; `cpu_s` is scaled up from the blocks that were timed, None where none was."""
+
+    name: str
+    tuples_in: int
+    tuples_out: int
+    blocks: int
+    timed_blocks: int
+    cpu_s: float | None
+    state_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaObservation:
-    """One replica's share of a micro-batch."""
+    """One replica's share of a micro-batch.
+
+    `busy_s` is the task's time without `waiting_s`, the time in which Spark had nothing for it or could not take more.
+    `cpu_s` is CPU of the Python worker during the task, `worker_loop_cpu_s` what Spark's loop around it took since the
+    task before, `measuring_cpu_s` the part of `cpu_s` that measuring took, `jvm_cpu_s` CPU of the task's thread in the
+    JVM (None: not asked for in this micro-batch).  `service_variance_s2` is the variance of a tuple's service time.
+    """
 
     replica: int
     tuples_in: int
@@ -16,23 +46,131 @@ class ReplicaObservation:
     busy_s: float
     cpu_s: float
     slots_rebuilt: int
+    waiting_s: float = 0.0
+    inputs: tuple[PortObservation, ...] = ()
+    outputs: tuple[PortObservation, ...] = ()
+    operators: tuple[OperatorObservation, ...] = ()
+    service_variance_s2: float | None = None
+    jvm_cpu_s: float | None = None
+    worker_loop_cpu_s: float = 0.0
+    measuring_cpu_s: float = 0.0
+    settled: bool = True
+
+    @property
+    def bytes_in(self) -> int:
+        return sum(port.bytes for port in self.inputs)
+
+    @property
+    def bytes_out(self) -> int:
+        return sum(port.bytes for port in self.outputs)
+
+    @property
+    def service_s(self) -> float | None:
+        """Mean service time of a tuple."""
+        return self.busy_s / self.tuples_in if self.tuples_in else None
+
+    @property
+    def operators_cpu_s(self) -> float:
+        """CPU inside operators, as far as it was timed."""
+        return sum(operator.cpu_s or 0.0 for operator in self.operators)
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Commit of a micro-batch minus the scheduled arrival of its tuples, in milliseconds."""
+    """Commit of a micro-batch minus the scheduled arrival of the tuples that triggered its results, in milliseconds."""
 
     p50_ms: float
     p95_ms: float
     p99_ms: float
     highest_ms: float
+    mean_ms: float | None = None
+    sketch: LatencySketch | None = None
+
+
+def latency_of(sketch: LatencySketch) -> Latency | None:
+    """The figures of a sketch, None where it has no results."""
+    if not sketch.counts:
+        return None
+    p50, p95, p99 = (sketch.quantile(ratio) for ratio in (0.5, 0.95, 0.99))
+    return Latency(p50, p95, p99, sketch.highest_ms, sketch.mean_ms, sketch)
+
+
+def latency_over(observations: Iterable[Observation]) -> Latency | None:
+    """The latency of all results of several micro-batches."""
+    own = [o.latency.sketch for o in observations if o.latency is not None]
+    return latency_of(merged(sketch for sketch in own if sketch is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalObservation:
+    """Tuples that arrived at the sources between the commit before and this one, taken up or not.
+
+    The interval is the time between two arrivals; its mean and variance are None where only counts are known.
+    """
+
+    tuples: int
+    period_s: float
+    interval_mean_s: float | None = None
+    interval_variance_s2: float | None = None
+
+    @property
+    def rate_tuples_s(self) -> float:
+        return self.tuples / self.period_s if self.period_s > 0 else 0.0
+
+    @property
+    def squared_variation(self) -> float | None:
+        """The squared coefficient of variation of the interval: Kingman's ca^2."""
+        if self.interval_mean_s is None or self.interval_variance_s2 is None or self.interval_mean_s <= 0:
+            return None
+        return self.interval_variance_s2 / self.interval_mean_s**2
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTimes:
+    """Where a micro-batch's time went: its plan, Spark's job with all tasks, publishing what they gave.
+
+    `before_s` is the time since the commit before: Spark's own work between two micro-batches, our delivery, and
+    waiting for tuples.  `spark_ms_by_phase` is what Spark reports of the trigger of `spark_batch`, an earlier one.
+    """
+
+    plan_s: float
+    run_s: float
+    publish_s: float
+    before_s: float | None = None
+    spark_batch: int | None = None
+    spark_ms_by_phase: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuObservation:
+    """CPU seconds since the commit before, by who used them; `measuring_s` is contained in the others.
+
+    `jvm_s` is the whole JVM on a local master, on others the tasks' threads alone; None where neither is known.
+    """
+
+    operators_s: float
+    element_s: float  # in tasks beside operators: envelopes, dealing, state, sinks
+    worker_loop_s: float
+    driver_s: float
+    jvm_s: float | None
+    measuring_s: float
+
+    @property
+    def total_s(self) -> float:
+        return self.operators_s + self.element_s + self.worker_loop_s + self.driver_s + (self.jvm_s or 0.0)
+
+    @property
+    def measuring_ratio(self) -> float:
+        return self.measuring_s / self.total_s if self.total_s > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
     """A micro-batch as it was: when, how long, what went through each element, and the lag behind the sources.
 
-    `latency` and `backlog_tuples` are None for sources without a schedule of arrivals.
+    `tuples_in` came from the sources, `tuples_out` went into the sinks.  `micro_batch_s` ends with the commit.
+    `latency`, `backlog_tuples` and `backlog_age_s` (of the oldest tuple not taken yet) are None for sources without a
+    schedule of arrivals.  `slot_tuples_by_element` counts the tuples of each slot in front of a keyed element.
     """
 
     batch: int
@@ -44,6 +182,12 @@ class Observation:
     latency: Latency | None = None
     backlog_tuples: int | None = None
     dead_letters: int = 0
+    committed_at_s: float | None = None
+    backlog_age_s: float | None = None
+    arrivals: ArrivalObservation | None = None
+    times: BatchTimes | None = None
+    cpu: CpuObservation | None = None
+    slot_tuples_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def rate_tuples_s(self) -> float:
@@ -52,3 +196,36 @@ class Observation:
     @property
     def slots_rebuilt(self) -> int:
         return sum(r.slots_rebuilt for replicas in self.replicas_by_element.values() for r in replicas)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no element is trying anything out."""
+        return all(r.settled for replicas in self.replicas_by_element.values() for r in replicas)
+
+    @property
+    def machinery_cpu_ratio(self) -> float | None:
+        """CPU for measuring / all CPU; None where it was not measured."""
+        return None if self.cpu is None else self.cpu.measuring_ratio
+
+    @property
+    def operators(self) -> dict[str, OperatorObservation]:
+        """Each operator over all replicas of its element."""
+        found: dict[str, OperatorObservation] = {}
+        for replicas in self.replicas_by_element.values():
+            for operator in (o for replica in replicas for o in replica.operators):
+                own = found.get(operator.name)
+                found[operator.name] = operator if own is None else _added(own, operator)
+        return found
+
+
+def _added(one: OperatorObservation, other: OperatorObservation) -> OperatorObservation:
+    timed = [o.cpu_s for o in (one, other) if o.cpu_s is not None]
+    return OperatorObservation(
+        one.name,
+        one.tuples_in + other.tuples_in,
+        one.tuples_out + other.tuples_out,
+        one.blocks + other.blocks,
+        one.timed_blocks + other.timed_blocks,
+        sum(timed) if timed else None,
+        one.state_bytes + other.state_bytes,
+    )

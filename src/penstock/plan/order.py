@@ -1,8 +1,9 @@
-"""Which streams must know their tuples' positions: those that are merged with others somewhere downstream."""
+"""Which streams must know their tuples' positions, and which operators change them."""
 
 from __future__ import annotations
 
 from penstock.app.graph import Graph
+from penstock.app.operators import Delay, Operator, Throttle
 
 
 def streams_with_positions(graph: Graph) -> frozenset[str]:
@@ -13,3 +14,8 @@ def streams_with_positions(graph: Graph) -> frozenset[str]:
         if merges or any(stream in needed for stream in operator.outputs):
             needed.update(operator.inputs)
     return frozenset(needed)
+
+
+def is_paced(graph: Graph, operator: Operator) -> bool:
+    """Whether an operator holds tuples back until others have come: without a merge downstream, no one could tell."""
+    return isinstance(operator, Delay | Throttle) and operator.inputs[0] in streams_with_positions(graph)

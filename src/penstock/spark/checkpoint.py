@@ -15,16 +15,18 @@ import json
 import os
 import pickle
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.graph import Graph
 from penstock.app.serialise import graph_to_json
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.element.state.slot_functions import SlotFunction
 from penstock.errors import InputError
-from penstock.plan.pipeline import Pipeline
+from penstock.spark.pickling import dumps_for_workers
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,11 @@ class Fixed:
 
     checkpoint_id: str
     graph: Graph
-    pipeline: Pipeline
     slots: int
     started_at_s: float
-    durable: bool
-    positioned: frozenset[str]  # streams whose tuples must know their positions
+    durable: bool = False
+    on_error: str = "dead_letter"
+    slot_functions: Mapping[str, SlotFunction] = field(default_factory=dict)  # by operator, where not by hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +70,21 @@ class Checkpoint:
         return str(self.directory / "logs" / operator)
 
     def fix(
-        self, graph: Graph, pipeline: Pipeline, *, slots: int, now_s: float, durable: bool, positioned: frozenset[str]
+        self,
+        graph: Graph,
+        *,
+        slots: int,
+        now_s: float,
+        durable: bool = False,
+        on_error: str = "dead_letter",
+        slot_functions: Mapping[str, SlotFunction] | None = None,
     ) -> Fixed:
         """Takes a new checkpoint for an application, or checks that an old one is of the same application."""
         path = self.directory / "application"
         if path.is_file():
             return self._check(path, graph)
-        fixed = Fixed(uuid.uuid4().hex[:16], graph, pipeline, slots, now_s, durable, positioned)
-        _write(path, pickle.dumps((VERSION, _digest(graph), fixed)))
+        fixed = Fixed(uuid.uuid4().hex[:16], graph, slots, now_s, durable, on_error, dict(slot_functions or {}))
+        _write(path, dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'"))
         return fixed
 
     def fixed(self) -> Fixed:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+
+from penstock.element.position import Frontier
 
 SCHEMA = pa.schema(
     [
@@ -18,7 +21,9 @@ SCHEMA = pa.schema(
 )
 SQL = "replica int, element int, kind string, name string, sequence long, payload binary"
 RESULT = -1
-BLOCK, SINK, DISCARD, STATE, LETTERS, MEASURE, FILE = "block", "sink", "discard", "state", "letters", "measure", "file"
+_FRONTIER = np.dtype([("stamp", np.float64), ("place", np.int64), ("sequence", np.int64)])
+BLOCK, FRONTIER = "block", "frontier"  # to elements
+SINK, DISCARD, STATE, LETTERS, MEASURE, FILE = "sink", "discard", "state", "letters", "measure", "file"  # results
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +67,12 @@ def messages_of(batch: pa.RecordBatch) -> list[Message]:
         Message(replica, element, kind, name, sequence, payloads[i].as_buffer())
         for i, (replica, element, kind, name, sequence) in enumerate(heads)
     ]
+
+
+def pack_frontier(frontier: Frontier) -> bytes:
+    return np.array([(frontier.stamp, frontier.place, frontier.sequence)], _FRONTIER).tobytes()
+
+
+def unpack_frontier(packed: bytes | pa.Buffer) -> Frontier:
+    stamp, place, sequence = np.frombuffer(packed, _FRONTIER)[0].item()
+    return Frontier(stamp, place, sequence)

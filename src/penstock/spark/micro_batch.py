@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,20 +12,25 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.control.configuration import Configuration
-from penstock.element.block import Block, concat_blocks
+from penstock.element.block import Block
 from penstock.element.envelope import unseal
-from penstock.element.position import merge_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.entries import ENTRY, Entries
 from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
 from penstock.element.state.manifests import Manifests
-from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.measure.batch_figures import BatchTimer, observation_of
+from penstock.measure.observation import Observation
+from penstock.measure.task_figures import TaskReport, decode
+from penstock.plan.layout import Layout, layout_of
+from penstock.plan.pipeline import INTAKE
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.staged_file import publish_file
+from penstock.spark.state_slots import state_slots
 from penstock.spark.worker import run_element
 
 _CLEAN_EVERY_BATCHES = 16
@@ -41,7 +45,7 @@ class BatchResult:
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
     files: list[tuple[str, str]] = field(default_factory=list)
     letters: list[pa.Table] = field(default_factory=list)
-    replicas: dict[str, list[ReplicaObservation]] = field(default_factory=dict)
+    reports: dict[str, list[TaskReport]] = field(default_factory=dict)  # by element
 
 
 class MicroBatches:
@@ -59,42 +63,70 @@ class MicroBatches:
         self.configuration, self.deliver = configuration, deliver
         self.manifests = Manifests(checkpoint.manifests)
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
-        # one function object per element for the life of the query: Spark then pickles each once
-        self._functions = [
-            functools.partial(run_element, str(checkpoint.directory), i) for i in range(len(fixed.pipeline.elements))
-        ]
+        self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
-        started_s = time.time()
+        timer = BatchTimer(batch)
         plan = self._plan(batch)
-        result = self._collected(self._pipeline(frame, plan.configuration))
+        timer.planned()
+        result = self._gathered(self.run_tasks(frame, plan))
+        timer.ran()
         self._publish(plan, result)
         for name, staged in result.files:
             publish_file(self.fixed.graph.operator(name), staged)
-        self.deliver(plan, result, _observation(batch, started_s, result, self.fixed))
+        timer.committed()
+        self.deliver(plan, result, self._observation(timer, plan, result))
+
+    def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
+        first, sinks = plan.configuration.elements[0].name, {sink.name for sink in self.fixed.graph.sinks}
+        letters = sum(table.num_rows for table in result.letters)
+        return observation_of(timer, result.reports, first, sinks, letters)
 
     def _plan(self, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
-        published = [b for b in self.manifests.batches() if b < batch]
         configuration = self.configuration() if earlier is None else earlier.configuration
-        plan = BatchPlan(batch, self.epoch, published[-1] if published else None, configuration)
+        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration)
         self.checkpoint.write_plan(plan)
         return plan
+
+    def layout(self, configuration: Configuration) -> Layout:
+        """How the graph is laid out by a Configuration."""
+        if configuration.unfused not in self._layouts:
+            self._layouts[configuration.unfused] = layout_of(self.fixed.graph, configuration.unfused)
+        return self._layouts[configuration.unfused]
+
+    def _before(self, batch: int) -> int | None:
+        """The newest batch before this one whose state counts; mostly the one published last."""
+        if batch and self._known[0] == batch - 1:
+            return batch - 1
+        return max((b for b in self.manifests.batches() if b < batch), default=None)
 
     def _pipeline(self, frame: DataFrame, configuration: Configuration) -> DataFrame:
         for number, element in enumerate(configuration.elements):
             if number:
                 frame = frame.repartitionById(element.replicas, F.col("replica"))
-            frame = frame.mapInArrow(self._functions[number], message.SQL)
+            frame = self._stage(configuration.unfused, number).after(frame)
         return frame
 
-    def _collected(self, frame: DataFrame) -> BatchResult:
+    def _stage(self, unfused: tuple[str, ...], number: int) -> MapStage:
+        key = (unfused, number)
+        if key not in self._stages:
+            function = functools.partial(run_element, str(self.checkpoint.directory), unfused, number)
+            self._stages[key] = MapStage(function, message.SQL)
+        return self._stages[key]
+
+    def run_tasks(self, frame: DataFrame, plan: BatchPlan) -> Iterable[Message]:
+        """The one action of a batch: what its tasks have to say."""
+        for batch in self._pipeline(frame, plan.configuration).toArrow().to_batches():
+            yield from messages_of(batch)
+
+    def _gathered(self, messages: Iterable[Message]) -> BatchResult:
         result = BatchResult()
-        for batch in frame.toArrow().to_batches():
-            for m in messages_of(batch):
-                self._take(m, result)
+        for m in messages:
+            self._take(m, result)
         return result
 
     def _take(self, m: Message, result: BatchResult) -> None:
@@ -114,14 +146,12 @@ class MicroBatches:
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.MEASURE:
-            f = np.frombuffer(payload, np.float64)
-            own_figures = ReplicaObservation(int(f[0]), int(f[1]), int(f[2]), float(f[3]), float(f[4]), int(f[5]))
-            result.replicas.setdefault(m.name, []).append(own_figures)
+            result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))
         for name in result.entries:
-            before.setdefault(name, Ledger.empty(self._slots(name)))
+            before.setdefault(name, Ledger.empty(self._slots(name, plan.configuration)))
         after = self.manifests.publish(
             plan.batch, plan.epoch, before, result.entries, previous=plan.previous, durable=self.fixed.durable
         )
@@ -141,27 +171,6 @@ class MicroBatches:
         collect_garbage(self.manifests, logs, ledgers, oldest)
         self.checkpoint.forget_plans(oldest)
 
-    def _slots(self, operator: str) -> int:
-        return self.fixed.slots if self.fixed.pipeline.element_of(operator).scope == "key" else 1
-
-
-def in_order(blocks: list[tuple[int, Block]]) -> Block:
-    """The blocks of a sink in the total order of their tuples."""
-    ordered = [block for _, block in sorted(blocks, key=lambda pair: pair[0])]
-    positions = [block.position for block in ordered if block.position is not None]
-    joined = concat_blocks(ordered)
-    return joined.take(merge_order(positions)) if len(positions) == len(ordered) else joined
-
-
-def _observation(batch: int, started_s: float, result: BatchResult, fixed: Fixed) -> Observation:
-    replicas = {name: tuple(sorted(own, key=lambda r: r.replica)) for name, own in result.replicas.items()}
-    first, last = fixed.pipeline.elements[0].name, fixed.pipeline.elements[-1].name
-    return Observation(
-        batch,
-        started_s,
-        time.time() - started_s,
-        sum(r.tuples_in for r in replicas.get(first, ())),
-        sum(r.tuples_out for r in replicas.get(last, ())),
-        replicas,
-        dead_letters=sum(table.num_rows for table in result.letters),
-    )
+    def _slots(self, operator: str, configuration: Configuration) -> int:
+        pipeline = self.layout(configuration).pipeline
+        return 1 if operator == INTAKE else state_slots(self.fixed, pipeline, operator).slots

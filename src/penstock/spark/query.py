@@ -6,35 +6,44 @@ import json
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakSet
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
-from penstock.app.connectors import DiscardSink, MemorySink, ParquetSink, TraceSource
+from penstock.app.connectors import MemorySink, RecordedSource, TraceSource
 from penstock.app.graph import Graph
-from penstock.app.operators import Aggregate, Functor, Map, Sink, Source, Split, Union
-from penstock.control.configuration import SLOTS, Configuration, check_configuration, default_configuration
+from penstock.control.configuration import (
+    SLOTS,
+    Configuration,
+    ElementConfiguration,
+    check_configuration,
+    default_configuration,
+    even_route,
+)
 from penstock.element.dead_letters import SCHEMA as LETTERS
-from penstock.element.operators.stored_aggregate import can_be_stored
+from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.lease import Lease
+from penstock.element.state.slot_functions import SlotFunction
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.measure.observation import Observation
-from penstock.plan.order import streams_with_positions
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
-from penstock.spark.journal import Journal
-from penstock.spark.micro_batch import BatchResult, MicroBatches, in_order
+from penstock.spark.micro_batch import BatchResult, MicroBatches
+from penstock.spark.observer import Observer
+from penstock.spark.offset_reader import NAME, OffsetDataSource
+from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
 from penstock.spark.session import open_session
-from penstock.spark.trace_clock import TraceClock
-from penstock.spark.trace_reader import NAME, TraceDataSource
+from penstock.spark.state_slots import keeps_state, slot_function, state_slots
 
-_STATELESS = (Source, Functor, Split, Map, Sink, Union)
+_registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
 
 
 @dataclass(slots=True)
@@ -65,11 +74,11 @@ class Handle:
         self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
         self._total = _total(fixed.graph)
         self._progress = Progress(checkpoint.directory / "progress")
-        self._clock = TraceClock(fixed)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl")
+        self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
+        self._beat = 0
         self._write_intake()
-        self._query = self._start(session)
+        self._query = self._observer.query = self._start(session)
 
     @property
     def configuration(self) -> Configuration:
@@ -78,9 +87,20 @@ class Handle:
 
     def apply(self, configuration: Configuration) -> None:
         """Puts a Configuration in force at the next micro-batch."""
-        check_configuration(configuration, self.fixed.pipeline)
+        self._check(configuration)
         self._configuration = configuration
         self._write_intake()
+
+    def _check(self, configuration: Configuration) -> None:
+        """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
+        pipeline = self._batches.layout(configuration).pipeline
+        check_configuration(configuration, pipeline)
+        now = self._batches.layout(self._configuration).pipeline
+        for operator in self.fixed.graph.operators:
+            slots = [state_slots(self.fixed, p, operator.name).slots for p in (now, pipeline)]
+            if keeps_state(operator) and slots[0] != slots[1]:
+                raise InputError(f"operator '{operator.name}' keeps its state in {slots[0]} slots while it runs, and "
+                                 f"would need {slots[1]} when fused so; leave its element as it is")  # fmt: skip
 
     def observe(self) -> Observation | None:
         """The newest Observation, None before the first micro-batch is over."""
@@ -110,29 +130,23 @@ class Handle:
         return self.result
 
     def _start(self, session: SparkSession) -> StreamingQuery:
-        session.dataSource.register(TraceDataSource)
-        frame: DataFrame | None = None
-        for source in self.fixed.graph.sources:
-            own = (
-                session.readStream.format(NAME)
-                .option("checkpoint", str(self.checkpoint.directory))
-                .option("source", source.name)
-                .load()
-            )
-            frame = own if frame is None else frame.union(own)
-        assert frame is not None
+        if session not in _registered:
+            session.dataSource.register(OffsetDataSource)
+            _registered.add(session)
+        frame = session.readStream.format(NAME).option("checkpoint", str(self.checkpoint.directory)).load()
         writer = frame.writeStream.foreachBatch(self._batches.run).option("checkpointLocation", self.checkpoint.spark)
         return writer.trigger(processingTime="0 seconds").start()
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        observation = self._clock.completed(observation, self._progress.before(plan.batch))
-        self._journal.write(observation, plan.configuration)
+        observation = self._observer.completed(observation, result.reports, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
             for name, blocks in result.blocks.items():
-                self._blocks[name].append(in_order(blocks).to_arrow())
+                self._blocks[name].append(
+                    in_order([block for _, block in sorted(blocks, key=lambda p: p[0])]).to_arrow()
+                )
             if result.letters:
                 self.result.dead_letters = pa.concat_tables([self.result.dead_letters, *result.letters])
             self.result.observations.append(observation)
@@ -144,6 +158,7 @@ class Handle:
             "micro_batch_tuples": configuration.micro_batch_tuples,
             "block_rows": configuration.block_rows,
             "tasks": configuration.elements[0].replicas,
+            "beat": self._beat,
         }
         path = self.checkpoint.directory / "intake"
         draft = path.with_suffix(".draft")
@@ -159,20 +174,23 @@ def start(
     configuration: Configuration | None = None,
     slots: int = SLOTS,
     durable: bool = False,
+    slot_functions: Mapping[str, SlotFunction] | None = None,
     session: SparkSession | None = None,
 ) -> Handle:
-    """Starts an application on Spark and gives a handle on it."""
+    """Starts an application on Spark and gives a handle on it.
+
+    State by key is cut into `slots` by hash, or as `slot_functions` say for the operators they name; that stays so for
+    the life of the checkpoint.
+    """
     graph = app.graph
-    pipeline = pipeline_of(graph)
     _check_runs_on_spark(graph)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     lease = Lease(str(directory.directory))
     try:
-        positioned = _positioned(graph)
-        fixed = directory.fix(graph, pipeline, slots=slots, now_s=time.time(), durable=durable, positioned=positioned)
+        fixed = directory.fix(graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions)
         spark = session or open_session(master)
-        chosen = configuration or default_configuration(fixed.pipeline, spark.sparkContext.defaultParallelism, slots)
-        check_configuration(chosen, fixed.pipeline)
+        chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism)
+        check_configuration(chosen, pipeline_of(fixed.graph, chosen.unfused))
         return Handle(spark, directory, lease, fixed, chosen)
     except BaseException:
         lease.release()
@@ -197,36 +215,31 @@ def run(
     return result
 
 
-def _positioned(graph: Graph) -> frozenset[str]:
-    """Streams that must know their order: those that are merged, and those that lead to a sink that keeps it."""
-    needed = set(streams_with_positions(graph))
-    for operator in reversed(graph.operators):
-        keeps = isinstance(operator, Sink) and not isinstance(operator.connector, DiscardSink | ParquetSink)
-        if keeps or any(stream in needed for stream in operator.outputs):
-            needed.update((operator.name,) if keeps else (), *[operator.inputs])
-    return frozenset(needed)
-
-
 def _check_runs_on_spark(graph: Graph) -> None:
-    """All operators that cannot run on Spark yet, reported together."""
+    """All sources that Spark cannot read, reported together."""
     problems = []
-    for operator in graph.operators:
-        where = f"operator '{operator.name}'" + (f" ({operator.place})" if operator.place else "")
-        if isinstance(operator, Source) and not isinstance(operator.connector, TraceSource):
+    for source in graph.sources:
+        where = f"operator '{source.name}'" + (f" ({source.place})" if source.place else "")
+        if not isinstance(source.connector, TraceSource | RecordedSource):
             problems.append(Problem(where, "has no source that Spark can read yet", "use ps.sources.trace(...)"))
-        elif isinstance(operator, Aggregate):
-            if not can_be_stored(operator, graph.producer(operator.inputs[0]).schema):
-                problems.append(Problem(where, "keeps state that is not rows by key, which runs only in-process yet"))
-        elif not isinstance(operator, _STATELESS):
-            problems.append(Problem(where, f"is a {type(operator).__name__.lower()}, which runs only in-process yet"))
-    if len(graph.sources) > 1:
-        problems.append(Problem(f"application '{graph.name}'", "has several sources, which run only in-process yet"))
     if problems:
         raise ApplicationError(problems)
 
 
+def _default(fixed: Fixed, replicas: int) -> Configuration:
+    """Every element on as many replicas as there are task slots, its slots dealt out evenly."""
+    pipeline = pipeline_of(fixed.graph)
+    configuration = default_configuration(pipeline, replicas, fixed.slots)
+    for element in pipeline.elements:
+        if element.scope == "key":
+            route = even_route(replicas, slot_function(fixed, element).slots)
+            configuration = configuration.with_element(ElementConfiguration(element.name, replicas, route))
+    return configuration
+
+
 def _total(graph: Graph) -> int | None:
-    totals = [s.connector.open().total for s in graph.sources if isinstance(s.connector, TraceSource)]
+    sources = [offset_source(source, 0) for source in graph.sources]
+    totals = [None if source is None else source.total for source in sources]
     return None if any(t is None for t in totals) else sum(t for t in totals if t is not None)
 
 

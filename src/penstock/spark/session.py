@@ -288,6 +288,8 @@ def _start(launch: _Launch, settings: Mapping[str, str], home: Path, verbose: bo
     with environment(_variables(launch.master, home)), _interrupts_kept():
         launch.gateway = launch_jvm(conf, launch.log, home, verbose=verbose)
         context = _start_context(conf, launch)
+        # Its thread prints a traceback where the JVM ends first.
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     if not verbose:
         quieten(launch.log)
     if launch.folder is not None:

@@ -1,37 +1,91 @@
-"""Latency and backlog against the trace's own clock, which goes on while nothing runs."""
+"""Latency, arrivals and backlog against the traces' own clock, which goes on while nothing runs."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
 from penstock.app.connectors import TraceSource
-from penstock.measure.observation import Latency, Observation
+from penstock.generate.trace import Trace
+from penstock.measure.batch_figures import Reports, taken_of, triggers_of
+from penstock.measure.latency_sketch import LatencySketch, merged
+from penstock.measure.observation import ArrivalObservation, Observation, latency_of
+from penstock.measure.result_latency import Integers, arrivals_between, result_latency
+from penstock.measure.triggers import UNKNOWN
 from penstock.spark.checkpoint import Fixed
-
-_SAMPLES = 2_000
 
 
 class TraceClock:
-    """The schedule of arrivals of an application's one trace, if it has one."""
+    """The schedules of arrivals of an application's sources, as far as they have one."""
 
     def __init__(self, fixed: Fixed) -> None:
-        connector = fixed.graph.sources[0].connector
-        self._trace = connector.open() if isinstance(connector, TraceSource) else None
+        self._places = {source.name: place for place, source in enumerate(fixed.graph.sources)}
+        self._traces: dict[int, Trace] = {}
+        for place, source in enumerate(fixed.graph.sources):
+            trace = source.connector.open() if isinstance(source.connector, TraceSource) else None
+            if trace is not None and trace.arrivals is not None:
+                self._traces[place] = trace
         self._started_at_s = fixed.started_at_s
+        self._before_s: float | None = None  # the commit before, on the traces' clock
+        self._stops: dict[int, int] = {}  # the offsets up to which each source was taken
 
-    def completed(self, observation: Observation, first: int) -> Observation:
-        """The observation with the latency of its tuples, which begin at offset `first`, and with the backlog."""
-        if self._trace is None or self._trace.arrivals is None or not observation.tuples_in:
+    def completed(self, observation: Observation, reports: Reports) -> Observation:
+        """The observation with the latency of its results, arrivals since the commit before it, and the backlog."""
+        assert observation.committed_at_s is not None
+        now_s = observation.committed_at_s - self._started_at_s
+        before_s = observation.started_at_s - self._started_at_s if self._before_s is None else self._before_s
+        self._before_s = now_s
+        taken = {self._places[name]: own for name, own in taken_of(reports).items()}
+        self._stops |= {place: stop for place, (_, stop) in taken.items()}
+        if len(self._traces) < len(self._places):  # other sources tell only what they have given
+            arrivals = ArrivalObservation(observation.tuples_in, now_s - before_s)
+        else:
+            arrivals = self._arrivals(before_s, now_s)
+        observation = replace(observation, arrivals=arrivals)
+        if not self._traces:
             return observation
-        now_s, stop = time.time() - self._started_at_s, first + observation.tuples_in
-        offsets = np.linspace(first, stop - 1, min(_SAMPLES, observation.tuples_in)).astype(np.int64)
-        arrival_s = self._trace.arrival_s(offsets)
-        assert arrival_s is not None
-        late_ms = (now_s - arrival_s) * 1000
-        p50, p95, p99 = (float(x) for x in np.percentile(late_ms, [50, 95, 99]))
-        arrived = self._trace.arrived_by(now_s)
-        backlog = None if arrived is None else max(0, int(arrived) - stop)
-        return replace(observation, latency=Latency(p50, p95, p99, float(late_ms.max())), backlog_tuples=backlog)
+        backlogs = [self._backlog(place, stop, now_s) for place, stop in self._stops.items() if place in self._traces]
+        return replace(
+            observation,
+            latency=latency_of(self._latency(triggers_of(reports), taken, now_s)),
+            backlog_tuples=sum(tuples for tuples, _ in backlogs),
+            backlog_age_s=max((age_s for _, age_s in backlogs), default=0.0),
+        )
+
+    def _latency(self, triggers: Integers, taken: dict[int, tuple[int, int]], now_s: float) -> LatencySketch:
+        """The sketch of all results whose source is known; what triggered others may be any tuple of the only one."""
+        if len(self._places) == 1 and 0 in taken:
+            unknown = triggers[:, 0] == UNKNOWN
+            first, stop = taken[0]
+            triggers[unknown, :3] = 0, first, stop - first
+        sketches = []
+        for place, (_, stop) in taken.items():
+            own = triggers[triggers[:, 0] == place, 1:]
+            if place in self._traces:
+                arrivals = self._traces[place].arrivals
+                assert arrivals is not None
+                sketches.append(result_latency(own, stop, arrivals.arrival_s, now_s))
+        return merged(sketches)
+
+    def _arrivals(self, before_s: float, now_s: float) -> ArrivalObservation:
+        period_s = now_s - before_s
+        found = []
+        for trace in self._traces.values():
+            first, stop = trace.arrived_by(before_s), trace.arrived_by(now_s)
+            assert trace.arrivals is not None
+            assert first is not None
+            assert stop is not None
+            found.append(arrivals_between(first, stop, period_s, trace.arrivals.arrival_s))
+        return found[0] if len(found) == 1 else ArrivalObservation(sum(own.tuples for own in found), period_s)
+
+    def _backlog(self, place: int, stop: int, now_s: float) -> tuple[int, float]:
+        """Tuples that have arrived and were not taken, and how long the oldest has been waiting."""
+        trace = self._traces[place]
+        arrived = trace.arrived_by(now_s)
+        assert arrived is not None
+        if arrived <= stop:
+            return 0, 0.0
+        moments_s = trace.arrival_s(np.array([stop]))
+        assert moments_s is not None
+        return arrived - stop, float(now_s - moments_s[0])

@@ -112,26 +112,15 @@ class CountWindow:
         tables = {"words": self._words, "nulls": self._nulls}
         return {name: table.rows(1, self._group_count + 1).copy() for name, table in tables.items() if table.words}
 
-    @classmethod
-    def restore(
-        cls,
-        size: int,
-        every: int,
-        tumbling: bool,
-        aggregates: tuple[AggregateCall, ...],
-        types: tuple[np.dtype[Any], ...],
-        arrays: Mapping[str, Array],
-    ) -> CountWindow:
-        """A window that goes on where the exported one was."""
-        window = cls(size, every, tumbling, aggregates, types)
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """A new window goes on where one of the same shape was exported."""
         if "nulls" in arrays:
-            window._become_nullable()
+            self.know_nulls()
         group_count = len(arrays["words"])
-        window._grow(group_count)
-        window._words.rows(1, group_count + 1)[:] = arrays["words"]
+        self._grow(group_count)
+        self._words.rows(1, group_count + 1)[:] = arrays["words"]
         if "nulls" in arrays:
-            window._nulls.rows(1, group_count + 1)[:] = arrays["nulls"]
-        return window
+            self._nulls.rows(1, group_count + 1)[:] = arrays["nulls"]
 
     def _use(self, shape: Shape) -> None:
         self._shape = shape

@@ -88,21 +88,18 @@ class KeyIndex:
             arrays[f"pairs_{place}"] = pairs.keys.copy()
         return arrays
 
-    @classmethod
-    def restore(cls, types: tuple[pa.DataType, ...], arrays: Mapping[str, Array]) -> KeyIndex:
-        """An index that goes on where the exported one was."""
-        index = cls(types)
-        index._has_rows = bool(arrays["rows"][0])
-        for place, part in enumerate(index._parts):
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """A new index goes on where one of the same types was exported."""
+        self._has_rows = bool(arrays["rows"][0])
+        for place, part in enumerate(self._parts):
             null_id = int(arrays[f"null_{place}"][0])
             if isinstance(part, StringKeys):
                 part.assign(_strings(arrays[f"offsets_{place}"], arrays[f"text_{place}"], null_id))
             else:
                 keys = arrays[f"keys_{place}"]
                 part.assign(keys, None if null_id < 0 else np.arange(len(keys)) != null_id)
-        for place, pairs in enumerate(index._pairs):
+        for place, pairs in enumerate(self._pairs):
             pairs.assign(arrays[f"pairs_{place}"], None)
-        return index
 
 
 def _is_string(type_: pa.DataType) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from penstock.element.kept import Kept
 from penstock.element.kernels.gather import read_only
 from penstock.element.kernels.window_join_links import LinkedWindows
 from penstock.element.kernels.window_join_loop import (
@@ -30,6 +31,19 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 _MEASURES = {"count": COUNT, "time": TIME, "delta": DELTA}
 _LONGEST_PIECE_LOG2 = 31
+_KEPT = (
+    "_ports",
+    "_loop",
+    "_rings",
+    "_pool",
+    "_queue",
+    "_free",
+    "_runs",
+    "_pool_values",
+    "_newest",
+    "_clock",
+    "_sizes",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +64,7 @@ class Pairs:
     right: Ints
 
 
-class WindowJoin:
+class WindowJoin(Kept):
     """Pairs each arriving tuple with those of the other port's window that have its key, oldest first.
 
     A tuple first enters its own window, which evicts.  A count window holds the newest tuples of its port; a time
@@ -89,6 +103,7 @@ class WindowJoin:
             port["size"] = side.size if side.measure == "count" else 0
         of_streams = not self._by_value and not any(side.per_group for side in self._sides)
         self._links = LinkedWindows(int(left.size), int(right.size)) if of_streams else None
+        self.kept = _KEPT if self._links is None else ("_links",)
 
     @property
     def state_bytes(self) -> int:

@@ -12,12 +12,16 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from penstock.element.kept import Kept
+
 Ints = npt.NDArray[np.int64]
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-class LinkedWindows:
+class LinkedWindows(Kept):
     """Both windows; pairs come as three rows: trigger, left, right.  Stores are the caller's, as `WindowJoin` says."""
+
+    kept = ("_seen", "_dropped", "_newest", "_links", "_met")
 
     def __init__(self, left_size: int, right_size: int) -> None:
         self._sizes = np.array([left_size, right_size], np.int64)

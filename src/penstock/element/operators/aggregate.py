@@ -15,6 +15,7 @@ from penstock.element.column import Column, FixedColumn, empty_column, numpy_typ
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.emission import emitted
 from penstock.element.expressions.functor import FunctorKernel
+from penstock.element.kept import Kept
 from penstock.element.kernels.aggregates import AggregateCall
 from penstock.element.kernels.count_window import CountWindow
 from penstock.element.kernels.held_rows import Firings
@@ -32,7 +33,7 @@ Groups = npt.NDArray[np.int32]
 Results = dict[int, Column]
 
 
-class RunningAggregate:
+class RunningAggregate(Kept):
     """Groups, arguments, windows, and the expressions around the calls."""
 
     def __init__(self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters) -> None:
@@ -50,6 +51,7 @@ class RunningAggregate:
         self.kernel_arguments, self.held_arguments = _kernel_arguments(plan), _held_arguments(plan)
         self.counts, self.times = _kernels(operator, plan)
         self.held = HeldWindows(operator.window) if plan.by_rows or not (self.counts or self.times) else None
+        self.kept = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
 
     @property
     def state_bytes(self) -> int:

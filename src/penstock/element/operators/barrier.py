@@ -11,11 +11,14 @@ from penstock.element.block import Block, concat_blocks
 from penstock.element.column import Column
 from penstock.element.expressions.environment import Environment
 from penstock.element.expressions.evaluate import evaluate
+from penstock.element.kept import Kept
 from penstock.element.position import Frontier, Position, concat_position_list, later_rows
 
 
-class RunningBarrier:
+class RunningBarrier(Kept):
     """Holds what is ahead of the slowest input."""
+
+    kept = ("pending",)
 
     def __init__(self, operator: Barrier) -> None:
         self.operator = operator

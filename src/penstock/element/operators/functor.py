@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from penstock.app.expressions.tree import uses_sequence
 from penstock.app.operators import Functor
 from penstock.element.block import Block
 from penstock.element.column import Column, concat
@@ -25,6 +26,7 @@ class RunningFunctor(Stateless):
             FunctorKernel(operator.where, tuple(emit.expression for emit in emits), schema) for emits in operator.emits
         ]
         self.sequence = 0
+        self.kept = ("sequence",) if _numbers_tuples(operator) else ()
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]
@@ -36,6 +38,12 @@ class RunningFunctor(Stateless):
             results = [kernel.process(block.columns, block.rows, first) for kernel in self.kernels]
             rows, columns = _interleaved([c for _, c in results], results[0][0], block.rows)
         return (emitted(block, self.schema, columns, rows),)
+
+
+def _numbers_tuples(operator: Functor) -> bool:
+    """Whether it calls seq_num()."""
+    expressions = [emit.expression for emits in operator.emits for emit in emits]
+    return any(uses_sequence(e) for e in (*expressions, *([operator.where] if operator.where else [])))
 
 
 def _interleaved(

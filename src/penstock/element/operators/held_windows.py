@@ -9,14 +9,17 @@ import numpy.typing as npt
 
 from penstock.app.windows import Window
 from penstock.element.column import Column, concat
+from penstock.element.kept import Kept
 from penstock.element.kernels.held_rows import Firings, HeldRows
 from penstock.element.position import Integers
 
 _COMPACT_ABOVE_ROWS = 4096
 
 
-class HeldWindows:
+class HeldWindows(Kept):
     """Windows over stored columns."""
+
+    kept = ("rows", "columns")
 
     def __init__(self, window: Window) -> None:
         tumbling = window.kind == "tumbling"

@@ -12,6 +12,7 @@ from penstock.app.windows import Window
 from penstock.element.block import Block, empty_block
 from penstock.element.column import Array
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.kept import Kept
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.window_join import JoinWindow, Pairs, WindowJoin
 from penstock.element.operators.join_emits import JoinEmits
@@ -21,7 +22,7 @@ from penstock.element.operators.window_attribute import window_values, without_m
 from penstock.element.position import Frontier, Integers, output_numbers
 
 
-class RunningJoin:
+class RunningJoin(Kept):
     """Two stores of rows, the kernel that pairs them, and the predicate and emits over pairs."""
 
     def __init__(
@@ -42,6 +43,7 @@ class RunningJoin:
             JoinStore(self.kernel, port, schema, self.emits.columns_of(port), self.key_columns[port])
             for port, schema in enumerate(schemas)
         )
+        self.kept = ("kernel", "stores", *(("keys",) if self.keys is not None else ()))
 
     @property
     def state_bytes(self) -> int:

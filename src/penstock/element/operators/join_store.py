@@ -7,24 +7,36 @@ import pyarrow as pa
 
 from penstock.element.block import Block
 from penstock.element.column import Array, CodedColumn, Column, FixedColumn, Mask, concat, empty_column
+from penstock.element.kept import Kept
 from penstock.element.kernels.window_join import WindowJoin
 from penstock.element.position import Integers
 
 _COMPACT_ABOVE_ROWS = 16_384
 
 
-class JoinStore:
+class JoinStore(Kept):
     """Columns of one port: retained rows, then the newest block's; cut down to live rows now and then."""
+
+    kept = ("_columns", "_missing", "_rows", "_live")
 
     def __init__(self, kernel: WindowJoin, port: int, schema: pa.Schema, reads: list[int], keys: list[int]) -> None:
         self._kernel, self._port, self._keys = kernel, port, keys
-        self._stored = {place: _StoredColumn(schema.field(place).type) for place in reads}
+        self._stored = {place: _StoredColumn(empty_column(schema.field(place).type)) for place in reads}
         self._missing: Mask | None = None  # rows with a null in their key
         self._rows = self._live = 0
 
     @property
     def state_bytes(self) -> int:
         return sum(int(stored.column.to_arrow().nbytes) for stored in self._stored.values())
+
+    @property
+    def _columns(self) -> dict[int, Column]:
+        return {place: stored.column for place, stored in self._stored.items()}
+
+    @_columns.setter
+    def _columns(self, columns: dict[int, Column]) -> None:
+        for place, column in columns.items():
+            self._stored[place] = _StoredColumn(column)
 
     def append(self, block: Block) -> None:
         for place, stored in self._stored.items():
@@ -68,8 +80,8 @@ class _StoredColumn:
 
     __slots__ = ("_memory", "column")
 
-    def __init__(self, type_: pa.DataType) -> None:
-        self.column = empty_column(type_)
+    def __init__(self, column: Column) -> None:
+        self.column = column
         self._memory: Array | None = None
 
     def append(self, new: Column) -> None:

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from penstock.element.kept import Kept
 from penstock.element.punctuation import Punctuations, punctor_of
 
 
-class MarkCopies:
+class MarkCopies(Kept):
     """Counts the copies of each mark that have come, as some may be delayed on their way."""
+
+    kept = ("_waiting", "_arrived")
 
     def __init__(self, copies_by_punctor: Mapping[int, int]) -> None:
         self._needed = np.zeros(max(copies_by_punctor, default=0) + 1, np.int64)

@@ -8,13 +8,16 @@ import numpy as np
 
 from penstock.app.operators import Delay, Throttle
 from penstock.element.block import Block, concat_blocks
+from penstock.element.kept import Kept
 from penstock.element.kernels.pacing import paced_stamps
 from penstock.element.position import LAST, Frontier, Position, concat_position_list, later_rows
 from penstock.element.punctuation import Punctuations
 
 
-class _Holding:
+class _Holding(Kept):
     """Holds tuples back until the frontier has reached their new position."""
+
+    kept: tuple[str, ...] = ("_held",)
 
     def __init__(self) -> None:
         self._held: Block | None = None
@@ -47,8 +50,7 @@ class RunningDelay(_Holding):
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]
-        if block.position is None:
-            return (block,)
+        assert block.position is not None
         position = self._later(block.position).extend(np.zeros(block.rows, np.int64))
         marks = block.punctuations
         if marks is not None and marks.position is not None:
@@ -62,6 +64,8 @@ class RunningDelay(_Holding):
 class RunningThrottle(_Holding):
     """Stamps at least a period apart; a punctuation stays behind the tuple before it."""
 
+    kept = ("_held", "_last")
+
     def __init__(self, operator: Throttle) -> None:
         super().__init__()
         self.period_s = 1.0 / operator.rate_tuples_s
@@ -69,8 +73,7 @@ class RunningThrottle(_Holding):
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]
-        if block.position is None:
-            return (block,)
+        assert block.position is not None
         last_s = -np.inf if self._last is None else float(self._last.stamp[0])
         stamps = paced_stamps(block.position.stamp, last_s, self.period_s)
         position = block.position.shift(stamps).extend(np.zeros(block.rows, np.int64))

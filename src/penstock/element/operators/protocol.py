@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.element.block import Block
+from penstock.element.kept import Kept
 from penstock.element.position import Frontier
 
 
@@ -24,8 +25,16 @@ class RunningOperator(Protocol):
         """Memory its state takes."""
         ...
 
+    def export(self) -> dict[str, Any]:
+        """Its state, nothing where it has none."""
+        ...
 
-class Stateless:
+    def restore(self, state: Any) -> None:
+        """Goes on from what `export` gave."""
+        ...
+
+
+class Stateless(Kept):
     """State of an operator that has none."""
 
     @property

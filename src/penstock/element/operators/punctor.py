@@ -20,6 +20,8 @@ from penstock.element.punctuation import Punctuations, identities
 class RunningPunctor(Stateless):
     """Passes all tuples and adds a mark where its condition is true."""
 
+    kept = ("marks",)
+
     def __init__(self, operator: Punctor, number: int) -> None:
         self.when, self.before, self.number = operator.when, operator.before, number
         self.marks = 0

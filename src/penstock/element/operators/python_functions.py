@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,19 @@ from penstock.app.operators import Custom, Map
 from penstock.element.block import Block, block_of, empty_block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.emission import emitted
+from penstock.element.kept import Kept
 from penstock.element.operators.protocol import Stateless
 from penstock.element.position import Frontier, Integers
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
 _NOT_THE_USERS = (str(Path(__file__).resolve().parents[2]), str(Path(pa.__file__).parent), "pyarrow/")
-_ONE_NAN = object()  # as a key all NaN are one
 _FAILURES = (Exception,)  # whatever a user's function raises concerns that tuple alone
+
+
+class _OneNan(Enum):
+    """As a key all NaN are one, in every process."""
+
+    NAN = "nan"
 
 
 class _WrongRows(ValueError):
@@ -85,8 +92,10 @@ class RunningMap(Stateless):
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
 
 
-class RunningCustom:
+class RunningCustom(Kept):
     """A user's operator, with one state per key or one in all."""
+
+    kept = ("states",)
 
     def __init__(self, operator: Custom, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
@@ -101,7 +110,7 @@ class RunningCustom:
         return (_per_row(inputs[0], operator.name, operator.schema, self._call, self.letters),)
 
     def _call(self, row: dict[str, Any]) -> Any:
-        key = tuple(_ONE_NAN if row[name] != row[name] else row[name] for name in self.operator.by)
+        key = tuple(_OneNan.NAN if row[name] != row[name] else row[name] for name in self.operator.by)
         if key not in self.states:
             self.states[key] = self.operator.instance.state()
         return self.operator.instance.process(row, self.states[key])

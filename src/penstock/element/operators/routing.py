@@ -51,6 +51,7 @@ class RunningUnion(Stateless):
 
     def __init__(self, copies_by_punctor: Mapping[int, int]) -> None:
         self.copies = MarkCopies(copies_by_punctor)
+        self.kept = ("copies",) if copies_by_punctor else ()
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         if sum(block.rows for block in inputs) == 0 and all(block.punctuations is None for block in inputs):

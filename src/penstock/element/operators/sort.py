@@ -12,19 +12,21 @@ from penstock.app.operators import Sort
 from penstock.element.block import Block, concat_blocks
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.emission import emitted
+from penstock.element.kept import Kept
 from penstock.element.kernels.release import release_lowest
 from penstock.element.operators.held_windows import HeldWindows
 from penstock.element.operators.window_attribute import window_values, without_missing
 from penstock.element.position import Frontier, Integers, output_numbers
 
 
-class RunningSort:
+class RunningSort(Kept):
     """A tumbling window emits all it holds, sorted; a sliding one its lowest tuple when it overflows."""
 
     def __init__(self, operator: Sort, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self.windows = HeldWindows(operator.window) if operator.window.kind == "tumbling" else None
         self.store: Block | None = None
+        self.kept = ("store",) if self.windows is None else ("windows",)
 
     @property
     def state_bytes(self) -> int:

@@ -13,6 +13,7 @@ from penstock.element.operators.aggregate import Groups, Results, RunningAggrega
 from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
 from penstock.element.position import Integers
 from penstock.element.state.logs import Logs
+from penstock.element.state.slot_functions import HashSlots, SlotFunction
 from penstock.element.state.stored_count_window import StoredCountWindow
 
 _NO_GROUPS: Groups = np.empty(0, np.int32)
@@ -32,7 +33,7 @@ class StoredAggregate(RunningAggregate):
         schema: pa.Schema,
         letters: DeadLetters,
         *,
-        slots: int,
+        slots: SlotFunction,
         host_directory: str,
         logs: Logs,
     ) -> None:
@@ -43,13 +44,15 @@ class StoredAggregate(RunningAggregate):
         column_types = tuple(self.plan.argument_types[i] for i in self.kernel_arguments)
         self.stored = StoredCountWindow(
             int(window.size), int(window.every), window.kind == "tumbling", self.counts.calls, key_types, column_types,
-            slots=slots, host_directory=host_directory, logs=logs,
+            slots=slots.slots, host_directory=host_directory, logs=logs,
         )  # fmt: skip
+        self.slots = None if isinstance(slots, HashSlots) else slots
         self.counts = None
+        self.kept = ()  # its slots have it all
 
     @property
     def state_bytes(self) -> int:
-        return int(self.stored.memory.group_limit * self.stored.window.bytes_per_group)
+        return int(self.stored.keys * self.stored.window.bytes_per_group)
 
     def _groups(self, block: Block) -> tuple[Groups, int]:
         return _NO_GROUPS, 0
@@ -60,7 +63,8 @@ class StoredAggregate(RunningAggregate):
         keys: list[Column] = [block.columns[i] for i in self.key_columns]
         if not keys:
             keys = [FixedColumn(np.zeros(block.rows, np.int8), pa.int8())]
-        fired = self.stored.process(keys, block.rows, self._kernel_columns(arguments))
+        slots = None if self.slots is None else self.slots.slots_of(keys, block.rows)
+        fired = self.stored.process(keys, block.rows, self._kernel_columns(arguments), slots)
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
         for call, key in self.plan.of_key:
             results[call] = _at(block.columns[self.key_columns[key]], fired.rows)

@@ -7,7 +7,7 @@ log.  So an attempt that was overtaken can do no harm, and there is nothing to l
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from penstock.element.state.token import Token
 class BlobStore:
     """The objects of one operator in one worker process."""
 
-    def __init__(self, slots: int, logs: Logs) -> None:
-        self.slots, self.logs = slots, logs
+    def __init__(self, slots: int, logs: Logs, dumps: Callable[[Any], bytes] = pickle.dumps) -> None:
+        self.slots, self.logs, self.dumps = slots, logs, dumps
         self._kept: dict[int, tuple[Token, Any]] = {}
 
     def open(self, slots: Sequence[int] | Integers, heads: Heads, history: History, token: Token) -> BlobTask:
@@ -103,7 +103,7 @@ class BlobTask:
         entries["epoch"], entries["batch"], entries["attempt"] = self.token.epoch, self.token.batch, self.token.attempt
         with self._store.logs.writer(self.token) as writer:
             for place, slot in enumerate(slots):
-                words = _words(pickle.dumps(self._values[slot], protocol=pickle.HIGHEST_PROTOCOL))
+                words = _words(self._store.dumps(self._values[slot]))
                 entries["offset"][place], entries["length"][place] = writer.write(words), words.nbytes
                 entries["checksum"][place] = checksums(words, np.zeros(1, np.int64), np.array([len(words)]))[0]
         return entries

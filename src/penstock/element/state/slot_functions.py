@@ -35,7 +35,9 @@ class HashSlots:
 
 @dataclass(frozen=True, slots=True)
 class RangeSlots:
-    """Slots by the range of one number: slot i has bounds[i - 1] <= value < bounds[i]; null and NaN are in the last.
+    """Slots by the range of the first key column, a number.
+
+    Slot i has bounds[i - 1] <= value < bounds[i]; null and NaN are in the last.
 
     >>> import pyarrow as pa
     >>> RangeSlots((10.0, 20.0)).slots_of([FixedColumn(np.array([5, 10, 99]), pa.int64())], 3).tolist()
@@ -53,12 +55,12 @@ class RangeSlots:
         return len(self.bounds) + 1
 
     def slots_of(self, columns: Sequence[Column], rows: int) -> Slots:
-        return _ranges(_number(columns, 0, 1), self.bounds)
+        return _ranges(_number(columns, 0), self.bounds)
 
 
 @dataclass(frozen=True, slots=True)
 class GridSlots:
-    """Slots by cells of a grid over two numbers, the second one running fastest."""
+    """Slots by cells of a grid over the first two key columns, numbers, the second one running fastest."""
 
     first_bounds: tuple[float, ...]
     second_bounds: tuple[float, ...]
@@ -73,8 +75,8 @@ class GridSlots:
         return (len(self.first_bounds) + 1) * (len(self.second_bounds) + 1)
 
     def slots_of(self, columns: Sequence[Column], rows: int) -> Slots:
-        first = _ranges(_number(columns, 0, 2), self.first_bounds)
-        second = _ranges(_number(columns, 1, 2), self.second_bounds)
+        first = _ranges(_number(columns, 0), self.first_bounds)
+        second = _ranges(_number(columns, 1), self.second_bounds)
         return first * np.int32(len(self.second_bounds) + 1) + second
 
 
@@ -91,11 +93,11 @@ def _check_bounds(bounds: tuple[float, ...]) -> None:
         raise InputError(f"bounds of slots ascend; got {', '.join(map(str, bounds))}")
 
 
-def _number(columns: Sequence[Column], place: int, count: int) -> FixedColumn:
-    column = columns[place] if len(columns) == count else None
+def _number(columns: Sequence[Column], place: int) -> FixedColumn:
+    column = columns[place] if len(columns) > place else None
     if not isinstance(column, FixedColumn):
         kinds = ", ".join(str(c.type) for c in columns) or "none"
-        raise InputError(f"slots by range need {count} numeric attribute{'s' * (count > 1)}; got {kinds}")
+        raise InputError(f"slots by range need a number as key attribute {place + 1}; got keys of {kinds}")
     return column
 
 

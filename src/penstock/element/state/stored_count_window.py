@@ -16,6 +16,7 @@ from penstock.element.kernels.count_window_shape import Shape
 from penstock.element.state.entries import Entries, Heads
 from penstock.element.state.errors import StateError
 from penstock.element.state.extents import Integers
+from penstock.element.state.header import Field
 from penstock.element.state.host_memory import HostMemory, RowLayout
 from penstock.element.state.key_cache import Ids
 from penstock.element.state.logs import Logs
@@ -45,6 +46,12 @@ class StoredCountWindow:
         self.window = CountWindow(size, every, tumbling, aggregates, types, self.memory.table)
         self.store = RowStore(self.memory, logs, self._replay)
         self._task: RowTask | None = None
+        self._slots: Integers = np.empty(0, np.int64)
+
+    @property
+    def keys(self) -> int:
+        """Keys in the slots that were held last."""
+        return int(self.memory.header.fields[Field.KEYS, self._slots].sum())
 
     @property
     def task(self) -> RowTask:
@@ -56,6 +63,7 @@ class StoredCountWindow:
         """Holds slots for a task attempt and gives those that had to be rebuilt."""
         self.close()
         self._task = self.store.open(slots, heads, history, token)
+        self._slots = self._task.slots
         if self.memory.has_nulls:
             self.window.know_nulls()
         return self._task.rebuilt

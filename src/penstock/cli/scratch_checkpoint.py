@@ -1,0 +1,25 @@
+"""A checkpoint for a run that nobody goes on with."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def scratch_checkpoint() -> Iterator[Path]:
+    """A new checkpoint's directory; it and its state on this host are removed at the end."""
+    from penstock.element.state.home import host_directory
+    from penstock.spark.checkpoint import Checkpoint
+
+    directory = Path(tempfile.mkdtemp(prefix="penstock-demo-"))
+    try:
+        yield directory
+    finally:
+        if (directory / "application").is_file():
+            own = Path(host_directory(Checkpoint(directory).fixed().checkpoint_id, "any")).parents[1]
+            shutil.rmtree(own, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,164 @@
+"""The journal of a run: a header, then one JSON line per micro-batch, which later tools replay.
+
+A line has what was observed, the Configuration in force where it is another than on the line before (each element's
+route only where that changed), and the decision that followed, if there was one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.errors import InputError
+from penstock.measure.observation import Observation
+from penstock.measure.plain_values import from_plain, to_plain
+
+VERSION = 1
+Routes = dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLine:
+    """One micro-batch of a journal."""
+
+    observation: Observation
+    configuration: Configuration
+    decision: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A journal that was read: the newest line of each micro-batch, in their order."""
+
+    application: str
+    lines: tuple[JournalLine, ...]
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        return tuple(line.observation for line in self.lines)
+
+
+class Journal:
+    """A journal that is being written; one that exists already goes on, without a line that was cut short."""
+
+    def __init__(self, path: Path, application: str) -> None:
+        self._path = path
+        self._configuration: Configuration | None = None
+        self._routes: Routes = {}
+        if _drop_torn_line(path) == 0:
+            self._append({"penstock_journal": VERSION, "application": application})
+
+    def write(
+        self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
+    ) -> None:
+        """Adds a micro-batch; one that ran before counts as this line says from now on."""
+        line: dict[str, Any] = {"observation": to_plain(observation)}
+        if configuration != self._configuration:
+            line["configuration"] = self._changed(configuration)
+            self._configuration = configuration
+        if decision is not None:
+            line["decision"] = to_plain(decision)
+        self._append(line)
+
+    def _changed(self, configuration: Configuration) -> dict[str, Any]:
+        body = configuration_to_json(configuration)
+        for element in _elements(body):
+            route = element.pop("route")
+            if route != self._routes.get(element["name"]):
+                self._routes[element["name"]] = route
+                element["route"] = _runs(route)
+        return body
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        with self._path.open("a") as file:
+            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+
+def read_journal(path: str | Path) -> RecordedRun:
+    """What a journal has; a last line that was cut short by a kill is left out."""
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the journal '{path}' cannot be read: {error}") from error
+    whole, _, _ = text.rpartition("\n")
+    bodies = _bodies(path, whole)
+    header = next(bodies, {})
+    if header.get("penstock_journal") != VERSION:
+        got = header.get("penstock_journal", "something else")
+        raise InputError(f"the journal '{path}' does not begin as one of version {VERSION} does; got {got}")
+    lines: dict[int, JournalLine] = {}
+    for line in _lines(path, bodies):
+        lines[line.observation.batch] = line
+    return RecordedRun(str(header.get("application", "")), tuple(lines[batch] for batch in sorted(lines)))
+
+
+def _bodies(path: str | Path, text: str) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            body = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"line {number} of the journal '{path}' is not JSON: {error}") from error
+        if not isinstance(body, dict):
+            raise InputError(f"line {number} of the journal '{path}' is not an object; got {line[:40]}")
+        yield body
+
+
+def _lines(path: str | Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine]:
+    routes: Routes = {}
+    configuration: Configuration | None = None
+    for number, body in enumerate(bodies, 2):
+        try:
+            if "configuration" in body:
+                configuration = _configuration(body["configuration"], routes)
+            assert configuration is not None
+            observation = from_plain(Observation, body["observation"])
+        except (AssertionError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"line {number} of the journal '{path}' is no micro-batch: {error!r}") from error
+        yield JournalLine(observation, configuration, body.get("decision"))
+
+
+def _configuration(body: dict[str, Any], routes: Routes) -> Configuration:
+    """The Configuration of a line; routes that are not there are those of the lines before, which are noted."""
+    for element in _elements(body):
+        if "route" in element:
+            routes[element["name"]] = _expanded(element["route"])
+        element["route"] = routes[element["name"]]
+    return configuration_from_json(body)
+
+
+def _elements(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    elements: list[dict[str, Any]] = body["elements"]
+    return elements
+
+
+def _runs(route: list[int]) -> list[list[int]]:
+    """[replica, slots] for each run of slots with the same replica."""
+    return [[replica, len(list(own))] for replica, own in itertools.groupby(route)]
+
+
+def _expanded(runs: list[list[int]]) -> list[int]:
+    return [replica for replica, slots in runs for _ in range(slots)]
+
+
+def _drop_torn_line(path: Path) -> int:
+    """Cuts a file back to its last whole line and gives its size then; 0 where there is none."""
+    if not path.exists():
+        return 0
+    with path.open("rb+") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - 65536)
+            file.seek(begin)
+            place = file.read(end - begin).rfind(b"\n")
+            if place >= 0:
+                end = begin + place + 1
+                break
+            end = begin
+        file.truncate(end)
+    return end

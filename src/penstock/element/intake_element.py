@@ -1,0 +1,65 @@
+"""The intake as an element: tuples of all sources put in order in one place, with the operators fused to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.app.graph import Graph
+from penstock.element.block import Block, concat_blocks
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.element import Element
+from penstock.element.intake import Intake
+from penstock.element.kept import Kept
+from penstock.element.operators.protocol import RunningOperator
+from penstock.element.position import Frontier
+from penstock.element.steps import Steps
+
+
+class _Waiting(Kept):
+    """The tuples that wait for others to come before them, kept like an operator's state."""
+
+    kept = ("intakes", "frontier")
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    @property
+    def intakes(self) -> tuple[Intake, ...]:
+        return tuple(self._steps.intakes.values())
+
+    @property
+    def frontier(self) -> Frontier:
+        return self._steps.frontier
+
+    @frontier.setter
+    def frontier(self, frontier: Frontier) -> None:
+        self._steps.frontier = frontier
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(intake.rows for intake in self.intakes)
+
+
+class IntakeElement:
+    """Blocks of sources as they came in, blocks of the element's outputs out, up to `frontier`."""
+
+    def __init__(
+        self, name: str, element: Element, graph: Graph, positioned: frozenset[str], letters: DeadLetters, rows: int
+    ) -> None:
+        intakes = {s.name: Intake(s, place, s.name in positioned, letters) for place, s in enumerate(graph.sources)}
+        self._element, self._steps = element, Steps(intakes, rows)
+        self.running: dict[str, RunningOperator] = {**element.running, name: _Waiting(self._steps)}  # type: ignore[dict-item]
+
+    @property
+    def frontier(self) -> Frontier:
+        return self._steps.frontier
+
+    def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        """Takes over blocks of sources; `frontier` is what the tuples themselves say."""
+        for name, block in blocks.items():
+            self._steps.intakes[name].add_block(block)
+        outputs: dict[str, list[Block]] = {}
+        for step in self._steps.take():
+            for name, block in self._element.step(step, self._steps.frontier).items():
+                outputs.setdefault(name, []).append(block)
+        return {name: concat_blocks(parts) for name, parts in outputs.items()}

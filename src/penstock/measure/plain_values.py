@@ -1,0 +1,79 @@
+"""Frozen dataclasses as plain values for JSON, and back: short, since what has its default is left out."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import types
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+T = TypeVar("T")
+_PACKED_FROM = 64  # a tuple of so many whole numbers is written as one string
+
+
+def to_plain(value: Any) -> Any:
+    """Dictionaries, lists, numbers and strings; floats keep about six digits."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if abs(value) < 1e6 else round(value, 4)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(own) for key, own in value.items()}
+    if isinstance(value, tuple | list):
+        is_long = len(value) >= _PACKED_FROM and all(type(own) is int and own >= 0 for own in value)
+        return pack(value) if is_long else [to_plain(own) for own in value]
+    kind: Any = type(value)
+    own = ((name, getattr(value, name), default) for name, _, default in _fields(kind))
+    return {name: to_plain(member) for name, member, default in own if member != default}
+
+
+def from_plain(kind: type[T], body: Any) -> T:
+    """The dataclass that `to_plain` was given, its floats rounded; names it does not know are left out."""
+    hashable: Any = kind
+    known = {name: type_ for name, type_, _ in _fields(hashable)}
+    return kind(**{name: _value(known[name], own) for name, own in body.items() if name in known})
+
+
+def pack(numbers: Sequence[int]) -> str:
+    """Whole numbers of at least 0 as one string: a third of the length of their digits."""
+    array = np.asarray(numbers, np.uint64)
+    narrow = array.astype(np.min_scalar_type(int(array.max(initial=0))))
+    planes = np.ascontiguousarray(narrow.view(np.uint8).reshape(-1, narrow.itemsize).T)  # high bytes are much alike
+    return f"{narrow.itemsize}:{base64.b85encode(zlib.compress(planes.tobytes(), 1)).decode()}"
+
+
+def unpack(text: str) -> tuple[int, ...]:
+    width, _, data = text.partition(":")
+    planes = np.frombuffer(zlib.decompress(base64.b85decode(data)), np.uint8).reshape(int(width), -1)
+    return tuple(np.ascontiguousarray(planes.T).view(f"<u{width}").ravel().tolist())
+
+
+def _value(kind: Any, body: Any) -> Any:
+    if body is None:
+        return None
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _value(next(a for a in arguments if a is not type(None)), body)
+    if origin is tuple:
+        return unpack(body) if isinstance(body, str) else tuple(_value(arguments[0], own) for own in body)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {key: _value(arguments[1], own) for key, own in body.items()}
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return from_plain(kind, body)
+    return float(body) if kind is float else body
+
+
+@lru_cache(maxsize=64)
+def _fields(kind: Any) -> tuple[tuple[str, Any, Any], ...]:
+    """Name, type and default of each field."""
+    hints = get_type_hints(kind)
+    found = []
+    for field in dataclasses.fields(kind):
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        found.append((field.name, hints[field.name], default))
+    return tuple(found)

@@ -1,0 +1,211 @@
+"""What one task measures, inside the Python worker, and the report that goes to the driver."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.element.block import Block, empty_block
+from penstock.element.column import numpy_type
+from penstock.element.operators.protocol import RunningOperator
+from penstock.measure.allowance import Allowance
+from penstock.measure.gate import Gate
+from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
+from penstock.measure.observation import PortObservation, ReplicaObservation
+from penstock.measure.pace import Pace, Turn, clock_pair_ns
+from penstock.measure.service_times import ServiceTimes
+from penstock.measure.slot_counts import SlotCounts
+from penstock.measure.triggers import Triggers
+
+Counts = npt.NDArray[np.int64]
+# Between two blocks kernels push the meters' code and data out of the caches: `penstock bench measuring` shows about
+# three times the cost of a loop that does nothing else.
+_COLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """A task's figures; `taken` has the offsets (first, end) of each source, `triggers` is a table of Triggers."""
+
+    replica: ReplicaObservation
+    taken: dict[str, tuple[int, int]] = field(default_factory=dict)
+    triggers: Counts = field(default_factory=lambda: np.empty((0, 4), np.int64))
+    slot_tuples_by_element: dict[str, Counts] = field(default_factory=dict)
+
+    def encode(self) -> bytes:
+        return pickle.dumps(self, protocol=5)
+
+
+def decode(payload: bytes | memoryview) -> TaskReport:
+    report = pickle.loads(payload)
+    assert isinstance(report, TaskReport)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """The clocks when a task began."""
+
+    wall_s: float = field(default_factory=time.perf_counter)
+    cpu_s: float = field(default_factory=time.process_time)
+
+
+class ElementMeters:
+    """The meters of an element in this process; they live as long as its operators."""
+
+    _task_ended_cpu_s = 0.0  # of the whole process, whatever element its last task was of
+
+    def __init__(self) -> None:
+        self.pace, self.slot_turn = Pace(), Turn(Pace())
+        self.step_turn = Turn(self.pace)
+        self.operators: dict[str, OperatorMeter] = {}
+        self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
+
+    def metered(self, name: str, running: RunningOperator) -> MeteredOperator:
+        """The operator with a meter in front; copies of an operator share one."""
+        return MeteredOperator(running, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
+
+    def begin(self, replica: int, start: TaskStart) -> TaskFigures:
+        """The figures of a task."""
+        for meter in self.operators.values():
+            meter.calls = []  # what a task that failed has left
+        loop_cpu_s = start.cpu_s - ElementMeters._task_ended_cpu_s
+        ElementMeters._task_ended_cpu_s = start.cpu_s
+        return TaskFigures(self, replica, start, loop_cpu_s)
+
+    def state_bytes(self, ask: Callable[[], Mapping[str, int]], cpu_s: float) -> Mapping[str, int]:
+        """What `ask` says of each operator's state, or said when it was last asked: with many slots it is slow."""
+        if self._state_allowance.is_enough(cpu_s):
+            start_s = time.thread_time()
+            self._state_bytes = dict(ask())
+            self._state_allowance.spend(time.thread_time() - start_s)
+        return self._state_bytes
+
+    def end(self) -> float:
+        """The process's CPU clock at the end of a task."""
+        ElementMeters._task_ended_cpu_s = time.process_time()
+        return ElementMeters._task_ended_cpu_s
+
+
+class TaskFigures:
+    """Counts of a task; `entry` and `exit` are the gates that its batches pass."""
+
+    def __init__(self, meters: ElementMeters, replica: int, start: TaskStart, loop_cpu_s: float) -> None:
+        self._meters, self._replica = meters, replica
+        self._start, self._loop_cpu_s = start, loop_cpu_s
+        self.entry, self.exit = Gate(Pace()), Gate(meters.pace)  # what comes in comes in few, long passages
+        self.service, self.step_turn = ServiceTimes(), meters.step_turn
+        self.slots = SlotCounts(meters.slot_turn)
+        self._inputs: dict[str, list[int]] = {}
+        self._outputs: dict[str, list[int]] = {}
+        self._taken: dict[str, tuple[int, int]] = {}
+        self._blocks = 0
+        self.triggers = Triggers()
+
+    def took(self, stream: str, tuples: int, size_bytes: int) -> None:
+        """A block came in."""
+        self._blocks += 1
+        _add(self._inputs, stream, tuples, size_bytes)
+
+    def gave(self, stream: str, tuples: int, size_bytes: int) -> None:
+        """A block left by a stream, or into a sink."""
+        _add(self._outputs, stream, tuples, size_bytes)
+
+    def took_offsets(self, source: str, start: int, stop: int) -> None:
+        """A block came from some offsets of a source."""
+        first, end = self._taken.get(source, (start, stop))
+        self._taken[source] = (min(first, start), max(end, stop))
+
+    def report(
+        self,
+        slots_rebuilt: int = 0,
+        state_bytes: Callable[[], Mapping[str, int]] = dict,
+        *,
+        settled: bool = True,
+    ) -> TaskReport:
+        """All that was measured; the task is over but for this."""
+        report_ns = time.thread_time_ns()
+        known = self._meters.state_bytes(state_bytes, time.process_time() - self._start.cpu_s)
+        operators = tuple(meter.drain(known.get(name, 0)) for name, meter in self._meters.operators.items())
+        triggers = self.triggers.table()
+        inputs, outputs = _ports(self._inputs), _ports(self._outputs)
+        wall_s, cpu_s = time.perf_counter() - self._start.wall_s, self._meters.end() - self._start.cpu_s
+        waiting_s = self.entry.waiting_s + self.exit.waiting_s
+        calls = sum(o.blocks for o in operators)
+        timed = sum(o.timed_blocks for o in operators) + self.entry.timed + self.exit.timed + self.service.blocks
+        self._meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, clock_pair_ns())
+        self.slots.adapt(cpu_s * 1e9)
+        counted_ns = _COLD * (calls * meter_call_ns() + timed * clock_pair_ns() + self._blocks * _block_ns())
+        measuring_ns = counted_ns + self.slots.spent_ns + time.thread_time_ns() - report_ns
+        replica = ReplicaObservation(
+            self._replica, sum(p.tuples for p in inputs), sum(p.tuples for p in outputs), max(wall_s - waiting_s, 0.0),
+            cpu_s, slots_rebuilt, waiting_s, inputs, outputs, operators, self.service.variance_s2,
+            worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=measuring_ns / 1e9, settled=settled,
+        )  # fmt: skip
+        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element())
+
+
+def block_bytes(block: Block) -> int:
+    """The size of a block's columns; what many blocks share, such as dictionaries, does not count."""
+    fixed_bytes, others = _widths(block.schema)
+    size_bytes = fixed_bytes * block.rows
+    for place in others:
+        size_bytes += block.columns[place].to_arrow().nbytes
+    return size_bytes
+
+
+_widths_by_schema: dict[int, tuple[pa.Schema, tuple[int, tuple[int, ...]]]] = {}
+
+
+def _widths(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
+    """Bytes of a tuple's fixed-width attributes, and the places of the others; comparing schemas would be slower."""
+    known = _widths_by_schema.get(id(schema))
+    if known is None or known[0] is not schema:
+        types = [field.type for field in schema]
+        others = tuple(i for i, own in enumerate(types) if not (pa.types.is_primitive(own) or _is_coded(own)))
+        fixed = sum(4 if _is_coded(own) else numpy_type(own).itemsize for i, own in enumerate(types) if i not in others)
+        known = _widths_by_schema[id(schema)] = (schema, (fixed, others))
+    return known[1]
+
+
+def _is_coded(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(type_))
+
+
+def _add(ports: dict[str, list[int]], stream: str, tuples: int, size_bytes: int) -> None:
+    port = ports.get(stream)
+    if port is None:
+        ports[stream] = [tuples, size_bytes]
+    else:
+        port[0] += tuples
+        port[1] += size_bytes
+
+
+def _ports(ports: dict[str, list[int]]) -> tuple[PortObservation, ...]:
+    return tuple(PortObservation(stream, tuples, size_bytes) for stream, (tuples, size_bytes) in ports.items())
+
+
+@lru_cache(maxsize=1)
+def _block_ns() -> int:
+    """What counting one block costs here: a gate, a step, two ports and a result."""
+    meters, rounds = ElementMeters(), 100
+    meters.pace.below = 0
+    figures = TaskFigures(meters, 0, TaskStart(), 0.0)
+    block = empty_block(pa.schema([(f"x{i}", pa.float64()) for i in range(6)]))
+    spent_ns = []
+    for _ in range(2):
+        start = time.thread_time_ns()
+        for i in figures.exit.outward(range(rounds)):
+            figures.took("a", 1, block_bytes(block))
+            figures.step_turn.is_due()
+            figures.gave("a", 1, block_bytes(block))
+            figures.triggers.add(block, 0, i, 1)
+        spent_ns.append(time.thread_time_ns() - start)
+    return spent_ns[1] // rounds

@@ -1,0 +1,57 @@
+"""What triggered results: so many of them by such offsets of a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.element.block import Block
+
+Integers = npt.NDArray[np.int64]
+UNKNOWN = -1  # the place of a source that cannot be told
+_PIECES_PER_BLOCK = 16
+_PIECES_MAX = 2048  # of a task; more are put together with their neighbours
+
+
+class Triggers:
+    """Rows of (place of the source, first offset, offsets, results), results spread evenly over the offsets."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, int, int]] = []
+
+    def add(self, block: Block, place: int, start: int, offsets: int) -> None:
+        """A block of results; where its tuples have no positions, the given offsets triggered them."""
+        if block.position is None:
+            self._rows.append((place, start, offsets, block.rows))
+            return
+        places, sequences = block.position.place, block.position.sequence
+        for own in [places[0]] if places[0] == places[-1] and (places == places[0]).all() else np.unique(places):
+            self._rows += _pieces(int(own), np.sort(sequences[places == own]))
+
+    def table(self) -> Integers:
+        return merged_pieces([np.array(self._rows, np.int64).reshape(-1, 4)], _PIECES_MAX)
+
+
+def merged_pieces(tables: Iterable[Integers], most: int) -> Integers:
+    """Rows by place and first offset; neighbours of one place are put together where there are too many."""
+    rows = np.concatenate([np.empty((0, 4), np.int64), *tables])
+    rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+    every = -(-len(rows) // most) if len(rows) else 1
+    if every == 1:
+        return rows
+    is_head = np.arange(len(rows)) % every == 0
+    is_head[1:] |= rows[1:, 0] != rows[:-1, 0]
+    heads = np.flatnonzero(is_head)
+    ends = np.maximum.reduceat(rows[:, 1] + rows[:, 2], heads)
+    starts = rows[heads, 1]
+    return np.stack([rows[heads, 0], starts, ends - starts, np.add.reduceat(rows[:, 3], heads)], axis=1)
+
+
+def _pieces(place: int, sequences: Integers) -> list[tuple[int, int, int, int]]:
+    """Ascending offsets in a few runs."""
+    edges = np.unique(np.linspace(0, len(sequences), _PIECES_PER_BLOCK + 1).astype(np.int64))
+    starts, lasts = sequences[edges[:-1]].tolist(), sequences[edges[1:] - 1].tolist()
+    counts = np.diff(edges).tolist()
+    return [(place, a, b - a + 1, n) for a, b, n in zip(starts, lasts, counts, strict=True)]

@@ -1,0 +1,158 @@
+"""One element in a worker process, kept between tasks."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Mapping
+from functools import lru_cache, partial
+
+import numpy as np
+
+from penstock.app import operators as ops
+from penstock.app.graph import Graph
+from penstock.element.block import Block
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.element import Element
+from penstock.element.intake_element import IntakeElement
+from penstock.element.operators.protocol import RunningOperator
+from penstock.element.operators.stored_aggregate import StoredAggregate, can_be_stored
+from penstock.element.position import Frontier
+from penstock.element.running import running_operator
+from penstock.element.state.blob_store import BlobStore
+from penstock.element.state.entries import Entries
+from penstock.element.state.hashing import Slots
+from penstock.element.state.home import host_directory
+from penstock.element.state.logs import Logs
+from penstock.element.state.state_before import StateBefore
+from penstock.element.state.token import Token
+from penstock.measure.task_figures import ElementMeters
+from penstock.plan.layout import Layout, keeps_sequence, layout_of
+from penstock.plan.pipeline import INTAKE, PipelineElement
+from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.pickling import dumps
+from penstock.spark.slotted import AnyElement, SlottedElement
+from penstock.spark.state_slots import must_be_slotted, slot_function, state_slots
+from penstock.spark.triggering import source_places
+
+_INTAKE_ROWS = 32_768
+
+
+class ElementWorker:
+    """The operators of one element, their state, and what it must know about the others."""
+
+    def __init__(self, checkpoint: Checkpoint, fixed: Fixed, layout: Layout, number: int) -> None:
+        self.checkpoint, self.fixed, self.layout, self.number = checkpoint, fixed, layout, number
+        pipeline = layout.pipeline
+        self.planned: PipelineElement = pipeline.elements[number]
+        self.graph = element_graph(fixed.graph, self.planned)
+        self.outputs = pipeline.outputs_of(self.planned, fixed.graph)
+        self.sinks = tuple(self.graph.sinks)
+        self.letters = DeadLetters(fail=fixed.on_error == "fail")
+        self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned)
+        self.is_intake = pipeline.has_intake and number == 1
+        self.is_slotted = must_be_slotted(fixed.graph, self.planned)
+        self.stored: dict[str, StoredAggregate] = {}
+        self.meters = ElementMeters()
+        self.source_places = source_places(fixed.graph, pipeline, self.planned)
+        self._wanted = {name: name for name in (*self.outputs, *(s.name for s in self.sinks))}
+        self._slots = slot_function(fixed, self.planned).slots if self.is_slotted else 1
+        self.operators = SlottedElement(
+            self._element, self._blobs, self._slots, self._slots_of if self.is_slotted else None
+        )
+
+    @property
+    def state_bytes(self) -> dict[str, int]:
+        """Memory of each operator's state in this process."""
+        return self.operators.state_bytes
+
+    def open(self, plan: BatchPlan, replica: int, attempt: int) -> int:
+        """Takes the replica's slots; gives how many had to be rebuilt."""
+        self.letters.drain()
+        own = plan.configuration.element(self.planned.name)
+        routed = np.flatnonzero(np.array(own.route) == replica) if own.route else None
+        token = Token(plan.epoch, plan.batch, attempt)
+
+        def before(name: str, count: int) -> StateBefore:
+            return StateBefore(self.checkpoint.manifests, plan.previous, name, count)
+
+        held = routed if self.is_slotted and routed is not None else np.arange(self._slots)
+        rebuilt = self.operators.open(held, before, token)
+        for name, stored in self.stored.items():
+            count = stored.stored.memory.layout.slots
+            own_before = before(name, count)
+            slots = np.arange(count) if routed is None else routed
+            rebuilt += len(stored.stored.open(slots, own_before.heads(), own_before.history, token))
+        return rebuilt
+
+    def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        return self.operators.step(blocks, frontier)
+
+    def commit(self) -> dict[str, Entries]:
+        entries = {name: stored.stored.commit() for name, stored in self.stored.items()}
+        return entries | self.operators.commit()
+
+    def close(self) -> None:
+        for stored in self.stored.values():
+            stored.stored.close()
+
+    def _element(self) -> AnyElement:
+        positioned = self.layout.positioned
+        element = Element(self.graph, self.letters, self._wanted, positioned=positioned, make=self._make)
+        if self.is_intake:
+            return IntakeElement(INTAKE, element, self.fixed.graph, positioned, self.letters, _INTAKE_ROWS)
+        return element
+
+    def _make(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+        return self.meters.metered(operator.name, self._made(operator, graph, letters))
+
+    def _made(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+        schema = graph.producer(operator.inputs[0]).schema
+        stored = self.number > 0 and not self.is_slotted and isinstance(operator, ops.Aggregate)
+        if not stored or not can_be_stored(operator, schema):  # type: ignore[arg-type]
+            return running_operator(operator, self.fixed.graph, letters, self.layout.positioned)
+        if operator.name not in self.stored:
+            self.stored[operator.name] = StoredAggregate(
+                operator, schema, letters,  # type: ignore[arg-type]
+                slots=state_slots(self.fixed, self.layout.pipeline, operator.name),
+                host_directory=host_directory(self.fixed.checkpoint_id, operator.name),
+                logs=self._logs(operator.name),
+            )  # fmt: skip
+        return self.stored[operator.name]
+
+    def _blobs(self, operator: str) -> BlobStore:
+        return BlobStore(self._slots, self._logs(operator), partial(dumps, what=f"the state of operator '{operator}'"))
+
+    def _logs(self, operator: str) -> Logs:
+        return Logs(self.checkpoint.logs(operator), self.fixed.durable)
+
+    def _slots_of(self, stream: str, block: Block) -> Slots:
+        keys = self.planned.keys[self.planned.inputs.index(stream)]
+        return slot_function(self.fixed, self.planned).slots_of([block.column(key) for key in keys], block.rows)
+
+
+def element_graph(graph: Graph, planned: PipelineElement) -> Graph:
+    """The operators of an element, with a source for each stream that comes to it from elsewhere."""
+    inputs = tuple(ops.Source(stream, (), graph.producer(stream).schema) for stream in planned.inputs)
+    return Graph(planned.name, (*inputs, *(graph.operator(name) for name in planned.operators)))
+
+
+@lru_cache(maxsize=8)
+def _fixed(directory: str, modified_ns: int) -> Fixed:
+    return Checkpoint(directory).fixed()
+
+
+_workers: dict[tuple[str, tuple[str, ...], int], ElementWorker] = {}
+
+
+def element_worker(directory: str, unfused: tuple[str, ...], number: int) -> ElementWorker:
+    """The element of a checkpoint in this process; what was made for it is kept, as a cache that may vanish."""
+    fixed = _fixed(directory, os.stat(os.path.join(directory, "application")).st_mtime_ns)
+    key = (fixed.checkpoint_id, unfused, number)
+    if key not in _workers:
+        for old in [k for k in _workers if k[0] == key[0] and k[1] != unfused]:
+            del _workers[old]  # another fusion: its operators would keep state that others go on with
+        _workers[key] = ElementWorker(Checkpoint(directory), fixed, layout_of(fixed.graph, unfused), number)
+        gc.collect()
+        gc.freeze()  # Spark's worker collects garbage after each task; what lives on need not be looked at again
+    return _workers[key]

@@ -1,0 +1,49 @@
+"""Users' functions on their way to workers: by name where a worker can import them, else by value."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyspark.cloudpickle
+
+from penstock.errors import InputError
+
+cloudpickle: Any = pyspark.cloudpickle  # without types
+
+
+def dumps(value: Any, what: str) -> bytes:
+    """The bytes of a value that `pickle` reads; `what` it is, for the sentence where it cannot be pickled."""
+    try:
+        data: bytes = cloudpickle.dumps(value)
+    except Exception as error:  # whatever the user's objects raise
+        raise InputError(f"{what} cannot be pickled: {type(error).__name__}: {error}; keep open files, locks and "
+                         "connections out of it") from error  # fmt: skip
+    return data
+
+
+def dumps_for_workers(value: Any, what: str) -> bytes:
+    """The same with functions and classes by value that workers could not import."""
+    modules = [module for module in list(sys.modules.values()) if _is_out_of_reach(module)]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return dumps(value, what)
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_out_of_reach(module: ModuleType) -> bool:
+    """Whether it is a module of the user's that was imported from a place that workers do not search."""
+    name, file = getattr(module, "__name__", ""), getattr(module, "__file__", None)
+    if not file or name == "__main__" or name not in sys.modules or str(file).startswith((sys.prefix, sys.base_prefix)):
+        return False
+    found = PathFinder.find_spec(name.partition(".")[0])
+    if found is None or found.origin is None:
+        return True
+    root = Path(found.origin).parent if found.submodule_search_locations else Path(found.origin)
+    return not Path(file).is_relative_to(root)

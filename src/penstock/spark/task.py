@@ -1,0 +1,247 @@
+"""One task: a replica's share of an element in one micro-batch, messages in and messages out, without Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app import operators as ops
+from penstock.app.connectors import DiscardSink, ParquetSink
+from penstock.element.block import Block, concat_blocks
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.envelope import seal, unseal
+from penstock.element.kernels.dealing import deal
+from penstock.element.ordering import in_order, joint_steps
+from penstock.element.position import EVERYTHING, Frontier, source_position
+from penstock.element.row_checksum import add_checksums, checksum_of
+from penstock.element.state.hashing import Slots
+from penstock.measure.task_figures import TaskStart, block_bytes
+from penstock.measure.triggers import UNKNOWN
+from penstock.plan.pipeline import PipelineElement
+from penstock.spark import message
+from penstock.spark.checkpoint import BatchPlan
+from penstock.spark.element_worker import ElementWorker
+from penstock.spark.message import Message
+from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.staged_file import StagedFile
+from penstock.spark.state_slots import slot_function
+
+LETTERS_START = -1  # the start of a row whose payload is dead letters of a source
+
+
+class ElementTask:
+    """What one replica does; its messages for elements further on pass it unread."""
+
+    def __init__(
+        self, worker: ElementWorker, plan: BatchPlan, replica: int, attempt: int, start: TaskStart | None = None
+    ) -> None:
+        self.figures = worker.meters.begin(replica, start or TaskStart())
+        self.trigger = (UNKNOWN, 0)  # place of a source and offset that the block at hand begins with
+        self.worker, self.plan, self.replica, self.attempt = worker, plan, replica, attempt
+        self.rebuilt = self.steps = self.dealt = 0
+        self.discarded: dict[str, tuple[int, int]] = {}
+        self.files: dict[str, StagedFile] = {}
+        self.sources: dict[str, OffsetSource | None] = {}
+
+    def run_first(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
+        """The first element: ranges of offsets, or sealed blocks of sources that have none, become tuples."""
+        self.worker.letters.drain()
+        frontier: bytes | None = None
+        for row in rows:
+            frontier = row["frontier"] or frontier  # type: ignore[assignment]
+            name, start = str(row["source"]), int(row["start"])  # type: ignore[call-overload]
+            if start == LETTERS_START:
+                yield _result(message.LETTERS, name, row["payload"])  # type: ignore[arg-type]
+                continue
+            block = self._source_block(name, start, int(row["stop"]), row["payload"])  # type: ignore[call-overload]
+            self._took_source(name, start, block, known=row["payload"] is None)
+            if self.worker.layout.pipeline.has_intake:
+                yield self._envelope(0, 1, name, start, block)
+            else:
+                yield from self._emitted(self._stepped({name: block}, EVERYTHING), start)
+        if frontier is not None:
+            yield from self._frontier_to(self.worker.layout.paced, frontier)
+        yield from self._end({})
+
+    def run_next(self, messages: Iterable[Message]) -> Iterator[Message]:
+        """A later element: blocks in the order of their sequence or position, whatever the order of their delivery."""
+        mine: list[Message] = []
+        for m in messages:
+            if m.element != self.worker.number:
+                yield m
+                continue
+            if m.replica != self.replica:
+                raise ValueError(f"a block for replica {m.replica} came to replica {self.replica}")
+            mine.append(m)
+        mine.sort(key=lambda m: (m.sequence, m.name))
+        self.rebuilt = self.worker.open(self.plan, self.replica, self.attempt)
+        try:
+            yield from self._run_intake(mine) if self.worker.is_intake else self._run_steps(mine)
+            entries = self.worker.commit()
+        finally:
+            self.worker.close()
+        yield from self._end(entries)
+
+    def _run_steps(self, mine: list[Message]) -> Iterator[Message]:
+        positioned: dict[str, list[Block]] = {}
+        frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
+        for m in mine:
+            if m.kind == message.FRONTIER:
+                continue
+            block = self._opened(m)
+            self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence)
+            if m.name in self.worker.layout.positioned:
+                positioned.setdefault(m.name, []).append(block)
+            else:
+                yield from self._step({m.name: block}, EVERYTHING, m.sequence)
+        self.trigger = (UNKNOWN, 0)
+        ordered = {name: in_order(blocks) for name, blocks in positioned.items()}
+        for blocks, frontier in joint_steps(ordered, self.plan.configuration.block_rows):
+            yield from self._step(blocks, frontier, self.steps)
+        if frontiers and self.worker.number in self.worker.layout.paced:
+            yield from self._step({}, max(frontiers), self.steps)
+
+    def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
+        raw: dict[str, list[Block]] = {}
+        for m in mine:
+            raw.setdefault(m.name, []).append(self._opened(m))
+        yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
+        frontier = self.worker.operators.frontier
+        if frontier is not None:
+            paced = [number for number in self.worker.layout.paced if number != self.worker.number]
+            yield from self._frontier_to(paced, message.pack_frontier(frontier))
+
+    def _step(self, blocks: Mapping[str, Block], frontier: Frontier, sequence: int) -> Iterator[Message]:
+        outputs = self._stepped(blocks, frontier)
+        yield from self._emitted(outputs, sequence if self.worker.keeps_sequence else self.steps)
+        self.steps += 1
+
+    def _stepped(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        if not self.figures.step_turn.is_due():
+            return self.worker.step(blocks, frontier)
+        start_ns = time.perf_counter_ns()
+        outputs = self.worker.step(blocks, frontier)
+        self.figures.service.add(sum([b.rows for b in blocks.values()]), time.perf_counter_ns() - start_ns)
+        return outputs
+
+    def _opened(self, m: Message) -> Block:
+        block = unseal(m.payload, self.worker.graph.producer(m.name).schema)
+        self.figures.took(m.name, block.rows, len(m.payload))
+        return block
+
+    def _took_source(self, name: str, start: int, block: Block, *, known: bool) -> None:
+        self.figures.took(name, block.rows, block_bytes(block))
+        place = [source.name for source in self.worker.fixed.graph.sources].index(name)
+        self.trigger = (place if known else UNKNOWN, start)
+        if known:  # by its offsets
+            self.figures.took_offsets(name, start, start + block.rows)
+
+    def _source_block(self, name: str, start: int, stop: int, payload: object) -> Block:
+        graph, layout = self.worker.fixed.graph, self.worker.layout
+        source = graph.operator(name)
+        assert isinstance(source, ops.Source)
+        place = graph.sources.index(source)
+        positioned = name in layout.positioned and not layout.pipeline.has_intake
+        if payload is not None:
+            block = unseal(pa.py_buffer(payload), source.schema)
+            if positioned:  # rows have an order, and no stamps that anything depends on
+                stamps = np.full(block.rows, float(self.plan.batch))
+                block.position = source_position(stamps, place, start)
+            return block
+        if name not in self.sources:
+            self.sources[name] = offset_source(source, place)
+        opened = self.sources[name]
+        assert opened is not None
+        return opened.block(start, stop, positioned=positioned)
+
+    def _emitted(self, outputs: Mapping[str, Block], sequence: int) -> Iterator[Message]:
+        for stream in self.worker.outputs:
+            if stream in outputs:
+                yield from self._sent(stream, outputs[stream], sequence)
+        for sink in self.worker.sinks:
+            if sink.name in outputs:
+                block = outputs[sink.name]
+                self.figures.gave(sink.name, block.rows, block_bytes(block))
+                self.figures.triggers.add(block, *self.trigger, self.plan.configuration.block_rows)
+                yield from self._sunk(sink, block, sequence)
+
+    def _sent(self, stream: str, block: Block, sequence: int) -> Iterator[Message]:
+        """A block's tuples on their way to the replicas of the elements that read them."""
+        for number, element in enumerate(self.worker.layout.pipeline.elements):
+            if stream in element.inputs and number > self.worker.number:
+                for replica, part in self._dealt(element, stream, block):
+                    yield self._envelope(replica, number, stream, sequence, part)
+
+    def _envelope(self, replica: int, element: int, stream: str, sequence: int, block: Block) -> Message:
+        payload = seal(block)
+        self.figures.gave(stream, block.rows, payload.size)
+        return Message(replica, element, message.BLOCK, stream, sequence, payload)
+
+    def _dealt(self, element: PipelineElement, stream: str, block: Block) -> Iterator[tuple[int, Block]]:
+        own = self.plan.configuration.element(element.name)
+        keys = element.keys[element.inputs.index(stream)] if element.scope == "key" else ()
+        slots_of = partial(self._slots_of, element, keys, block)
+        if own.replicas == 1 or element.scope == "stream":
+            if own.route:
+                self.figures.slots.sample(element.name, block.rows, len(own.route), slots_of)
+            yield 0, block
+            return
+        if element.scope == "none":
+            yield (self.dealt + self.replica) % own.replicas, block
+            self.dealt += 1
+            return
+        rows, starts, counts = deal(slots_of(), np.array(own.route, np.int32), own.replicas)
+        self.figures.slots.count(element.name, counts)
+        taken = block.take(rows)
+        for replica in range(own.replicas):
+            if starts[replica + 1] > starts[replica]:
+                yield replica, taken.slice(int(starts[replica]), int(starts[replica + 1]))
+
+    def _slots_of(self, element: PipelineElement, keys: tuple[str, ...], block: Block) -> Slots:
+        return slot_function(self.worker.fixed, element).slots_of([block.column(key) for key in keys], block.rows)
+
+    def _frontier_to(self, elements: Iterable[int], packed: bytes) -> Iterator[Message]:
+        for number in elements:
+            yield Message(0, number, message.FRONTIER, "", 0, packed)
+
+    def _sunk(self, sink: ops.Sink, block: Block, sequence: int) -> Iterator[Message]:
+        if isinstance(sink.connector, DiscardSink):
+            count, total = self.discarded.get(sink.name, (0, 0))
+            self.discarded[sink.name] = (count + block.rows, add_checksums(total, checksum_of(block)))
+        elif isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
+            if sink.name not in self.files:
+                self.files[sink.name] = StagedFile(
+                    sink.connector.path, sink.schema, self.plan, self.replica, self.attempt
+                )
+            self.files[sink.name].write(block)
+        else:
+            yield Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))
+
+    def _end(self, entries: Mapping[str, np.ndarray]) -> Iterator[Message]:
+        """What the task has to say beside its tuples; its state is committed by then."""
+        for name, own in entries.items():
+            yield _result(message.STATE, name, own.tobytes())
+        for name, (count, total) in self.discarded.items():
+            yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
+        for name, file in self.files.items():
+            yield _result(message.FILE, name, file.close().encode())
+        letters: DeadLetters = self.worker.letters
+        if len(letters):
+            yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
+        report = self.figures.report(self.rebuilt, lambda: self.worker.state_bytes)
+        yield _result(message.MEASURE, self.worker.planned.name, report.encode())
+
+
+def _result(kind: str, name: str, payload: bytes) -> Message:
+    return Message(0, message.RESULT, kind, name, 0, payload)
+
+
+def _ipc(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())

@@ -1,0 +1,99 @@
+"""Figures as people read them, short enough for a table in a terminal."""
+
+from __future__ import annotations
+
+from penstock.control.configuration import Configuration, ElementConfiguration
+
+
+def count_text(count: float) -> str:
+    """
+    >>> [count_text(n) for n in (7, 12_345, 3_456_789, 2.5e9)]
+    ['7', '12.3 k', '3.46 M', '2.50 G']
+    """
+    for size, letter, digits in ((1e9, "G", 2), (1e6, "M", 2), (1e4, "k", 1)):
+        if abs(count) >= size:
+            factor = 1e3 if letter == "k" else size
+            return f"{count / factor:,.{digits}f} {letter}"
+    return f"{count:,.0f}"
+
+
+def time_text(seconds: float) -> str:
+    """
+    >>> [time_text(s) for s in (0.0042, 0.182, 1.5, 75)]
+    ['4 ms', '182 ms', '1.5 s', '75 s']
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds:,.0f} s"
+
+
+def clock_text(seconds: float) -> str:
+    """
+    >>> clock_text(75), clock_text(3700)
+    ('01:15', '1:01:40')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
+
+
+def route_text(element: ElementConfiguration, most: int = 6) -> str:
+    """How an element's slots are dealt out: evenly, or slots per replica.
+
+    >>> route_text(ElementConfiguration("window", 3, (0, 0, 0, 0, 1, 2)))
+    'slots 4 + 1 + 1'
+    """
+    if not element.route:
+        return ""
+    counts = [element.route.count(replica) for replica in range(element.replicas)]
+    if max(counts) - min(counts) <= 1:
+        return "even"
+    if len(counts) > most:
+        return f"{min(counts)} to {max(counts)} slots a replica"
+    return "slots " + " + ".join(map(str, counts))
+
+
+def replicas_text(configuration: Configuration) -> str:
+    """
+    >>> replicas_text(Configuration((ElementConfiguration("trades", 2), ElementConfiguration("window", 2, (0, 1)))))
+    'trades 2, window 2 (even)'
+    """
+    return ", ".join(_element_text(element) for element in configuration.elements)
+
+
+def configuration_text(configuration: Configuration) -> str:
+    """One line: replicas and routes of each element, size of blocks, most tuples of a micro-batch."""
+    most = count_text(configuration.micro_batch_tuples)
+    sizes = f"blocks of {configuration.block_rows:,}, at most {most} tuples a micro-batch"
+    return f"{replicas_text(configuration)}; {sizes}"
+
+
+def _element_text(element: ElementConfiguration) -> str:
+    route = route_text(element)
+    return f"{element.name} {element.replicas}" + (f" ({route})" if route else "")
+
+
+def change_text(before: Configuration, after: Configuration) -> str:
+    """What is different, in a few words.
+
+    >>> two, four = (Configuration((ElementConfiguration("window", n, tuple(range(n))),)) for n in (2, 4))
+    >>> change_text(two, four)
+    'window 2 → 4 replicas'
+    """
+    known = {element.name: element for element in before.elements}
+    pairs = [(known[new.name], new) for new in after.elements if new.name in known]
+    told = [_element_change(old, new) for old, new in pairs if old != new]
+    if before.unfused != after.unfused:
+        told.insert(0, f"elements {', '.join(element.name for element in after.elements)}")
+    if before.block_rows != after.block_rows:
+        told.append(f"blocks of {after.block_rows:,}")
+    if before.micro_batch_tuples != after.micro_batch_tuples:
+        told.append(f"at most {count_text(after.micro_batch_tuples)} tuples a micro-batch")
+    return ", ".join(told) or "other settings"
+
+
+def _element_change(old: ElementConfiguration, new: ElementConfiguration) -> str:
+    route = route_text(new)
+    if old.replicas == new.replicas:
+        return f"{new.name}: {route or 'other settings'}{' route' if route == 'even' else ''}"
+    return f"{new.name} {old.replicas} → {new.replicas} replicas" + (f", {route}" if route not in ("", "even") else "")

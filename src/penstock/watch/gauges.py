@@ -1,0 +1,73 @@
+"""The main figures of a running application, each with its last minute."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.measure.observation import Latency, Observation
+from penstock.watch.element_rows import recent
+from penstock.watch.figures import count_text, time_text
+from penstock.watch.timeline import Step, highest_by_bin, rates_by_bin, timeline_of
+
+HISTORY_S = 60.0
+_KEPT_BATCHES = 1_000  # more than a minute has
+_MEDIAN_OF_BATCHES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A figure now, and one value per bin of the last minute (None: nothing was measured then)."""
+
+    label: str
+    figure: str
+    history: list[float | None]
+
+
+def gauges(observations: Sequence[Observation], bins: int) -> list[Gauge]:
+    """Throughput, latency, micro-batch time and backlog, as far as they were measured; `bins` may be 0."""
+    steps = timeline_of(observations[-_KEPT_BATCHES:])
+    if not steps:
+        return []
+    edges_s = np.linspace(steps[-1].committed_s - HISTORY_S, steps[-1].committed_s, bins + 1).tolist()
+
+    def highest(value: Callable[[Step], float | None]) -> list[float | None]:
+        return highest_by_bin(steps, edges_s, value)
+
+    last = steps[-1]
+    found = [Gauge("throughput", _throughput(observations), rates_by_bin(steps, edges_s))]
+    if last.latency is not None:
+        found.append(Gauge("latency", latency_text(last.latency), highest(_p95_ms)))
+    found.append(Gauge("micro-batch", _micro_batch(steps), highest(lambda s: s.micro_batch_s)))
+    if last.backlog_tuples is not None:
+        found.append(Gauge("backlog", _backlog(observations[-1]), highest(lambda s: s.backlog_tuples)))
+    return found
+
+
+def latency_text(latency: Latency) -> str:
+    figures = (("p50", latency.p50_ms), ("p95", latency.p95_ms), ("p99", latency.p99_ms))
+    return ", ".join(f"{name} {time_text(ms / 1000)}" for name, ms in figures)
+
+
+def _p95_ms(step: Step) -> float | None:
+    return None if step.latency is None else step.latency.p95_ms
+
+
+def _throughput(observations: Sequence[Observation]) -> str:
+    newest, span_s = recent(observations)
+    tuples_in, tuples_out = sum(o.tuples_in for o in newest), sum(o.tuples_out for o in newest)
+    return f"{count_text(tuples_in / span_s)} tuples/s in, {count_text(tuples_out / span_s)} out"
+
+
+def _micro_batch(steps: Sequence[Step]) -> str:
+    median_s = statistics.median(step.micro_batch_s for step in steps[-_MEDIAN_OF_BATCHES:])
+    return f"last {time_text(steps[-1].micro_batch_s)}, median {time_text(median_s)}"
+
+
+def _backlog(observation: Observation) -> str:
+    """In tuples, and how long the oldest of them has waited where that is known."""
+    text = f"{count_text(observation.backlog_tuples or 0)} tuples"
+    return text if observation.backlog_age_s is None else f"{text}, the oldest {time_text(observation.backlog_age_s)}"

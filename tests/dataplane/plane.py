@@ -1,0 +1,156 @@
+"""The data plane without Spark: the same tasks, plans, state and manifests, with tasks run one after the other."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.app.graph import Graph
+from penstock.control.configuration import Configuration, ElementConfiguration, check_configuration
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.ordering import in_order
+from penstock.element.state.home import host_directory
+from penstock.measure.observation import Observation
+from penstock.plan.layout import layout_of
+from penstock.spark import element_worker as workers
+from penstock.spark import message
+from penstock.spark.checkpoint import BatchPlan, Checkpoint
+from penstock.spark.message import Message
+from penstock.spark.micro_batch import BatchResult, MicroBatches
+from penstock.spark.offset_reader import Cuts
+from penstock.spark.recording import recorded
+from penstock.spark.task import ElementTask
+
+SLOTS = 8
+
+
+class Killed(Exception):
+    """A task that dies half-way."""
+
+
+class Plane(MicroBatches):
+    """Runs an application over tables, batch after batch; a seed decides everything that may vary.
+
+    Every batch has its own replicas, routes, fusion, block size and micro-batch size; tasks may die and run again,
+    deliveries come in any order, and worker processes vanish now and then.
+    """
+
+    def __init__(self, graph: Graph, tables: Mapping[str, pa.Table], directory: Path, seed: int, kills: float) -> None:
+        self.random, self.kills = random.Random(seed), kills
+        letters = DeadLetters()
+        graph = recorded(graph, tables, str(directory / "tables"), letters)
+        checkpoint = Checkpoint(directory / "checkpoint")
+        fixed = checkpoint.fix(graph, slots=SLOTS, now_s=0.0)
+        super().__init__(checkpoint, fixed, 1, self._any_configuration, self._keep)
+        self.cuts, self.attempts = Cuts(graph), itertools.count(1)
+        self.blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in graph.sinks}
+        self.letters = [letters.table()]
+        self.rebuilt = 0
+        self._start: dict[str, int] = {}
+        self._end: dict[str, int] = {}
+
+    def run_all(self) -> tuple[dict[str, pa.Table], pa.Table]:
+        try:
+            self._run_batches()
+        finally:
+            for name in list(workers._workers):
+                if name[0] == self.fixed.checkpoint_id:
+                    del workers._workers[name]
+            shutil.rmtree(Path(host_directory(self.fixed.checkpoint_id, "x")).parent.parent, ignore_errors=True)
+        tables = {
+            name: pa.Table.from_batches(batches, self.fixed.graph.operator(name).schema)
+            for name, batches in self.blocks.items()
+        }
+        return tables, pa.concat_tables(self.letters)
+
+    def _run_batches(self) -> None:
+        self._start = dict.fromkeys(self.cuts.sources, 0)
+        for batch in itertools.count():
+            cap = self.random.choice([1, 3, 10, 40])
+            self._end = self.cuts.ends(self._start, 0.0, cap * len(self.cuts.sources))
+            if self._end == self._start:
+                return
+            while True:
+                try:
+                    self.run(None, batch)  # type: ignore[arg-type]
+                    break
+                except Killed:
+                    self.epoch += 1  # the driver died with it
+            self._start = self._end
+
+    def run_tasks(self, frame: object, plan: BatchPlan) -> Iterator[Message]:
+        rows = self._rows(plan.configuration.block_rows)
+        messages: list[Message] = []
+        pipeline = self.layout(plan.configuration).pipeline
+        for number, element in enumerate(pipeline.elements):
+            replicas = plan.configuration.element(element.name).replicas
+            self.random.shuffle(messages)
+            shares: list[list[Any]] = [[] for _ in range(replicas)]
+            if number:
+                for m in messages:
+                    shares[m.replica % replicas].append(m)  # what only passes goes by the remainder, as in Spark
+            else:
+                for i, row in enumerate(rows):
+                    shares[i * replicas // len(rows)].append(row)
+            messages = []
+            for replica in self.random.sample(range(replicas), replicas):
+                messages += self._task(plan, number, replica, shares[replica])
+        assert all(m.element == message.RESULT for m in messages)
+        yield from messages
+
+    def _task(self, plan: BatchPlan, number: int, replica: int, share: list[Any]) -> list[Message]:
+        """One task, attempt after attempt until one lives to its end."""
+        while True:
+            if self.random.random() < self.kills:
+                workers._workers.clear()
+            worker = workers.element_worker(str(self.checkpoint.directory), plan.configuration.unfused, number)
+            task = ElementTask(worker, plan, replica, next(self.attempts))
+            output = task.run_next(iter(share)) if number else task.run_first(iter(share))
+            dies = self.random.random() < self.kills
+            done = list(itertools.islice(output, self.random.randrange(4))) if dies else list(output)
+            self.rebuilt += task.rebuilt
+            if not dies:
+                return done
+            output.close()
+            if self.random.random() < 0.3:
+                raise Killed
+
+    def _rows(self, block_rows: int) -> list[dict[str, Any]]:
+        frontier = self.cuts.frontier(self._end)
+        packed = None if frontier is None else message.pack_frontier(frontier)
+        rows = []
+        for name, end in self._end.items():
+            for start in range(self._start[name], end, block_rows):
+                row = {"source": name, "start": start, "stop": min(start + block_rows, end)}
+                rows.append({**row, "payload": None, "frontier": packed})
+        return rows
+
+    def _keep(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+        for name, blocks in result.blocks.items():
+            ordered = [block for _, block in sorted(blocks, key=lambda pair: pair[0])]
+            self.blocks[name].append(in_order(ordered).to_arrow())
+        self.letters += result.letters
+
+    def _any_configuration(self) -> Configuration:
+        """Any Configuration that the state allows: fusion is drawn once, since other operators' slots go by it."""
+        graph = self.fixed.graph
+        if not self._layouts:
+            names = [o.name for o in graph.operators if o.inputs and o not in graph.sinks]
+            self.unfused = tuple(sorted(name for name in names if self.random.random() < 0.25))
+        pipeline = layout_of(graph, self.unfused).pipeline
+        elements = []
+        for element in pipeline.elements:
+            replicas = 1 if element.scope == "stream" else self.random.randint(1, 3)
+            route = [self.random.randrange(replicas) for _ in range(SLOTS)] if element.scope == "key" else []
+            elements.append(ElementConfiguration(element.name, replicas, tuple(route)))
+        configuration = Configuration(
+            tuple(elements), block_rows=self.random.choice([1, 2, 7, 50]), unfused=self.unfused
+        )
+        check_configuration(configuration, pipeline)
+        return configuration

@@ -1,0 +1,101 @@
+"""A journal gives back what was written, whatever was killed in between."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.control.configuration import Configuration, ElementConfiguration, even_route
+from penstock.control.journal import Journal, JournalLine, RecordedRun, read_journal
+from penstock.errors import InputError
+from penstock.measure.observation import Observation
+from penstock.measure.plain_values import pack, unpack
+from tests.reference.observations import observations
+
+BASE = Configuration((ElementConfiguration("trades", 2), ElementConfiguration("window", 2, even_route(2, 8))))
+configurations = st.builds(
+    lambda replicas, rows: replace(BASE.with_replicas("window", replicas), block_rows=rows),
+    st.integers(1, 3),
+    st.sampled_from((1, 64)),
+)
+lines = st.lists(st.builds(JournalLine, observations, configurations, st.none() | st.just({"replicas": 2})), max_size=6)
+
+
+def write(path: Path, written: list[JournalLine], resumed: set[int] = frozenset()) -> None:  # type: ignore[assignment]
+    journal = Journal(path, "prices")
+    for number, line in enumerate(written):
+        if number in resumed:
+            journal = Journal(path, "prices")
+        journal.write(line.observation, line.configuration, line.decision)
+
+
+@settings(deadline=None)
+@given(written=lines, resumed=st.sets(st.integers(0, 5)))
+def test_what_was_written_is_read_and_a_batch_that_ran_again_replaces_its_line(
+    written: list[JournalLine], resumed: set[int]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        write(path, written, resumed)
+        newest = {line.observation.batch: line for line in written}
+        if written:
+            assert read_journal(path) == RecordedRun("prices", tuple(newest[batch] for batch in sorted(newest)))
+
+
+@settings(deadline=None)
+@given(written=lines.filter(len), cut=st.integers(1, 10_000), after=lines)
+def test_a_kill_at_any_byte_loses_at_most_what_was_not_whole(
+    written: list[JournalLine], cut: int, after: list[JournalLine]
+) -> None:
+    written = [replace(line, observation=replace(line.observation, batch=i)) for i, line in enumerate(written)]
+    after = [replace(line, observation=replace(line.observation, batch=100 + i)) for i, line in enumerate(after)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        write(path, written)
+        data = path.read_bytes()
+        kept = data[: len(data) - cut % len(data)]
+        path.write_bytes(kept)
+        survived = max(kept.count(b"\n") - 1, 0)
+        if kept.count(b"\n"):
+            assert read_journal(path).lines == tuple(written[:survived])
+        write(path, after)
+        assert read_journal(path).lines == (*written[:survived], *after)
+
+
+@given(st.lists(st.integers(0, 2**40), max_size=700))
+def test_packed_numbers_are_unpacked(numbers: list[int]) -> None:
+    assert unpack(pack(numbers)) == tuple(numbers)
+
+
+def test_routes_are_written_only_where_they_change(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    seen = Observation(0, 1.0, 0.5, 10, 5)
+    same = [JournalLine(seen, BASE), JournalLine(replace(seen, batch=1), replace(BASE, block_rows=7))]
+    write(path, [*same, JournalLine(replace(seen, batch=2), BASE.with_replicas("window", 1))])
+    assert [text.count("route") for text in path.read_text().splitlines()] == [0, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"observation":{}}\n', "does not begin as one of version 1 does; got something else"),
+        ('{"penstock_journal":7}\n', "does not begin as one of version 1 does; got 7"),
+        ('{"penstock_journal":1}\n{"observation"\n{}\n', "line 2 of the journal '.*' is not JSON"),
+        ('{"penstock_journal":1}\n[1]\n', "line 2 of the journal '.*' is not an object"),
+        ('{"penstock_journal":1}\n{"observation":{"batch":1}}\n', "line 2 of the journal '.*' is no micro-batch"),
+    ],
+)
+def test_what_is_no_journal_is_told(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "j").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_journal(tmp_path / "j")
+
+
+def test_a_journal_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read: .*No such file"):
+        read_journal(tmp_path / "none")

@@ -1,0 +1,76 @@
+"""`--set`: what is understood, and every sentence about what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.apps.vwap import vwap, vwap_per_ticker
+from penstock.cli.settings import changed, settings_of
+from penstock.control.configuration import check_configuration, default_configuration
+from penstock.errors import InputError
+from penstock.plan.pipeline import pipeline_of
+
+GRAPH = vwap_per_ticker().graph
+DEFAULT = default_configuration(pipeline_of(GRAPH), 2)
+
+
+def test_settings_change_the_configuration() -> None:
+    settings = settings_of(["window.replicas=3", "block_rows = 1_000", "micro_batch_tuples=5000"], GRAPH)
+    configuration = changed(DEFAULT, settings, GRAPH)
+    assert configuration.element("window").replicas == 3
+    assert set(configuration.element("window").route) == {0, 1, 2}
+    assert (configuration.block_rows, configuration.micro_batch_tuples) == (1_000, 5_000)
+
+
+def test_an_element_goes_by_the_name_of_any_of_its_operators() -> None:
+    assert settings_of(["vwap.replicas=3"], GRAPH).replicas == {"window": 3}
+    with pytest.raises(InputError, match="replicas of element 'window' are named more than once"):
+        settings_of(["vwap.replicas=3", "window.replicas=2"], GRAPH)
+
+
+def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() -> None:
+    settings = settings_of(["vwap.replicas=3", "unfused=vwap"], GRAPH)
+    configuration = changed(DEFAULT, settings, GRAPH)
+    assert [(e.name, e.replicas) for e in configuration.elements] == [("trades", 2), ("window", 2), ("vwap", 3)]
+    check_configuration(configuration, pipeline_of(GRAPH, configuration.unfused))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("window", "--set takes OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...; "
+                   "got 'window'"),
+        ("block_row=7", "unfused=OPERATOR,...; got 'block_row=7'; did you mean 'block_rows'?"),
+        ("window.replica=7", "got 'window.replica=7'; did you mean 'window.replicas'?"),
+        ("replicas=7", "--set takes OPERATOR.replicas=N"),
+        ("windo.replicas=7", "--set windo.replicas: there is no operator 'windo'; there are: quotes, trades, window, "
+                             "vwap, out; did you mean 'window'?"),
+        ("unfused=vwa", "--set unfused: there is no operator 'vwa'; there are: trades, window, vwap, out; did"),
+        ("x.block_rows=7", "--set takes OPERATOR.replicas=N"),
+        ("block_rows=many", "--set block_rows is a whole number of at least 1; got 'many'"),
+        ("block_rows=0", "--set block_rows is a whole number of at least 1; got '0'"),
+        ("window.replicas=-2", "--set window.replicas is a whole number of at least 1; got '-2'"),
+        ("window.replicas=", "--set window.replicas is a whole number of at least 1; got ''"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_setting_is_one_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(InputError) as raised:
+        settings_of([text], GRAPH)
+    assert sentence in str(raised.value)
+
+
+def test_an_element_over_the_whole_stream_has_one_replica() -> None:
+    with pytest.raises(InputError, match=r"element 'window' has one replica, since .* whole stream; got 2"):
+        settings_of(["window.replicas=2"], vwap().graph)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    texts = ["windo.replicas=2", "block_rows=x", "window.replicas=2", "window.replicas=3"]
+    with pytest.raises(InputError) as raised:
+        settings_of(texts, GRAPH)
+    assert [line.split(";")[0] for line in str(raised.value).splitlines()] == [
+        "--set names 'window.replicas' more than once",
+        "--set windo.replicas: there is no operator 'windo'",
+        "--set block_rows is a whole number of at least 1",
+        "--set window.replicas: the replicas of element 'window' are named more than once",
+    ]

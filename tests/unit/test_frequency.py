@@ -76,7 +76,7 @@ def test_cores_are_taken_by_number(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_cpufreq_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no cpufreq .* leave frequencies out of the limits"):
+    with pytest.raises(InputError, match=r"has no cpufreq .* leave frequencies out of the limits"):
         Frequencies(tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_a_write_that_fails_says_what_it_takes(tmp_path: Path) -> None:
     path = tmp_path / "sys/devices/system/cpu/cpu0/cpufreq/scaling_setspeed"
     path.unlink()
     path.mkdir()
-    with pytest.raises(InputError, match="cannot be written .* it takes root's rights"):
+    with pytest.raises(InputError, match=r"cannot be written .* it takes root's rights"):
         frequencies.set_ghz(1.5)
 
 
@@ -126,5 +126,5 @@ def test_packages_count_where_cores_are_not_counted_apart(tmp_path: Path) -> Non
 
 
 def test_a_machine_without_counters_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no energy counters .* watts are estimated by the model"):
+    with pytest.raises(InputError, match=r"no energy counters .* watts are estimated by the model"):
         Energy(tmp_path)

@@ -113,3 +113,26 @@ def saso(
     if only not in (None, "comparisons", "paper", "situations"):
         raise InputError(f"--only is comparisons, paper or situations; got '{only}'")
     run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
+
+
+@app.command()
+def forecast(
+    trace: Annotated[
+        list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
+    ] = None,
+    steps: Annotated[int, typer.Option(help="How many intervals of a trace, from its middle.")] = 2000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same loads.")] = 3,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """Forecasters of a rate: how far each is off, by how many steps it looks ahead."""
+    from rich.console import Console
+
+    from penstock.bench.forecast import loads, measure, print_report, summary
+    from penstock.bench.machine import this_machine
+
+    rows = measure(loads(seed, trace or [], steps))
+    print_report(Console(width=max(Console().width, 100)), rows)
+    line = json.dumps(summary(rows, this_machine(), seed))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)

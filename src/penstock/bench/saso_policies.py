@@ -92,6 +92,6 @@ def our_policy(goal: Goal, grid: Grid, shape: PlantShape) -> Mpc:
 
 def oracles(goal: Goal, grid: Grid, shape: PlantShape, arrivals: Arrivals) -> Sequence[tuple[str, Policy]]:
     """The future known, at several margins: the best of them is the oracle."""
-    mpc = replace(our_policy(goal, grid, shape), confidence=0.0, horizon=15)
+    mpc = replace(our_policy(goal, grid, shape), confidence=0.0, least_margin=0.0, horizon=15)
     cheap = replace(mpc, weights=replace(mpc.weights, gammas=(0.005, 0.005, 0.0001)))
     return [(f"margin {margin:g}", Oracle(cheap, shape, arrivals, margin)) for margin in ORACLE_MARGINS]

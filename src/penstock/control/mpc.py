@@ -36,7 +36,8 @@ Solver = Literal["backlog", "dynamic", "branch"]
 class Mpc:
     """The policy.
 
-    `confidence`: how many standard errors of its forecasts a plan keeps in hand.  `pause_s`: service lost by a change
+    `confidence`: how many standard errors of its forecasts a plan keeps in hand, and at least `least_margin` of the
+    rate, since micro-batches grow without bound as utilization nears 1.  `pause_s`: service lost by a change
     of replicas.  `lead_steps`: steps from asking for a replica to having it.  `interval_s`: micro-batches begin at
     least so far apart.  `solver`: with backlog in the state, or the paper's costs by dynamic programming or branch
     and bound.
@@ -47,6 +48,7 @@ class Mpc:
     horizon: int = 10
     period_s: float = 1.0
     confidence: float = 1.0
+    least_margin: float = 0.0
     solver: Solver = "backlog"
     forecaster: Forecaster = field(default_factory=Mixture)
     power: PowerModel = field(default_factory=PowerModel)
@@ -71,8 +73,8 @@ class Mpc:
     def planned_rates(self, state: Learned) -> Floats:
         """The rates to be ready for: forecast and margin, each as early as a replica has to be asked for."""
         steps = self.horizon + self.lead_steps
-        margin = self.confidence * state.rate.deviations(1)[0]
-        rates = np.asarray(state.rate.forecast(steps)) + margin
+        means = np.asarray(state.rate.forecast(steps))
+        rates = means + np.maximum(self.confidence * state.rate.deviations(1)[0], self.least_margin * means)
         return np.array([rates[i : i + self.lead_steps + 1].max() for i in range(self.horizon)])
 
     def solve(self, state: Learned, current: Setting, rates: Floats) -> Solution:

@@ -9,6 +9,7 @@ from penstock.control.mpc import Mpc
 from penstock.control.setting import Grid
 from penstock.errors import InputError
 from penstock.model.forecasters.holt_winters import HoltWinters
+from penstock.model.power import PowerModel
 
 Strategy = Literal["Th-Node", "Th-Power", "Lat-Node", "Lat-Power"]
 Workload = Literal["random_walk", "real"]
@@ -25,7 +26,7 @@ ALPHAS: dict[Strategy, dict[Workload, float]] = {
 }
 PAYBACK_S = {"calm": 10.0, "balanced": 5.0, "eager": 2.0}
 HORIZON = 10
-THROUGHPUT_CONFIDENCE, LATENCY_CONFIDENCE = 1.0, 2.25  # swept in record 0031
+THROUGHPUT_CONFIDENCE, LATENCY_CONFIDENCE, LEAST_MARGIN = 1.0, 2.25, 0.07  # swept in record 0031
 
 
 def paper_strategy(
@@ -41,8 +42,9 @@ def paper_strategy(
 ) -> Mpc:
     """A strategy of Table 6: alpha as printed, beta 0.5, gamma 0.4 (0 without switching cost).
 
-    `*-Node` keeps the highest frequency.  `service_scale`: alpha belongs to service times of the paper's size; a
-    slower application (by this factor) has larger ones, and alpha is divided by it.
+    `*-Node` keeps the highest frequency.  The paper's power is a proportion without a unit (Eq. 9): here a core at the
+    highest frequency has 1, so that beta prices a core alike in both.  `service_scale`: alpha belongs to service times
+    of the paper's size; a slower application (by this factor) has larger ones, and alpha is divided by it.
     """
     if strategy not in ALPHAS:
         raise InputError(f"there is no strategy '{strategy}'; there are: {', '.join(ALPHAS)}")
@@ -59,7 +61,7 @@ def paper_strategy(
         gammas=(gamma, gamma, gamma),
         threshold_s=threshold_s,
         replicas_weight=0.0 if by_power else 1.0,
-        watts_weight=1.0 if by_power else 0.0,
+        watts_weight=1.0 / PowerModel().watts(1, PAPER_FREQUENCIES_GHZ[-1]) if by_power else 0.0,
     )
     frequencies = PAPER_FREQUENCIES_GHZ if by_power else PAPER_FREQUENCIES_GHZ[-1:]
     name = f"{strategy} {'Sw' if switching else 'NoSw'} h={horizon}"
@@ -96,5 +98,13 @@ def default_mpc(
         confidence = THROUGHPUT_CONFIDENCE if goal.threshold_s is None else LATENCY_CONFIDENCE
     weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s, period_s)
     return Mpc(
-        grid, weights, horizon, period_s, confidence, pause_s=pause_s, lead_steps=lead_steps, interval_s=interval_s
+        grid,
+        weights,
+        horizon,
+        period_s,
+        confidence,
+        LEAST_MARGIN,
+        pause_s=pause_s,
+        lead_steps=lead_steps,
+        interval_s=interval_s,
     )

@@ -76,7 +76,7 @@ class Spl:
     def _next(self, levels: Mapping[int, Level], at: int) -> int:
         own, below, above = levels[at], levels.get(at - 1), levels.get(at + 1)
         if own.congested:
-            if below is not None and below.congested and below.tuples_s * self.sensitivity >= own.tuples_s:
+            if below is not None and below.congested and own.tuples_s * self.sensitivity <= below.tuples_s:
                 return at - 1  # as fast with fewer: the congestion is elsewhere
             helps = above is None or above.tuples_s * self.sensitivity > own.tuples_s
             return at + 1 if helps else at

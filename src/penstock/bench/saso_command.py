@@ -31,7 +31,7 @@ def run_saso(
             comparisons.append(compare(case, quick=quick, progress=lambda text: errors.print(text, style="dim")))
             print_comparisons(console, comparisons[-1:])
     if only in (None, "paper"):
-        runs = run_paper([seed] if quick else [seed, seed + 1, seed + 2])
+        runs = run_paper(range(seed, seed + (3 if quick else 10)))
         print_paper(console, runs, directions(runs))
     if only in (None, "situations"):
         outcomes = [run_scenario(scenario) for scenario in scenarios()]

@@ -11,7 +11,7 @@ from rich.table import Table
 from penstock.bench.machine import Machine
 from penstock.bench.saso import Comparison
 from penstock.bench.saso_metrics import Saso
-from penstock.bench.saso_paper import Direction, PaperRun
+from penstock.bench.saso_paper import Direction, PaperRun, averaged
 from penstock.bench.saso_scenarios import Outcome
 
 _FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
@@ -48,15 +48,20 @@ def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Di
         table.add_column(name, no_wrap=True)
     for name in ("changes", "violations", "amplitude", "replicas", "watts (est.)"):
         table.add_column(name, justify="right")
-    for run in runs:
+    for run in averaged(runs):
         table.add_row(
             run.strategy, run.load, run.mode, f"{run.reconfigurations:.1f}", f"{run.violations:.1f}",
             f"{run.amplitude:.2f}", f"{run.mean_replicas:.2f}", f"{run.watts_estimated:.1f}",
         )  # fmt: skip
     console.print(table)
     for one in results:
-        sign = "<=" if one.holds else ">"
-        console.print(f"Result {one.result}: {one.claim}: {one.left:.2f} {sign} {one.right:.2f}", highlight=False)
+        verdict = "holds" if one.holds else "does NOT hold"
+        console.print(
+            f"Result {one.result}: {one.claim}: {one.left:.3f} <= {one.right:.3f} {verdict}, "
+            f"{one.seeds_holding} of {one.seeds} seeds",
+            soft_wrap=True,
+            highlight=False,
+        )
 
 
 def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
@@ -89,13 +94,16 @@ def summary(
         "plant": "queue model",
         "cases": {c.case.name: _case(c) for c in comparisons},
         "goals_missed": {c.case.name: c.missed() for c in comparisons if c.missed()},
-        "results_1_to_4": {f"{d.result}: {d.claim}": d.holds for d in results},
+        "results_1_to_4": {
+            f"{d.result}: {d.claim}": {"holds": d.holds, "seeds_holding": d.seeds_holding, "seeds": d.seeds}
+            for d in results
+        },
         "results_hold": all(d.holds for d in results) if results else None,
         "strategies": [
             {"strategy": r.strategy, "load": r.load, "mode": r.mode, "reconfigurations": round(r.reconfigurations, 2),
              "violations": round(r.violations, 2), "amplitude": round(r.amplitude, 3),
              "mean_replicas": round(r.mean_replicas, 3), "watts_estimated": round(r.watts_estimated, 2)}
-            for r in runs
+            for r in averaged(runs)
         ],
         "situations": {o.scenario.name: o.passes_by_policy for o in outcomes},
         "situations_passed": sum(o.passes for o in outcomes),

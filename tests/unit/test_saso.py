@@ -77,7 +77,7 @@ def test_the_best_setting_keeps_the_goal_first() -> None:
 
 
 def comparison(mpc: Saso, oracle: Saso, *others: Saso) -> Comparison:
-    return Comparison(case(), mpc, oracle, others, (), {})
+    return Comparison(case(), mpc, mpc, oracle, others, (), {})
 
 
 def test_a_comparison_says_what_is_missed() -> None:
@@ -88,6 +88,12 @@ def test_a_comparison_says_what_is_missed() -> None:
         figures(policy="mpc", violations=2, mean_replicas=8.0, reconfigurations=40), figures(mean_replicas=6.0), rival
     )
     assert len(bad.missed()) == 4
+
+
+def test_a_goal_that_the_oracle_cannot_keep_is_told_apart() -> None:
+    lost = comparison(figures(violations=39), figures(policy="oracle", violations=38), figures(violations=40))
+    assert lost.out_of_reach
+    assert lost.missed() == []
 
 
 def test_rivals_are_tried_with_their_time_constants_sped_up() -> None:

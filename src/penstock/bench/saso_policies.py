@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.control.goal import Goal
 from penstock.control.mpc import Mpc
-from penstock.control.mpc_presets import default_mpc
+from penstock.control.mpc_presets import PAYBACK_S, default_mpc
 from penstock.control.policy import Policy
 from penstock.control.rivals.bounds import Bounds, sped_up
 from penstock.control.rivals.ds2 import Ds2
@@ -88,6 +88,23 @@ def our_policy(goal: Goal, grid: Grid, shape: PlantShape) -> Mpc:
     pause_s = shape.reconfigure_s + shape.move_s / 2
     lead_steps = round(shape.start_s)
     return default_mpc(goal, grid, pause_s=pause_s, interval_s=shape.interval_s, lead_steps=lead_steps)
+
+
+def our_variants(goal: Goal, grid: Grid, shape: PlantShape, *, quick: bool) -> list[tuple[str, Policy]]:
+    """MPC over a grid of its own two settings: what tuning on the load at hand, as the rivals have it, would win."""
+    base = our_policy(goal, grid, shape)
+    confidences, paybacks_s = ((0.5, 1.0, 2.25), (5.0,)) if quick else ((0.5, 1.0, 1.5, 2.25, 3.0), (2.0, 5.0, 10.0))
+    return [
+        (f"confidence {confidence:g}, payback {payback_s:g} s", _tuned(base, confidence, payback_s))
+        for confidence in confidences
+        for payback_s in paybacks_s
+    ]
+
+
+def _tuned(base: Mpc, confidence: float, payback_s: float) -> Mpc:
+    scale = payback_s / PAYBACK_S["balanced"]
+    n, f, c = base.weights.gammas
+    return replace(base, confidence=confidence, weights=replace(base.weights, gammas=(scale * n, scale * f, scale * c)))
 
 
 def oracles(goal: Goal, grid: Grid, shape: PlantShape, arrivals: Arrivals) -> Sequence[tuple[str, Policy]]:

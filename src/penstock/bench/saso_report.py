@@ -25,11 +25,12 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
         for name in ("changes", "violations", "amplitude", "settling (s)", "replicas", "watts (est.)", "latency (s)"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("setting")
-        for result in (comparison.mpc, comparison.oracle, *comparison.published, *comparison.best):
+        for result in (comparison.mpc, comparison.mpc_best, comparison.oracle, *comparison.published, *comparison.best):
             table.add_row(*_cells(result, keeps=result.violations <= comparison.allowed_violations))
         console.print(table)
         missed = comparison.missed()
-        console.print("goal reached" if not missed else "missed: " + "; ".join(missed), soft_wrap=True, highlight=False)
+        reached = "goal out of reach for the oracle too" if comparison.out_of_reach else "goal reached"
+        console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True, highlight=False)
 
 
 def _cells(result: Saso, *, keeps: bool) -> list[str]:
@@ -93,6 +94,7 @@ def summary(
         "bench": "saso",
         "plant": "queue model",
         "cases": {c.case.name: _case(c) for c in comparisons},
+        "goals_out_of_reach": [c.case.name for c in comparisons if c.out_of_reach],
         "goals_missed": {c.case.name: c.missed() for c in comparisons if c.missed()},
         "results_1_to_4": {
             f"{d.result}: {d.claim}": {"holds": d.holds, "seeds_holding": d.seeds_holding, "seeds": d.seeds}
@@ -114,7 +116,7 @@ def summary(
 
 
 def _case(comparison: Comparison) -> dict[str, Any]:
-    named = {"mpc": comparison.mpc, "oracle": comparison.oracle}
+    named = {"mpc": comparison.mpc, "mpc, best": comparison.mpc_best, "oracle": comparison.oracle}
     named |= {result.policy: result for result in comparison.published}
     best = {f"{result.policy.split(' 0')[0]}, best": result for result in comparison.best}
     return {name: _figures(result) for name, result in (named | best).items()}

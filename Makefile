@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 STAMP := .venv/.setup-stamp
 step = printf '==> %s\n'
 
-.PHONY: help venv setup demo check test cluster lint format bench lock clean
+.PHONY: help venv setup demo check test cluster faults stress lint format bench lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -46,14 +46,20 @@ demo: setup  ## Run the demonstration
 
 check: lint  ## Formatting, lint, types, layers, and the quick tests
 	@$(step) "pytest: unit and property tests"
-	$(BIN)/pytest -n 2 tests/unit tests/property
+	$(BIN)/pytest -n 2 tests/unit tests/property tests/threads tests/contract
 
 test: lint  ## Everything: all checks and all tests
 	@$(step) "pytest: all tests"
 	$(BIN)/pytest -n 2 tests
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
-	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py
+	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py
+
+faults: setup  ## Kill drivers, workers and executors, more than a hundred times (half an hour)
+	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
+
+stress: setup  ## Minutes of threads under changing settings, held to the one-threaded element
+	@PENSTOCK_STRESS=1 $(BIN)/pytest tests/stress
 
 lint: setup  ## Formatting, lint, types and layers, no tests
 	@$(step) "ruff format --check"

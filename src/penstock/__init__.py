@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from penstock.app.schema import schema_of, type_of
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
-    from penstock.control.configuration import Configuration
+    from penstock.control.configuration import Configuration, ElementConfiguration
     from penstock.element.engine import Engine
-    from penstock.element.evaluation import Tables, evaluate
+    from penstock.element.evaluation import Tables
+    from penstock.element.state.slot_functions import GridSlots, HashSlots, RangeSlots
     from penstock.errors import (
         ApplicationError,
         ExpressionError,
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
         PenstockError,
         SpadeSyntaxError,
     )
-    from penstock.spark.query import run, start
+    from penstock.measure.observation import Observation
+    from penstock.spark.elastic.elastic_map import elastic_map
+    from penstock.spark.evaluation import evaluate
+    from penstock.spark.query import Handle, RunResult, run, start
 
 __version__ = "0.1.0"
 
@@ -44,11 +48,19 @@ _MODULE_BY_NAME = {
     "schema_of": "penstock.app.schema",
     "type_of": "penstock.app.schema",
     "Engine": "penstock.element.engine",
-    "evaluate": "penstock.element.evaluation",
+    "evaluate": "penstock.spark.evaluation",
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.control.configuration",
+    "ElementConfiguration": "penstock.control.configuration",
+    "HashSlots": "penstock.element.state.slot_functions",
+    "RangeSlots": "penstock.element.state.slot_functions",
+    "GridSlots": "penstock.element.state.slot_functions",
+    "Observation": "penstock.measure.observation",
+    "Handle": "penstock.spark.query",
+    "RunResult": "penstock.spark.query",
     "run": "penstock.spark.query",
     "start": "penstock.spark.query",
+    "elastic_map": "penstock.spark.elastic.elastic_map",
     "PenstockError": "penstock.errors",
     "ApplicationError": "penstock.errors",
     "ExpressionError": "penstock.errors",
@@ -73,7 +85,15 @@ __all__ = [
     "evaluate",
     "run",
     "start",
+    "elastic_map",
     "Configuration",
+    "ElementConfiguration",
+    "HashSlots",
+    "RangeSlots",
+    "GridSlots",
+    "Handle",
+    "RunResult",
+    "Observation",
     "Tables",
     "Engine",
     "PenstockError",

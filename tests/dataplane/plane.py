@@ -41,10 +41,13 @@ class Plane(MicroBatches):
     deliveries come in any order, and worker processes vanish now and then.
     """
 
-    def __init__(self, graph: Graph, tables: Mapping[str, pa.Table], directory: Path, seed: int, kills: float) -> None:
+    def __init__(
+        self, graph: Graph, tables: Mapping[str, pa.Table] | None, directory: Path, seed: int, kills: float
+    ) -> None:
         self.random, self.kills = random.Random(seed), kills
         letters = DeadLetters()
-        graph = recorded(graph, tables, str(directory / "tables"), letters)
+        if tables is not None:
+            graph = recorded(graph, tables, str(directory / "tables"), letters)
         checkpoint = Checkpoint(directory / "checkpoint")
         fixed = checkpoint.fix(graph, slots=SLOTS, now_s=0.0)
         super().__init__(checkpoint, fixed, 1, self._any_configuration, self._keep)
@@ -52,6 +55,8 @@ class Plane(MicroBatches):
         self.blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in graph.sinks}
         self.letters = [letters.table()]
         self.rebuilt = 0
+        self.unfused: tuple[str, ...] | None = None  # drawn at the first batch
+        self.block_rows: int | None = None  # drawn at each
         self._start: dict[str, int] = {}
         self._end: dict[str, int] = {}
 
@@ -83,6 +88,9 @@ class Plane(MicroBatches):
                 except Killed:
                     self.epoch += 1  # the driver died with it
             self._start = self._end
+
+    def placements(self, frame: object, configuration: Configuration, before: object) -> dict[str, Any]:
+        return {}
 
     def run_tasks(self, frame: object, plan: BatchPlan) -> Iterator[Message]:
         rows = self._rows(plan.configuration.block_rows)
@@ -140,7 +148,7 @@ class Plane(MicroBatches):
     def _any_configuration(self) -> Configuration:
         """Any Configuration that the state allows: fusion is drawn once, since other operators' slots go by it."""
         graph = self.fixed.graph
-        if not self._layouts:
+        if self.unfused is None:
             names = [o.name for o in graph.operators if o.inputs and o not in graph.sinks]
             self.unfused = tuple(sorted(name for name in names if self.random.random() < 0.25))
         pipeline = layout_of(graph, self.unfused).pipeline
@@ -150,7 +158,7 @@ class Plane(MicroBatches):
             route = [self.random.randrange(replicas) for _ in range(SLOTS)] if element.scope == "key" else []
             elements.append(ElementConfiguration(element.name, replicas, tuple(route)))
         configuration = Configuration(
-            tuple(elements), block_rows=self.random.choice([1, 2, 7, 50]), unfused=self.unfused
+            tuple(elements), block_rows=self.block_rows or self.random.choice([1, 2, 7, 50]), unfused=self.unfused
         )
         check_configuration(configuration, pipeline)
         return configuration

@@ -1,23 +1,127 @@
-"""A driver process for the fault tests: runs an application into Parquet files until it is done."""
+"""A driver process for the fault tests: runs an application until it is done, or until it is told to die."""
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import signal
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
 
 from penstock.app import sinks
-from penstock.control.configuration import default_configuration
+from penstock.app.application import Application
+from penstock.app.connectors import SinkConnector
+from penstock.control.configuration import Configuration, default_configuration
+from penstock.element.state.manifests import Manifests
+from penstock.errors import PenstockError
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.query import run
+from penstock.spark import micro_batch, query
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.session import close_session, open_session
+from tests.faults.applications import two_windows
+from tests.faults.syncs import note_syncs
 from tests.spark.applications import prices
 
+APPLICATIONS: dict[str, Callable[[SinkConnector, int], Application]] = {"prices": prices, "two_windows": two_windows}
 
-def main(checkpoint: str, output: str, total: int) -> None:
-    app = prices(sinks.parquet(output), total)
-    configuration = replace(default_configuration(pipeline_of(app.graph), 2), block_rows=500, micro_batch_tuples=2_000)
-    result = run(app, master="local[2]", checkpoint=checkpoint, configuration=configuration)
-    print("done", len(result.observations))
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a driver is to do; `die` is a point of the driver and how many batches in it dies there."""
+
+    folder: str
+    total: int = 60_000
+    application: str = "prices"
+    sink: str = "parquet"
+    master: str = "local[2,100]"
+    replicas: int = 2
+    replicas_by_element: dict[str, int] = field(default_factory=dict)
+    changing: bool = False
+    durable: bool = False
+    micro_batch_tuples: int = 2_000
+    die: tuple[str, int] | None = None
+    conf: dict[str, str] = field(default_factory=dict)
+
+    def app(self) -> Application:
+        connectors = {"parquet": sinks.parquet(f"{self.folder}/out"), "memory": sinks.memory()}
+        return APPLICATIONS[self.application](connectors.get(self.sink, sinks.discard()), self.total)
+
+    def configuration(self) -> Configuration:
+        pipeline = pipeline_of(self.app().graph)
+        configuration = default_configuration(pipeline, self.replicas)
+        for name, replicas in self.replicas_by_element.items():
+            configuration = configuration.with_replicas(name, replicas)
+        return replace(configuration, block_rows=500, micro_batch_tuples=self.micro_batch_tuples)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def die_at(point: str, count: int) -> None:
+    """Has this process killed when it comes to a point of the driver for the so-manieth time."""
+    owner: Any
+    owner, name, is_before = {
+        "planned": (Checkpoint, "write_plan", False),
+        "computed": (Manifests, "publish", True),
+        "published": (Manifests, "publish", False),
+        "renamed": (micro_batch, "publish_files", False),
+        "delivered": (query.Handle, "_deliver", False),
+    }[point]
+    method, left = getattr(owner, name), iter(range(count, -1, -1))
+
+    def dying(*arguments: Any, **named: Any) -> Any:
+        is_last = next(left) == 0
+        if is_last and is_before:
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = method(*arguments, **named)
+        if is_last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, dying)
+
+
+def main(wish: Wish) -> None:
+    note_syncs()
+    if wish.die is not None:
+        die_at(*wish.die)
+    session = open_session(wish.master, conf=wish.conf, log_file=f"{wish.folder}/spark.log")
+    app, configuration = wish.app(), wish.configuration()
+    handle = query.start(
+        app,
+        session=session,
+        checkpoint=f"{wish.folder}/checkpoint",
+        configuration=configuration,
+        durable=wish.durable,
+    )
+    rng, keyed = random.Random(os.getpid()), [e.name for e in configuration.elements if e.route]
+    try:
+        while not handle.wait(0.2 if wish.changing else None):
+            for name in keyed:
+                configuration = configuration.with_replicas(name, rng.randint(1, 4))
+            handle.apply(configuration)
+    finally:
+        result = handle.stop()
+        close_session(session)
+    if wish.sink == "memory":
+        pa.feather.write_feather(result.tables["out"], f"{wish.folder}/table.arrow")
+    rebuilt = sum(o.slots_rebuilt for o in result.observations)
+    discarded = result.discarded.get("out", (0, 0))
+    print(json.dumps({"batches": len(result.observations), "rebuilt": rebuilt, "discarded": discarded}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    wish = json.loads(sys.argv[1])
+    Path(wish["folder"]).mkdir(parents=True, exist_ok=True)
+    try:
+        main(Wish(**wish))
+    except PenstockError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

@@ -18,7 +18,7 @@ GROUPED = {"k": "any(k)", "x": "sum(x)", "n": "count()", "s": "max(s)"}
 PAIRED = {"k": "left.k", "x": "left.x + right.x", "n": "left.n - right.n", "s": "right.s"}
 STEPS = (
     "functor", "twice", "count", "delay", "throttle", "punctor", "marked", "sort", "sort_marked", "split", "union",
-    "join", "barrier",
+    "join", "barrier", "load",
 )  # fmt: skip
 
 
@@ -57,6 +57,8 @@ class Sketch:
                 return stream.delay(name, draw(st.sampled_from([0.0, 1.0, 2.5])))
             case "throttle":
                 return stream.throttle(name, draw(st.sampled_from([0.5, 1.0, 4.0])))
+            case "load":
+                return stream.load(name, 3, wait_ms_per_block=draw(st.sampled_from([0.0, 0.01])))
             case "punctor":
                 return stream.punctor(name, "n = 1", before=draw(st.booleans()))
             case "marked":

@@ -44,9 +44,10 @@ def evaluated(graph: Graph, tables: Tables, block_rows: int, taps: Sequence[str]
     return {name: plain_rows(table) for name, table in results.items()}, letters_of(results.dead_letters)
 
 
-def fed(graph: Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = ()) -> Outcome:
+def fed(graph: Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = (), *, threads: int = 1) -> Outcome:
     """What the engine gives when it gets its sources in random pieces, in random turns."""
-    engine = Engine(graph, block_rows=data.draw(st.sampled_from((1, 3, 64)), label="rows of a block"), taps=taps)
+    block_rows = data.draw(st.sampled_from((1, 3, 64)), label="rows of a block")
+    engine = Engine(graph, block_rows=block_rows, taps=taps, threads=threads)
     rows: dict[str, list[Row]] = {name: [] for name in engine.collected}
     rest = dict(tables)
     while rest:

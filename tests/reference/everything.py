@@ -70,6 +70,7 @@ def everything() -> ps.Application:
         on="ticker", where="left.price > 1 or right.side = 'it''s'", emit={"t": "left.ticker", "side": "side"},
     ).sink("fills")  # fmt: skip
     quotes.barrier("met", orders, emit={"price": "quotes.price", "side": "orders.side"}).sink("pairs")
+    quotes.load("busy", 10, wait_ms_per_tuple=0.01, wait_ms_per_block=0.5).sink("worked")
     quotes.map("doubled", doubled, {"ticker": "symbol", "twice": "float64"}).sink("mapped")
     quotes.map("letters", letters, {"letter": "string"}, per_tuple=True).sink("spelt")
     several.operator("counted", Counter(), schema={"n": "int64"}, by="n").sink("counts")

@@ -128,6 +128,8 @@ def _reference(operator: ops.Operator, graph: Graph, inputs: Sequence[list[Event
             return plain.Delay(operator)
         case ops.Throttle():
             return plain.Throttle(operator)
+        case ops.Load():
+            return plain.Load()
         case ops.Map() | ops.Custom():
             return Function(operator, schemas[0], letters)
         case _:

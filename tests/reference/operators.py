@@ -1,4 +1,4 @@
-"""The operators that look at one tuple at a time: functor, split, union, punctor, barrier, delay, throttle, sink."""
+"""The operators that look at one tuple at a time: functor, split, union, punctor, barrier, delay, load, and others."""
 
 from __future__ import annotations
 
@@ -118,6 +118,11 @@ class Delay:
 
     def _later(self, position: Position) -> Position:
         return (position[0] + self.delay_s, *position[1:])
+
+
+class Load(PassesMarks):
+    def on_tuple(self, port: int, item: Item) -> list[tuple[int, Row]]:
+        return [(0, item.row)]
 
 
 class Throttle:

@@ -13,9 +13,13 @@ from functools import partial
 from pathlib import Path
 
 import pyspark
+import pytest
 
 from penstock.spark.java import java_home
 
+needs_cluster = pytest.mark.skipif(
+    "PENSTOCK_CLUSTER" not in os.environ, reason="starts a cluster of three JVMs; run it with `make cluster`"
+)
 _SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 
@@ -26,10 +30,16 @@ class Cluster:
     url: str
     hosts: tuple[str, ...]
     folder: Path
+    workers: tuple[subprocess.Popen[bytes], ...] = ()
 
     def local_directory(self, host: str) -> Path:
         """What executors on this host have as their local disk."""
         return self.folder / host / "local"
+
+    def end_workers(self) -> None:
+        """Ends all workers, and with them every executor; the master stays."""
+        for worker in self.workers:
+            _end(worker)
 
 
 @contextmanager
@@ -42,13 +52,14 @@ def standalone_cluster(folder: Path, workers: int = 2, cores: int = 2, memory_mb
         processes.enter_context(_daemon(folder / "master", "master.Master", arguments, "127.0.0.1"))
         _wait_for(lambda: _listens("127.0.0.1", port), "the master", folder / "master")
         url = f"spark://127.0.0.1:{port}"
+        daemons = []
         for host in hosts:
             arguments = ["--host", host, "--webui-port", "0", "--cores", str(cores), "--memory", f"{memory_mb}m"]
             arguments += ["--work-dir", str(folder / host / "work"), url]
-            processes.enter_context(_daemon(folder / host, "worker.Worker", arguments, host))
+            daemons.append(processes.enter_context(_daemon(folder / host, "worker.Worker", arguments, host)))
         for host in hosts:
             _wait_for(partial(_has_registered, folder / host / "log"), f"the worker on {host}", folder / host)
-        yield Cluster(url, hosts, folder)
+        yield Cluster(url, hosts, folder, tuple(daemons))
 
 
 @contextmanager

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.spark.pinning import executor_hosts
 from penstock.spark.session import close_session, open_session
+from tests.spark.cluster import Cluster, standalone_cluster
 
 _shared: list[SparkSession] = []
 
@@ -27,6 +32,24 @@ def session() -> SparkSession:
 def no_session() -> None:
     """A process without any session, for modules that open one on another master."""
     _close_shared()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A standalone cluster with two workers, for all tests that need one."""
+    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def remote(cluster: Cluster, no_session: None) -> Iterator[SparkSession]:
+    """A session on the cluster, with all its executors there."""
+    opened = open_session(cluster.url, conf={"spark.executor.memory": "512m"})
+    deadline = time.monotonic() + 90
+    while len(executor_hosts(opened)) < len(cluster.hosts) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    yield opened
+    close_session(opened)
 
 
 def pytest_sessionfinish() -> None:

@@ -28,8 +28,8 @@ def test_the_demonstration_changes_replicas_compares_and_draws(tmp_path: Path) -
     replicas = [line.configuration.element("window").replicas for line in recorded.lines]
     changes = [after for before, after in pairwise(replicas) if before != after]
     assert replicas[0] == 2
-    assert changes == [4, 3, 2][: len(changes)]
-    assert changes or len(replicas) < 8  # a stage waits for some micro-batches, which a busy machine may not reach
+    assert changes[:1] == [4]
+    assert changes == [4, 3, 2][: len(changes)]  # a busy machine may reach the end before the last of them
     assert all(len(line.observation.replicas_by_element["window"]) == line.configuration.element("window").replicas
                for line in recorded.lines)  # fmt: skip
     assert sum(o.slots_rebuilt for o in recorded.observations) == 0

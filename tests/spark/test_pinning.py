@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,29 +13,10 @@ from pyspark.sql import functions as F
 
 from penstock.errors import InputError
 from penstock.spark.pinning import executor_hosts, pinned
-from penstock.spark.session import close_session, open_session
-from tests.spark.cluster import Cluster, standalone_cluster
+from tests.spark.cluster import Cluster, needs_cluster
 
 REPLICAS = 4
-pytestmark = pytest.mark.skipif(
-    "PENSTOCK_CLUSTER" not in os.environ, reason="starts a cluster of three JVMs; run it with `make cluster`"
-)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def remote(cluster: Cluster, no_session: None) -> Iterator[SparkSession]:
-    opened = open_session(cluster.url, conf={"spark.executor.memory": "512m"})
-    deadline = time.monotonic() + 90
-    while len(executor_hosts(opened)) < len(cluster.hosts) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    yield opened
-    close_session(opened)
+pytestmark = needs_cluster
 
 
 def _where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

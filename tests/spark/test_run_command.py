@@ -10,13 +10,14 @@ import sys
 import time
 from pathlib import Path
 
-APPLICATION = """
+SMALL = """
 import penstock as ps
 app = ps.Application("small")
 quotes = app.source("quotes", ps.sources.trace(rate="unbounded", keys=20, total=30_000))
 quotes.aggregate("window", by="ticker", window=ps.tumbling(count=10, per_group=True),
                  emit={"ticker": "any(ticker)", "n": "count()"}).sink("out", ps.sinks.parquet("results"))
-
+"""
+FUNCTIONS = """
 class Nth:
     def __init__(self):
         self.seen = 0
@@ -31,7 +32,8 @@ class Numbered:
 quotes.map("shout", lambda batch: {"ticker": batch["ticker"]}, {"ticker": "symbol"}).sink("loud", ps.sinks.discard())
 quotes.operator("numbered", Numbered(), schema={"n": "int64"}, by="ticker").sink("numbers", ps.sinks.discard())
 """
-ENDLESS = APPLICATION.replace('rate="unbounded"', "rate_tuples_s=5_000").replace(", total=30_000", "")
+APPLICATION = SMALL + FUNCTIONS
+ENDLESS = SMALL.replace('rate="unbounded"', "rate_tuples_s=5_000").replace(", total=30_000", "")
 ENDLESS = ENDLESS.replace('ps.sinks.parquet("results")', "ps.sinks.discard()")
 
 
@@ -49,9 +51,9 @@ def test_an_application_runs_to_its_end_and_a_finished_checkpoint_says_so(tmp_pa
     done = penstock(tmp_path, *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert "30,000 tuples in" in done.stdout
+    assert "finished: every source is exhausted; the checkpoint is c" in done.stdout
     assert "sink loud: 30,000 tuples" in done.stdout  # functions of a file that no worker can import
     assert "sink numbers: 30,000 tuples" in done.stdout
-    assert "finished: every source is exhausted; the checkpoint is c" in done.stdout
     assert list((tmp_path / "results").glob("*.parquet"))
     again = penstock(tmp_path, *options)
     assert (again.returncode, again.stderr) == (0, "")

@@ -127,6 +127,7 @@ def test_all_bad_options_are_reported_at_once(penstock: Run) -> None:
         "evaluate", "picky.py", "--input", "number=numbers.parquet", "--input", "oops", "--tap", "positiv",
         "--format", "xml", "--block-rows", "0", "--on-error", "ignore",
         "--output", "file", "--data-dir", "nowhere", "--rows", "-1",
+        "--threads", "0", "--queue", "odd",
     )  # fmt: skip
     assert ended.code == WRONG
     lines = ended.err.splitlines()
@@ -135,6 +136,8 @@ def test_all_bad_options_are_reported_at_once(penstock: Run) -> None:
         "--on-error is dead_letter or fail; got 'ignore'",
         "--block-rows is at least 1; got 0",
         "--rows is at least 0; got -1",
+        "--threads is a whole number from 1 to 64; got 0",
+        "application 'picky' has no operator 'odd' to put a queue in front of; it has: positive, own, out",
         "--data-dir is a directory; got nowhere, which is not",
         "--output is a directory; got file, which is a file",
         "--input is NAME=FILE; got 'oops'",
@@ -143,7 +146,7 @@ def test_all_bad_options_are_reported_at_once(penstock: Run) -> None:
     ):
         assert expected in lines
     assert any(line.endswith("did you mean 'positive'?") for line in lines)
-    assert len(lines) == 10
+    assert len(lines) == 12
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,15 +22,15 @@ from penstock.element.block import block_of
 from penstock.element.evaluation import evaluate
 from penstock.element.row_checksum import checksum_of
 from penstock.plan.pipeline import pipeline_of
-from tests.unit.observed import BEGIN_S, configuration, run_of
+from tests.unit.observed import BEGIN_S, configuration, latency, run_of
 
 PIPELINE = pipeline_of(vwap_per_ticker().graph)
 
 
 def test_every_stage_is_a_configuration_that_fits_and_differs_from_the_one_before() -> None:
-    configurations = [staged(default_configuration(PIPELINE, 1), FIRST, 1000)]
+    configurations = [staged(default_configuration(PIPELINE, 1), FIRST)]
     for stage in STAGES:
-        configurations.append(staged(configurations[-1], stage, 1000))
+        configurations.append(staged(configurations[-1], stage))
         check_configuration(configurations[-1], PIPELINE)
         assert configurations[-1] != configurations[-2]
     assert [c.element("window").replicas for c in configurations] == [2, 4, 3, 3, 2]
@@ -89,10 +90,14 @@ def test_equal_is_said_only_where_it_was_compared() -> None:
 
 def test_the_summary_names_sums_latency_and_every_change() -> None:
     file = io.StringIO()
-    show_summary(Console(file=file, width=140), outcome(6))
+    slow_start = replace(run_of(1)[0], latency=latency(5000.0))
+    run = outcome(6)
+    show_summary(Console(file=file, width=140), replace(run, observations=[slow_start, *run.observations[1:]]))
     text = file.getvalue()
     assert "6,000,000 in, 3,000,000 out over 2.9 s: 2.07 M tuples/s" in text
-    assert "p50 20" in text
+    late, later = (line for line in text.splitlines() if "p50" in line)
+    assert "p99 10.0 s of all results" in late
+    assert "p99 408 ms from the first change on" in later
     row = next(line for line in text.splitlines() if "window 2 → 4 replicas" in line)
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
         "2.4 s", "window 2 → 4 replicas", "3", "500 ms", "500 ms", "500 ms", "0",

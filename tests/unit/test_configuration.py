@@ -45,7 +45,7 @@ def test_replicas_that_cannot_be(name: str, replicas: int, sentence: str) -> Non
 def test_an_element_that_needs_the_whole_stream_stays_one_replica() -> None:
     configuration = default_configuration(pipeline_of(vwap().graph), 2)
     with pytest.raises(InputError, match="need the whole stream; got 2"):
-        configuration.with_replicas("window", 2)
+        check_configuration(configuration.with_replicas("window", 2), pipeline_of(vwap().graph))
 
 
 def test_configurations_that_do_not_fit_are_refused() -> None:

@@ -178,7 +178,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"one": table(), "two": [1, 2]}, {}, "source 'two' takes a table, a dict of columns or a file's path; got list"),
     ({"one": table(), "two": {"s": [1.0], "x": [1.5]}}, {}, "source 'two' cannot use its input: Float value 1.5"),
     ({"one": table(), "two": table()}, {"on_error": "ignore"}, "on_error is 'dead_letter' or 'fail'; got 'ignore'"),
-    ({"one": table(), "two": table()}, {"engine": "flink"}, "engine is 'inprocess'; got 'flink'"),
+    ({"one": table(), "two": table()}, {"engine": "flink"}, "engine is 'inprocess' or 'spark'; got 'flink'"),
 ]
 
 

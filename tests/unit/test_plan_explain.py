@@ -57,6 +57,8 @@ def add(stream: ps.Stream, kind: str) -> None:
             stream.throttle("o", 10)
         case "delay":
             stream.delay("o", 1.0)
+        case "load":
+            stream.load("o", 100)
         case "custom by key":
             stream.operator("o", Counter(), schema={"x": "int64"}, by="k")
         case "custom":
@@ -79,6 +81,7 @@ def add(stream: ps.Stream, kind: str) -> None:
         ("sort", 1, "sorting compares"),
         ("throttle", 1, "the one before it"),
         ("delay", None, "on its own"),
+        ("load", None, "on its own"),
         ("custom by key", SLOTS, "state is kept by k"),
         ("custom", 1, "one state for the whole stream"),
         ("sink", 1, "one writer"),

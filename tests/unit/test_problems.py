@@ -64,6 +64,9 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     (lambda a, q: q.punctor("p", ""), "needs when='condition'; got none"),
     (lambda a, q: q.delay("d", -1), "needs a delay_s of at least 0; got -1"),
     (lambda a, q: q.delay("d", float("nan")), "needs a delay_s of at least 0; got nan"),
+    (lambda a, q: q.load("l", -1), "needs a flop_per_tuple of at least 0; got -1"),
+    (lambda a, q: q.load("l", wait_ms_per_tuple=-1), "needs a wait_ms_per_tuple of at least 0; got -1"),
+    (lambda a, q: q.load("l", wait_ms_per_block=-2), "needs a wait_ms_per_block of at least 0; got -2"),
     (lambda a, q: q.delay("d", "1"), "needs a delay_s of at least 0; got '1'"),  # type: ignore[arg-type]
     (lambda a, q: q.throttle("t", None), "needs a positive rate_tuples_s; got None"),  # type: ignore[arg-type]
     (lambda a, q: q.union("u", 3), "reads streams; got 3"),  # type: ignore[arg-type]

@@ -137,3 +137,38 @@ def test_numbers_of_columns_must_be_as_many_as_attributes() -> None:
     assert [str(p) for p in app.problems] == [
         f"operator 'quotes' ({app.operators[0].place}) reads 2 columns by number but has 1 attributes in its schema"
     ]
+
+
+def files(folder: Path, names: dict[str, str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in names.items():
+        (folder / name).write_text("name,price,volume,key,at\n" + text)
+    return folder
+
+
+@pytest.mark.parametrize("pattern", ["in", "in/*.csv", "in/?.csv"])
+def test_files_of_a_directory_are_read_in_the_order_of_their_names(tmp_path: Path, pattern: str) -> None:
+    files(
+        tmp_path / "in", {"b.csv": "2,,,,\n3,x,,,\n", "a.csv": "1,,,,\n", ".draft.csv": "9,,,,\n", "_c.csv": "9,,,,\n"}
+    )
+    tables = ps.evaluate(application(ps.sources.csv(pattern)), data_dir=tmp_path)
+    assert tables["out"].column("name").to_pylist() == ["1", "2"]
+    assert tables.dead_letters.column("reason").to_pylist() == ["has no float64 in 'price'"]
+
+
+def test_many_parquet_files_may_differ_in_width_but_not_lack_a_column(tmp_path: Path) -> None:
+    app = ps.Application("many")
+    app.source("numbers", ps.sources.parquet(str(tmp_path)), {"x": "int64"}).sink("out")
+    pyarrow.parquet.write_table(pa.table({"x": pa.array([1], pa.int32()), "more": ["a"]}), tmp_path / "1.parquet")
+    pyarrow.parquet.write_table(pa.table({"x": pa.array([2], pa.int64())}), tmp_path / "2.parquet")
+    assert ps.evaluate(app)["out"].column("x").to_pylist() == [1, 2]
+    assert ps.evaluate(app, {"numbers": tmp_path})["out"].column("x").to_pylist() == [1, 2]
+    pyarrow.parquet.write_table(pa.table({"y": [3]}), tmp_path / "3.parquet")
+    with pytest.raises(ps.InputError, match="its input lacks x; it has: y"):
+        ps.evaluate(app)
+
+
+def test_an_empty_directory_is_an_empty_stream_and_an_empty_pattern_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    assert ps.evaluate(application(ps.sources.csv("in")), data_dir=tmp_path)["out"].num_rows == 0
+    assert "reads the files" in refused(None, ps.sources.csv("in/*.csv"), tmp_path)

@@ -17,14 +17,16 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 NOT_RUN = "# not run"
+ON_SPARK = "# on Spark"  # run by tests/spark/test_documents.py
 MODULES = sorted(found.name for found in pkgutil.walk_packages(penstock.__path__, "penstock."))
 
 
-def blocks(document: Path) -> list[str]:
-    """Python blocks that are not marked, each at its line, so that a failure names the document's own."""
+def blocks(document: Path, *, on_spark: bool = False) -> list[str]:
+    """Python blocks without a mark, or those for Spark, at their lines, so that a failure names the document's own."""
     text = document.read_text(encoding="utf-8")
     found = [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
-    return ["\n" * line + code for line, code in found if not code.startswith(NOT_RUN)]
+    wanted = [(line, code) for line, code in found if code.startswith(ON_SPARK) == on_spark]
+    return ["\n" * line + code for line, code in wanted if not code.startswith(NOT_RUN)]
 
 
 @pytest.mark.parametrize("document", [d for d in DOCUMENTS if blocks(d)], ids=lambda d: str(d.relative_to(ROOT)))

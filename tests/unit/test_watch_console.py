@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from penstock.control.configuration import Configuration
-from penstock.measure.observation import Observation
+from penstock.measure.observation import CpuObservation, Observation
 from penstock.watch.console_view import ConsoleView
 from penstock.watch.live_console import LiveConsole
 from penstock.watch.plain_line import plain_line
@@ -52,7 +52,7 @@ def test_no_line_is_longer_than_the_terminal_and_the_main_figures_stay(width: in
 def test_a_low_terminal_goes_without_operators() -> None:
     observations = [with_operators(o) for o in run_of(3)]
     assert any("· quotes" in line for line in drawn(view_of(observations), 100, height=40))
-    assert not any("· quotes" in line for line in drawn(view_of(observations), 100, height=14))
+    assert not any("· quotes" in line for line in drawn(view_of(observations), 100, height=15))
 
 
 def test_sparklines_follow_the_throughput() -> None:
@@ -62,6 +62,14 @@ def test_sparklines_follow_the_throughput() -> None:
     bars = line.split("out")[1].strip()
     assert set(bars[:5]) == {"▂"}
     assert set(bars[-5:]) == {"█"}
+
+
+def test_cpu_is_told_by_who_used_it() -> None:
+    cpu = CpuObservation(0.25, 0.1, 0.05, 0.1, 0.5, 0.01)
+    observations = [replace(o, cpu=cpu) for o in run_of(20)]
+    text = "\n".join(drawn(view_of(observations), 120))
+    assert "2.00 cores: operators 25%, around them 10%, Spark's workers 5%, driver 10%, JVM 50%; measuring 1.0%" in text
+    assert "cores" not in "\n".join(drawn(view_of(run_of(20)), 120))
 
 
 def test_sources_without_a_schedule_show_neither_latency_nor_backlog() -> None:
@@ -109,7 +117,7 @@ def plain_screen() -> tuple[Console, io.StringIO]:
 
 
 def test_without_a_terminal_there_is_a_line_every_five_seconds_and_one_per_event() -> None:
-    application = Scripted(48)  # of 0.25 s each
+    application = Scripted(24)  # of 0.5 s each
     screen, file = plain_screen()
     shown = console_of(application, screen)
     assert shown.watch(lambda elapsed_s: shown.tell("changed") if elapsed_s == 3.0 else None) == "done"

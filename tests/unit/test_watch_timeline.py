@@ -125,7 +125,7 @@ def test_elements_are_averaged_over_the_last_seconds() -> None:
 def test_operators_are_shown_as_far_as_they_were_measured() -> None:
     trades, window = element_rows([with_operators(o) for o in run_of(20)])
     assert [o.name for o in trades.operators] == ["quotes", "filter"]
-    assert trades.operators[0].cpu_ratio == pytest.approx(0.04)
+    assert trades.operators[0].cpu_ratio == pytest.approx(0.02)
     assert trades.operators[1].cpu_ratio is None
     assert window.operators == ()
 

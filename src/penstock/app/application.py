@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from penstock.app.connectors import CsvSource, SourceConnector, TraceSource
+from penstock.app.connectors import SourceConnector
 from penstock.app.graph import Graph, Request
 from penstock.app.operators import Operator, Source
 from penstock.app.place import caller
 from penstock.app.serialise import graph_from_json, graph_to_json
+from penstock.app.source_checks import check_connector, check_stamp, schema_of_source
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
 from penstock.errors import ApplicationError, Problem, did_you_mean
@@ -47,21 +48,13 @@ class Application:
         """A stream from outside; without a connector its tuples come from `evaluate`'s input.
 
         `stamp` names the attribute that orders its tuples among other sources' (a timestamp or number of seconds);
-        without it a tuple's stamp is its sequence number / `rate_tuples_s` (1 where not declared).  A trace has a
-        schema of its own and needs none here.
+        without it a tuple's stamp is its sequence number / `rate_tuples_s` (1 where not declared).  A trace, a rate and
+        a DataFrame have schemas of their own and need none here.
         """
         entry = self._book.entry(name, "source")
-        fields = entry.schema(source.schema if schema is None and isinstance(source, TraceSource) else schema)
-        if stamp is not None and entry.has_attribute(stamp, fields, "stamp"):
-            kind = fields.field(stamp).type
-            if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                entry.problem(f"has the stamp '{stamp}', which must be a timestamp or a number; got {kind}")
-        if isinstance(source, CsvSource) and source.columns is not None and len(source.columns) != len(fields):
-            entry.problem(
-                f"reads {len(source.columns)} columns by number but has {len(fields)} attributes in its schema"
-            )
-        if not isinstance(source, SourceConnector | None):
-            entry.problem(f"needs a source such as ps.sources.csv('file.csv'); got {source!r}")
+        fields = schema_of_source(entry, source, schema)
+        check_stamp(entry, stamp, fields)
+        check_connector(entry, source, fields)
         rate = None if rate_tuples_s is None else entry.number(rate_tuples_s, "rate_tuples_s")
         entry.add(Source(name, (), fields, source, stamp, rate, place=entry.place))
         return Stream(self._book, name, fields)

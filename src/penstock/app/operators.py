@@ -154,6 +154,15 @@ class Throttle(_Operator):
 
 
 @dataclass(frozen=True, slots=True)
+class Load(_Operator):
+    """Tuples as they came, after so much work: what benchmarks are made of."""
+
+    flop_per_tuple: int = 0
+    wait_ms_per_tuple: float = 0.0
+    wait_ms_per_block: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Map(_Operator):
     """A Python function on blocks, or on tuples."""
 
@@ -188,6 +197,7 @@ Operator = (
     | Barrier
     | Delay
     | Throttle
+    | Load
     | Map
     | Custom
     | Sink

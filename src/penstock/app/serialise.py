@@ -86,7 +86,8 @@ def _write(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_write(member) for member in value]
     if dataclasses.is_dataclass(value) and type(value).__name__ in _KINDS:
-        members = {f.name: _write(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = [f for f in dataclasses.fields(value) if f.metadata.get("stored", True)]
+        members = {f.name: _write(getattr(value, f.name)) for f in fields}
         return {"is": type(value).__name__, **members}
     return {"is": "Object", "name": _object_name(value)}
 

@@ -4,22 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from penstock.app.connectors import CsvSource, ParquetSource, TraceSource
+from penstock.app.connectors import (
+    FILES_PER_BATCH,
+    CsvSource,
+    DataFrameSource,
+    ParquetSource,
+    RateSource,
+    TraceSource,
+)
 from penstock.generate.trace_source import RATES, TupleFunction
 from penstock.generate.trades import KEYS, TickerType
 
 _RATE_TUPLES_S = 150_000.0
 
 
-def csv(path: str, *, header: bool = True, columns: tuple[int, ...] | None = None) -> CsvSource:
-    """Lines of a CSV file, attributes by name (header) or by number from 1 (`columns`)."""
-    return CsvSource(str(path), header, None if columns is None else tuple(columns))
+def csv(
+    path: str | Path,
+    *,
+    header: bool = True,
+    columns: Sequence[int] | None = None,
+    files_per_batch: int = FILES_PER_BATCH,
+) -> CsvSource:
+    """Lines of CSV files, attributes by name (header) or by number from 1 (`columns`).
+
+    `path` is a file, or a directory or pattern (`in/*.csv`) whose files are read in the order of their names; on Spark
+    those are streams that grow by whole files, at most `files_per_batch` in one micro-batch.
+    """
+    return CsvSource(str(path), header, None if columns is None else tuple(columns), files_per_batch)
 
 
-def parquet(path: str) -> ParquetSource:
-    """Rows of a Parquet file, attributes by name."""
-    return ParquetSource(str(path))
+def parquet(path: str | Path, *, files_per_batch: int = FILES_PER_BATCH) -> ParquetSource:
+    """Rows of Parquet files, attributes by name; paths as with `csv`."""
+    return ParquetSource(str(path), files_per_batch)
+
+
+def dataframe(frame: Any) -> DataFrameSource:
+    """Rows of a streaming DataFrame: Kafka, Delta, whatever Spark reads; its schema is the source's, too."""
+    return DataFrameSource(frame)
+
+
+def rate(rows_per_second: int = 1) -> RateSource:
+    """Spark's rate source: `value` counts from 0, `timestamp` is the moment a row was made (UTC)."""
+    return RateSource(rows_per_second)
 
 
 def trace(

@@ -15,6 +15,7 @@ from penstock.app.expressions.tree import Attribute
 from penstock.app.key_checks import check_functions, check_key_types, sort_keys
 from penstock.app.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
 from penstock.app.schema import type_of
+from penstock.app.sink_checks import check_sink
 from penstock.app.window_checks import check_bounds, check_sort_window, check_window
 from penstock.app.windows import Window
 from penstock.app.workbook import UNKNOWN, Entry, Workbook
@@ -160,6 +161,17 @@ class Stream:
         rate = entry.number(rate_tuples_s, "rate_tuples_s")
         return self._add(entry, ops.Throttle(name, (self.name,), self.schema, rate, place=entry.place))
 
+    def load(
+        self, name: str, flop_per_tuple: int = 0, *, wait_ms_per_tuple: float = 0.0, wait_ms_per_block: float = 0.0
+    ) -> Stream:
+        """For benchmarks: every tuple as it came, after so many floating-point operations and so much waiting."""
+        entry = self._book.entry(name, "load")
+        flop = entry.number(flop_per_tuple, "flop_per_tuple", at_least_0=True)
+        tuple_ms = entry.number(wait_ms_per_tuple, "wait_ms_per_tuple", at_least_0=True)
+        block_ms = entry.number(wait_ms_per_block, "wait_ms_per_block", at_least_0=True)
+        operator = ops.Load(name, (self.name,), self.schema, int(flop), tuple_ms, block_ms, place=entry.place)
+        return self._add(entry, operator)
+
     def map(self, name: str, function: Callable[..., Any], schema: Schema, *, per_tuple: bool = False) -> Stream:
         """A Python function on blocks (Arrow record batch in, one of as many rows out) or, per tuple, on dicts."""
         entry = self._book.entry(name, "map")
@@ -184,6 +196,7 @@ class Stream:
         entry = self._book.entry(name, "sink")
         if not isinstance(sink, SinkConnector | None):
             entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {sink!r}")
+        check_sink(entry, sink)
         entry.add(ops.Sink(name, (self.name,), self.schema, sink or MemorySink(), place=entry.place))
 
     @property

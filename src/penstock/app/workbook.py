@@ -131,9 +131,10 @@ class Entry:
             self.problem(f"needs attributes with names of their own in its schema; got {names}")
             return pa.schema([])
         fields = []
-        for name, word in zip(names, given.types if isinstance(given, pa.Schema) else given.values(), strict=True):
+        for name in names:
+            word = given.field(name).type if isinstance(given, pa.Schema) else given[name]
             try:
-                fields += list(schema_of({name: word}))
+                fields += schema_of(pa.schema([given.field(name)]) if isinstance(given, pa.Schema) else {name: word})
             except (InputError, AttributeError) as error:
                 self.problem(f"gives attribute {name!r} the type {word!r}: {error}")
                 fields.append(pa.field(str(name), UNKNOWN))

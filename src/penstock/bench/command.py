@@ -9,6 +9,12 @@ from typing import Annotated
 
 import typer
 
+from penstock.bench import element_command
+
+QuickOption = Annotated[bool, typer.Option("--quick", help="A minute or two; figures are rougher.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
+FolderOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Where checkpoints and files go meanwhile.")]
+
 app = typer.Typer(help="Measure ours beside limits and peers, in one process and run.", no_args_is_help=True)
 
 
@@ -47,7 +53,7 @@ def kernels(
         bool, typer.Option("--quick", help="Shorter rounds, windows filled less; figures are rougher.")
     ] = False,
     peers: Annotated[bool, typer.Option(help="Run polars and DuckDB too.")] = True,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    json_file: JsonOption = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw the ratios into this file (PNG, SVG, PDF).")] = None,
 ) -> None:
     """Kernels of an element on one thread, beside the plain numba loop for the same job and beside batch engines."""
@@ -71,6 +77,97 @@ def kernels(
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)
+
+
+@app.command()
+def threads(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """What threads cost at level one, what decoupled ingestion gains, and a shared grid against own ones."""
+    from penstock.bench.threads_command import run_threads
+
+    run_threads(quick=quick, json_file=json_file)
+
+
+@app.command()
+def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """Throughput and latency of `vwap_per_ticker` on local Spark, beside the in-process engine and stock PySpark."""
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+    from penstock.bench.streaming.vwap import QUICK, VwapEffort, run_vwap
+    from penstock.bench.streaming.vwap_report import vwap_figures, vwap_notes, vwap_tables
+
+    effort = QUICK if quick else VwapEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        result = run_vwap(effort, place, show)
+    figures = vwap_figures(result, effort)
+    report("vwap_per_ticker on local[2]", vwap_tables(result), vwap_notes(result, figures), figures, json_file)
+
+
+@app.command()
+def floor(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """The cost of a micro-batch with few tuples, and where it goes."""
+    from penstock.bench.streaming.floor import QUICK, FloorEffort, floor_figures, floor_notes, floor_tables, run_floor
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = QUICK if quick else FloorEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        result = run_floor(effort, place, show)
+    title = f"micro-batches of {effort.tuples} tuples, one exchange, state, journal and commit on; local[2]"
+    report(title, floor_tables(result), floor_notes(result), floor_figures(result, effort), json_file)
+
+
+@app.command()
+def rescale(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """From 2 to 4 replicas at half of the highest rate, beside Spark's own way: stop, repartition, restart."""
+    from penstock.bench.streaming import rescale as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.RescaleEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        result = bench.run_rescale(effort, place, show)
+    title = f"vwap_per_ticker with {effort.keys:,} keys on two cores"
+    figures = bench.rescale_figures(result, effort)
+    report(title, bench.rescale_tables(result), bench.rescale_notes(result), figures, json_file)
+
+
+@app.command()
+def state(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """Keyed state by number of keys and length of windows: rate, memory, change logs, what a kill costs; a cluster."""
+    from penstock.bench.streaming import state as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.StateEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        result = bench.run_state(effort, place, show)
+    title = "sum of each ticker's last volumes, integer tickers, trades and quotes half and half, local[2]"
+    report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)
+
+
+@app.command("elastic-map")
+def elastic_map(
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter stretches; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    picture: Annotated[Path, typer.Option(help="Draw throughput by level into this file.")] = Path("elastic_map.png"),
+) -> None:
+    """A function that calls a service, inside Spark: the elastic pool beside plain calls and fixed pools."""
+    from rich.console import Console
+
+    from penstock.bench.elastic_map import QUICK, Effort, measure
+    from penstock.bench.elastic_map_report import draw, print_report
+
+    console = Console()
+    with console.status("starting Spark ...") as status:
+        report = measure(QUICK if quick else Effort(), lambda text: status.update(f"{text} ..."))
+    print_report(console, report)
+    draw(report, picture)
+    line = json.dumps(report.summary())
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)
+
+
+element_command.register(app)
 
 
 @app.command()

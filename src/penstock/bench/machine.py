@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -29,10 +30,10 @@ class Machine:
         return {"processor": self.processor, "cores": self.cores, "memory_gb": self.memory_gb, "system": self.system}
 
 
-def this_machine() -> Machine:
-    """The machine this process runs on."""
+def this_machine(packages: Sequence[str] = ()) -> Machine:
+    """The machine this process runs on, with the versions of further packages."""
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    versions = (("python", platform.python_version()), *((name, _version(name)) for name in _PACKAGES))
+    versions = (("python", platform.python_version()), *((name, _version(name)) for name in (*_PACKAGES, *packages)))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     system = f"{platform.system()} {platform.release()}"
     return Machine(_processor(), cores, round(memory_bytes / 2**30), system, versions)

@@ -55,6 +55,17 @@ def evaluate(
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
     rows: Annotated[int, typer.Option(metavar="N", help="How many rows of each result to show.")] = 5,
+    engine: Annotated[
+        str, typer.Option(metavar="inprocess|spark", help="Where to run it; the results are the same.")
+    ] = "inprocess",
+    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs, with --engine spark.")] = "local[*]",
+    threads: Annotated[int, typer.Option(metavar="N", help="How many threads work at once.")] = 1,
+    queues: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--queue", metavar="OPERATOR", help="An operator with a queue in front; else those that read a source."
+        ),
+    ] = None,
 ) -> None:
     """Run an application over finite input, show the results and write them to files.
 
@@ -64,13 +75,16 @@ def evaluate(
 
     - `penstock evaluate examples/spade/join-cf1.1.spade --data-dir out/data --tap Join1 --format csv --output out/join`
 
-    - `penstock evaluate penstock.apps.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet`
+    - `penstock evaluate penstock.apps.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet --threads 2`
     """
     from penstock.cli.evaluate import Wish, evaluate_command
 
     evaluate_command(
-        Wish(application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows)
-    )
+        Wish(
+            application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
+            engine, master, threads, tuple(queues or ()),
+        )
+    )  # fmt: skip
 
 
 @app.command()
@@ -93,6 +107,12 @@ def run(
             help="OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...",
         ),
     ] = None,
+    dead_letters: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write tuples that cannot be used, with the reason.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
+    ] = "dead_letter",
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
 
@@ -104,7 +124,7 @@ def run(
     """
     from penstock.cli.run import RunWish, run_command
 
-    run_command(RunWish(application, master, checkpoint, duration, tuple(settings or ())))
+    run_command(RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error))
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from penstock.app.application import Application
+from penstock.app.connectors import TraceSource
 from penstock.cli.demo_check import Counted, counted_in_process
 from penstock.cli.demo_report import Outcome, check_line, draw, effect_text, show_summary
-from penstock.cli.demo_stages import FIRST, MOST_REPLICAS, due_stage, staged
+from penstock.cli.demo_stages import FIRST, MOST_REPLICAS, due_stage, most_tuples, staged
 from penstock.cli.demo_warm_up import capacity_tuples_s, rate_for
 from penstock.cli.scratch_checkpoint import scratch_checkpoint
 from penstock.cli.screen import console, progress_bar, rate, starting
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
 
 SEED = 7
 SPEED_UP = 100
-_MICRO_BATCH_TUPLES = 4_000_000
 _JOURNAL = "journal.jsonl"
-_PATIENCE = 4.0  # times its own length, after which a machine that is too slow is given up
+_PATIENCE_S = 300.0  # beyond its own length, after which a machine that is too slow is given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _application(wish: DemoWish, start: Start, screen: Console) -> Application:
     from penstock.apps.vwap import vwap_per_ticker
 
     with starting(screen, "warming up"):
-        capacity = capacity_tuples_s(start)
+        capacity = capacity_tuples_s(start, screen)
     mean = wish.rate_tuples_s or rate_for(capacity)
     day = partial(sources.trace, "trading_day", mean, speed_up=SPEED_UP, seed=SEED)
     arrivals = day().open().arrivals
@@ -110,11 +110,13 @@ def _streamed(app: Application, wish: DemoWish, handle: Handle, screen: Console)
     title = f"{app.name} on {wish.master}: a trading day at {SPEED_UP} times its speed"
     observations = handle.result.observations
     shown = LiveConsole(
-        screen, title, handle, lambda: observations, expected_s=wish.seconds, duration_s=_PATIENCE * wish.seconds
+        screen, title, handle, lambda: observations, expected_s=wish.seconds, duration_s=wish.seconds + _PATIENCE_S
     )
     try:
-        handle.apply(staged(handle.configuration, FIRST, _MICRO_BATCH_TUPLES))
+        handle.apply(replace(staged(handle.configuration, FIRST), micro_batch_tuples=most_tuples(_total(app))))
         ending = shown.watch(_Stagehand(handle, shown, wish.seconds).act)
+        if ending == "interrupted":
+            screen.print("stopping ...")
     finally:
         result = handle.stop()
     lines = read_journal(_kept_journal(handle.checkpoint.directory, wish.output)).lines
@@ -140,7 +142,7 @@ class _Stagehand:
         batches = len(self._handle.result.observations)
         stage = due_stage(elapsed_s, self._whole_s, self._done, batches - self._batches)
         if stage is not None:
-            before, after = self._handle.configuration, staged(self._handle.configuration, stage, _MICRO_BATCH_TUPLES)
+            before, after = self._handle.configuration, staged(self._handle.configuration, stage)
             self._handle.apply(after)
             self._applied = (time.time(), change_text(before, after))
             self._done, self._batches = self._done + 1, batches
@@ -154,6 +156,13 @@ class _Stagehand:
         if effect is not None:
             self._shown.tell(f"{clock_text(elapsed_s)}  {effect_text(effect)}")
             self._applied = None
+
+
+def _total(app: Application) -> int:
+    source = app.graph.sources[0].connector
+    assert isinstance(source, TraceSource)
+    assert source.total is not None
+    return source.total
 
 
 def _expected(app: Application, tuples: int) -> Counted:

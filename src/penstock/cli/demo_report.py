@@ -12,11 +12,12 @@ from rich.table import Table
 from penstock.cli.demo_check import Counted
 from penstock.cli.screen import rate, show_table
 from penstock.control.configuration import Configuration
-from penstock.measure.observation import Observation
+from penstock.measure.observation import Latency, Observation, latency_over
 from penstock.watch.changes import Effect, effects_of
 from penstock.watch.figures import count_text, time_text
 from penstock.watch.gauges import latency_text
 from penstock.watch.summary import summary_of
+from penstock.watch.timeline import committed_at_s
 
 _TIME_AXIS = "seconds of the run (100 s of the market each: it opens at 09:30)"
 
@@ -61,7 +62,10 @@ def show_summary(screen: Console, outcome: Outcome) -> None:
         f"between results {time_text(summary.longest_gap_s)}",
     ]
     if summary.latency is not None:
-        lines.append(f"latency       {latency_text(summary.latency)} of all results")
+        lines.append(f"latency       {latency_text(summary.latency)} of all results, those of the start included")
+    later = _latency_from_first_change(outcome)
+    if later is not None:
+        lines.append(f"              {latency_text(later)} from the first change on")
     if summary.highest_backlog_tuples is not None:
         lines.append(f"backlog       {count_text(summary.highest_backlog_tuples)} tuples at its highest")
     lines.append(f"state         {summary.slots_rebuilt} slots rebuilt; dead letters {summary.dead_letters:,}")
@@ -69,6 +73,14 @@ def show_summary(screen: Console, outcome: Outcome) -> None:
         screen.print(line, markup=False, soft_wrap=True)
     if outcome.effects:
         show_table(screen, "changes while it ran: the gap between results", _changes(outcome))
+
+
+def _latency_from_first_change(outcome: Outcome) -> Latency | None:
+    """By then the backlog of the start is worked off, so that this is what the changes themselves cost."""
+    effects = outcome.effects
+    if not effects:
+        return None
+    return latency_over(o for o in outcome.observations if committed_at_s(o) > effects[0].began_at_s)
 
 
 def _changes(outcome: Outcome) -> Table:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.control.configuration import Configuration, ElementConfiguration, even_route
 
 ELEMENT = "window"
 MOST_REPLICAS = 4
 _BATCHES_BETWEEN = 4
+_LEAST_BATCHES = 24  # however slow the machine is, so that every stage is seen
+_MICRO_BATCH_TUPLES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,21 @@ FIRST = Stage(0.0, 2)
 STAGES = (Stage(0.25, 4), Stage(0.42, 3, skewed=True), Stage(0.62, 3), Stage(0.80, 2))
 
 
-def staged(configuration: Configuration, stage: Stage, micro_batch_tuples: int) -> Configuration:
+def most_tuples(total: int) -> int:
+    """The most tuples of a micro-batch in a demonstration of so many tuples.
+
+    >>> most_tuples(84_000_000), most_tuples(480_000)
+    (3500000, 20000)
+    """
+    return max(1, min(_MICRO_BATCH_TUPLES, total // _LEAST_BATCHES))
+
+
+def staged(configuration: Configuration, stage: Stage) -> Configuration:
     """The Configuration of a stage; the source's element always has two replicas."""
     slots = len(configuration.element(ELEMENT).route)
     route = (skewed_route if stage.skewed else even_route)(stage.replicas, slots)
     first = configuration.with_replicas(configuration.elements[0].name, FIRST.replicas)
-    with_route = first.with_element(ElementConfiguration(ELEMENT, stage.replicas, route))
-    return replace(with_route, micro_batch_tuples=micro_batch_tuples)
+    return first.with_element(ElementConfiguration(ELEMENT, stage.replicas, route))
 
 
 def skewed_route(replicas: int, slots: int) -> tuple[int, ...]:

@@ -6,8 +6,11 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from penstock.app.application import Application
 from penstock.cli.demo_stages import FIRST, STAGES, staged
@@ -19,14 +22,15 @@ if TYPE_CHECKING:
     Start = Callable[[Application, Path], Handle]  # an application with a checkpoint, in the session that is open
 
 _MICRO_BATCH_TUPLES = 2_000_000
-_WIDE_BATCHES, _BATCHES, _MOST_S = 4, 12, 30.0
+_WIDE_BATCHES, _BATCHES, _LEAST_BATCHES = 4, 12, 3
+_MOST_S = 30.0  # after which the least number of batches is enough
 _MEASURED_BATCHES = 5
 # The opening rush of a trading day is nearly four times its mean; half as much again is left for noise.
 _CAPACITY_PER_RATE = 6.0
 _LOWEST_TUPLES_S, _HIGHEST_TUPLES_S = 20_000, 1_500_000
 
 
-def capacity_tuples_s(start: Start) -> float:
+def capacity_tuples_s(start: Start, screen: Console) -> float:
     """What the application sustains here when tuples are there as fast as they are taken."""
     from penstock.app import sinks, sources
     from penstock.apps.vwap import vwap_per_ticker
@@ -38,13 +42,16 @@ def capacity_tuples_s(start: Start) -> float:
         handle = start(app, checkpoint)
         try:
             # All workers that any stage needs are forked first.
-            handle.apply(staged(handle.configuration, STAGES[0], _MICRO_BATCH_TUPLES))
+            first = replace(handle.configuration, micro_batch_tuples=_MICRO_BATCH_TUPLES)
+            handle.apply(staged(first, STAGES[0]))
             deadline_s, seen = time.monotonic() + _MOST_S, 0
-            while seen < _BATCHES and time.monotonic() < deadline_s and not interrupted.is_set():
+            while not interrupted.is_set() and seen < (_BATCHES if time.monotonic() < deadline_s else _LEAST_BATCHES):
                 handle.wait(0.05)
                 seen = len(handle.result.observations)
                 if seen >= _WIDE_BATCHES:
-                    handle.apply(staged(handle.configuration, FIRST, _MICRO_BATCH_TUPLES))
+                    handle.apply(staged(first, FIRST))
+            if interrupted.is_set():
+                screen.print("stopping ...")
         finally:
             observations = handle.stop().observations
     if interrupted.is_set():

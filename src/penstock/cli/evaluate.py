@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from penstock.app.connectors import TraceSource
+from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSource, RateSource
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
+from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
+from penstock.element.source_files import files_of
 from penstock.element.writers import FORMATS, write_table
 from penstock.errors import InputError, PenstockError, did_you_mean
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.element.evaluation import Tables
 
 DEAD_LETTERS = "dead_letters"
+ENGINES = ("inprocess", "spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class Wish:
     block_rows: int = 8192
     on_error: str = "dead_letter"
     rows: int = 5
+    engine: str = "inprocess"
+    master: str = "local[*]"
+    threads: int = 1
+    queues: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ def evaluate_command(wish: Wish) -> None:
     tables, tuples_in, seconds = run(job, wish)
     for name, table in tables.items():
         _show(screen, name, table, wish.rows)
-    _show_dead_letters(screen, tables.dead_letters)
+    show_dead_letters(screen, tables.dead_letters, tables.dead_letters.num_rows)
     _show_summary(screen, tables, tuples_in, seconds)
     for path in written(wish, job, tables):
         screen.print(f"wrote {path}", markup=False, soft_wrap=True)
@@ -78,6 +83,7 @@ def understand(wish: Wish) -> Job:
         raise InputError("\n".join([*problems, str(error)])) from error
     problems += _problems_of_inputs(graph, inputs, wish)
     problems += _problems_of_taps(graph, taps, wish)
+    problems += _problems_of_threads(graph, wish)
     if problems:
         raise InputError("\n".join(problems))
     return Job(graph, tuple(app.warnings), inputs, taps)
@@ -85,7 +91,7 @@ def understand(wish: Wish) -> Job:
 
 def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
     """The results, how many tuples came in, and how many seconds it took (reading and compiling included)."""
-    from penstock.element.evaluation import evaluate
+    from penstock.spark.evaluation import evaluate
 
     tuples_in = 0
     with progress_bar(job.graph.name) as advance:
@@ -98,7 +104,8 @@ def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
         begin = time.perf_counter()
         tables = evaluate(
             job.graph, job.inputs, taps=tuple(job.taps), data_dir=wish.data_dir,
-            block_rows=wish.block_rows, on_error=wish.on_error, progress=note,
+            block_rows=wish.block_rows, on_error=wish.on_error, progress=note, engine=wish.engine, master=wish.master,
+            threads=wish.threads, queued=wish.queues or None,
         )  # fmt: skip
         return tables, tuples_in, time.perf_counter() - begin
 
@@ -120,8 +127,10 @@ def written(wish: Wish, job: Job, tables: Tables) -> Iterator[Path]:
 def _problems_of_values(wish: Wish) -> Iterator[str]:
     if wish.format not in FORMATS:
         yield f"--format is {' or '.join(FORMATS)}; got '{wish.format}'"
-    if wish.on_error not in ("dead_letter", "fail"):
-        yield f"--on-error is dead_letter or fail; got '{wish.on_error}'"
+    if wish.on_error not in ON_ERROR:
+        yield f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'"
+    if wish.engine not in ENGINES:
+        yield f"--engine is {' or '.join(ENGINES)}; got '{wish.engine}'"
     if wish.block_rows < 1:
         yield f"--block-rows is at least 1; got {wish.block_rows}"
     if wish.rows < 0:
@@ -157,18 +166,20 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], wish: Wish) -> Ite
             yield f"application '{graph.name}' has no source '{name}'; it has: {', '.join(sources)}" + (
                 f"; {hint}" if hint else ""
             )
-        elif not Path(path).is_file():
+        elif not files_of(path):
             yield f"source '{name}' reads the file {path}, which is not there"
     for source in graph.sources:
         if source.name in inputs:
             continue
         if source.connector is None:
             yield f"source '{source.name}' has no file of its own; add --input {source.name}=FILE"
-        elif isinstance(source.connector, TraceSource):
-            continue
-        elif not (file := (wish.data_dir or Path()) / source.connector.path).is_file():
-            hint = f"add --data-dir DIR or --input {source.name}=FILE"
-            yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
+        elif isinstance(source.connector, DataFrameSource | RateSource):
+            yield f"source '{source.name}' reads a stream without end; add --input {source.name}=FILE"
+        elif isinstance(source.connector, CsvSource | ParquetSource):
+            file = (wish.data_dir or Path()) / source.connector.path
+            if not file.is_dir() and not files_of(file):
+                hint = f"add --data-dir DIR or --input {source.name}=FILE"
+                yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
 
 
 def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) -> Iterator[str]:
@@ -186,21 +197,25 @@ def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) ->
         yield f"application '{graph.name}' has no sink, so nothing is kept; add --tap STREAM ({', '.join(streams)})"
 
 
+def _problems_of_threads(graph: Graph, wish: Wish) -> Iterator[str]:
+    from penstock.element.threads.setting_checks import checked_queues, checked_threads
+    from penstock.element.threads.threaded_element import MAX_THREADS
+
+    try:
+        checked_threads(wish.threads, MAX_THREADS, least=1)
+    except InputError as error:
+        yield f"--{error}"
+    for queue in wish.queues:
+        try:
+            checked_queues(queue, graph)
+        except InputError as error:
+            yield str(error)
+
+
 def _show(screen: Console, name: str, table: pa.Table, rows: int) -> None:
     if rows:
         more = f"first {rows} of {table.num_rows:,}" if table.num_rows > rows else amount(table.num_rows, "tuple")
         show_table(screen, f"{name} ({more})", rows_table(table, rows))
-
-
-def _show_dead_letters(screen: Console, letters: pa.Table) -> None:
-    if not letters.num_rows:
-        return
-    counts = letters.group_by(["operator", "reason"], use_threads=False).aggregate([([], "count_all")])
-    shown = Table("operator", "reason")
-    shown.add_column("tuples", justify="right")
-    for row in counts.to_pylist():
-        shown.add_row(escape(row["operator"]), escape(row["reason"]), f"{row['count_all']:,}")
-    show_table(screen, amount(letters.num_rows, "dead letter"), shown, style="bold red")
 
 
 def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: float) -> None:
@@ -209,5 +224,6 @@ def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: floa
     lines = [f"{amount(tuples_in, 'tuple')} in, {out}; {speed}"]
     kept = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
     lines.append(f"state: {', '.join(kept) or 'none'}")
+    lines += tables.advice
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from penstock.cli.application import load_application
+from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, rate, starting
 from penstock.errors import InputError
 
@@ -29,6 +31,8 @@ class RunWish:
     checkpoint: Path | None
     duration_s: float | None
     settings: tuple[str, ...]
+    dead_letters: Path | None = None
+    on_error: str = "dead_letter"
 
 
 def run_command(wish: RunWish) -> None:
@@ -38,12 +42,20 @@ def run_command(wish: RunWish) -> None:
     from penstock.watch.live_console import LiveConsole
 
     app = load_application(wish.application)
+    if wish.on_error not in ON_ERROR:
+        raise InputError(f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'")
     settings = settings_of(wish.settings, app.graph)
     if wish.duration_s is not None and not wish.duration_s > 0:
         raise InputError(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
     screen = console()
     with starting(screen, f"starting {app.name} on {wish.master}"):
-        handle = start(app, master=wish.master, checkpoint=wish.checkpoint)
+        handle = start(
+            app,
+            master=wish.master,
+            checkpoint=wish.checkpoint or Path(tempfile.mkdtemp(prefix="penstock-")),  # kept, to go on with
+            dead_letters=wish.dead_letters,
+            on_error=wish.on_error,
+        )
     try:
         handle.apply(changed(handle.configuration, settings, app.graph))
         shown = LiveConsole(
@@ -59,6 +71,7 @@ def run_command(wish: RunWish) -> None:
     finally:
         result = handle.stop()
     _summary(screen, result)
+    show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     for line in ending_lines(ending, bool(result.observations), wish, handle.checkpoint.directory):
         screen.print(line, markup=False, soft_wrap=True)
 
@@ -81,7 +94,10 @@ def resume_command(wish: RunWish, checkpoint: Path) -> str:
     """
     master = [] if wish.master == DEFAULT_MASTER else ["--master", wish.master]
     settings = [word for setting in wish.settings for word in ("--set", setting)]
-    return shlex.join(["penstock", "run", wish.application, *master, "--checkpoint", str(checkpoint), *settings])
+    letters = [] if wish.dead_letters is None else ["--dead-letters", str(wish.dead_letters)]
+    errors = [] if wish.on_error == ON_ERROR[0] else ["--on-error", wish.on_error]
+    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors]
+    return shlex.join(["penstock", "run", wish.application, *options])
 
 
 def _summary(screen: Console, result: RunResult) -> None:
@@ -99,8 +115,6 @@ def _summary(screen: Console, result: RunResult) -> None:
     if summary.latency is not None:
         screen.print(f"latency {latency_text(summary.latency)}; gaps between results {time_text(summary.median_gap_s)} "
                      f"(median), {time_text(summary.longest_gap_s)} (longest)")  # fmt: skip
-    if summary.dead_letters:
-        screen.print(amount(summary.dead_letters, "dead letter"), style="bold red")
     for name, (count, checksum) in result.discarded.items():
         screen.print(f"sink {name}: {amount(count, 'tuple')}, checksum {checksum:016x}", markup=False)
     for name, table in result.tables.items():

@@ -98,6 +98,8 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
             f"a configuration of this application has the elements {', '.join(wanted)}; got {', '.join(got)}"
         )
     for element, own in zip(pipeline.elements, configuration.elements, strict=True):
+        if own.replicas < 1:
+            raise InputError(f"an element has at least one replica; got {own.replicas} for '{own.name}'")
         if element.scope == "stream" and own.replicas != 1:
             raise InputError(
                 f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}"

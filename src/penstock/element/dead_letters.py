@@ -13,6 +13,7 @@ from penstock.errors import OperatorError
 
 # one for all rows: json.dumps would make an encoder per row, which doubled the time of a stream of late tuples
 _ENCODER = json.JSONEncoder(default=str, ensure_ascii=False)
+Letter = dict[str, str]
 SCHEMA = pa.schema([("operator", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
 
@@ -21,7 +22,7 @@ class DeadLetters:
 
     def __init__(self, *, fail: bool = False) -> None:
         self.fail = fail
-        self._letters: list[dict[str, str]] = []
+        self._letters: list[Letter] = []
 
     def __len__(self) -> int:
         return len(self._letters)
@@ -31,7 +32,10 @@ class DeadLetters:
             raise OperatorError(
                 f"operator '{operator}' {reason}; got {_text(row)}; on_error='fail' stops at the first such tuple"
             )
-        self._letters.append({"operator": operator, "reason": reason, "row": _text(row)})
+        self.keep({"operator": operator, "reason": reason, "row": _text(row)})
+
+    def keep(self, letter: Letter) -> None:
+        self._letters.append(letter)
 
     def add_rows(self, operator: str, reason: str, block: Block, rows: Integers) -> None:
         """The given rows of a block, all for one reason."""

@@ -19,15 +19,15 @@ from penstock.plan.order import streams_with_positions
 MakeOperator = Callable[[Operator, Graph, DeadLetters], RunningOperator]
 
 
-class _Stage:
+class Stage:
     """One operator at its place: which streams it reads and emits, by number."""
 
-    __slots__ = ("always", "inputs", "outputs", "places", "running")
+    __slots__ = ("always", "inputs", "operator", "outputs", "places", "running")
 
     def __init__(
         self, operator: Operator, running: RunningOperator, number: Mapping[str, int], places: list[bool]
     ) -> None:
-        self.running = running
+        self.operator, self.running = operator, running
         self.inputs = tuple(number[stream] for stream in operator.inputs)
         self.outputs = tuple(number[stream] for stream in operator.outputs)
         self.places = any(places[stream] for stream in self.outputs)  # whether what it emits needs positions
@@ -51,36 +51,36 @@ class Element:
         make: MakeOperator = running_operator,
     ) -> None:
         names = [stream for operator in graph.operators for stream in operator.outputs]
-        self._number = {name: i for i, name in enumerate(names)}
+        self.number = {name: i for i, name in enumerate(names)}
         self._depths = depth_by_stream(graph)
         positioned = streams_with_positions(graph) if positioned is None else positioned
         self._placed = [name in positioned for name in names]
-        self._wanted = tuple((name, self._number[stream]) for name, stream in wanted.items())
+        self.wanted = tuple((name, self.number[stream]) for name, stream in wanted.items())
         self.running: dict[str, RunningOperator] = {}
-        self._stages: list[_Stage] = []
+        self.stages: list[Stage] = []
         for operator in graph.operators:
             if not isinstance(operator, Source):
                 self.running[operator.name] = make(operator, graph, letters)
-                self._stages.append(_Stage(operator, self.running[operator.name], self._number, self._placed))
-        self._empty = [self._empty_stream(name, graph) for name in names]
+                self.stages.append(Stage(operator, self.running[operator.name], self.number, self._placed))
+        self.empty = [self._empty_stream(name, graph) for name in names]
 
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
-        """Calls every operator that has something to do; gives the blocks that were asked for and have rows."""
-        streams = self._empty.copy()
+        """Calls every operator that has something to do; gives what was asked for, as far as there is any."""
+        streams = self.empty.copy()
         for name, block in blocks.items():
-            streams[self._number[name]] = block
-        for stage in self._stages:
+            streams[self.number[name]] = block
+        for stage in self.stages:
             inputs = [streams[i] for i in stage.inputs]
-            if not (stage.always or _has_work(inputs)):
+            if not (stage.always or has_work(inputs)):
                 continue
             outputs = stage.running.process(inputs, frontier)
             for i, block in zip(stage.outputs, outputs, strict=True):
-                streams[i] = self._at_depth(i, block) if stage.places or block.position is not None else block
-        return {name: streams[i] for name, i in self._wanted if streams[i].rows}
+                streams[i] = self.at_depth(i, block) if stage.places or block.position is not None else block
+        return {name: streams[i] for name, i in self.wanted if has_work((streams[i],))}
 
-    def _at_depth(self, stream: int, block: Block) -> Block:
+    def at_depth(self, stream: int, block: Block) -> Block:
         """The block with positions of the stream's depth where it needs them, and without where it does not."""
-        empty = self._empty[stream].position
+        empty = self.empty[stream].position
         position = None
         if empty is not None:
             position = (empty if block.position is None else block.position).pad(len(empty.levels), ABSENT)
@@ -88,11 +88,11 @@ class Element:
 
     def _empty_stream(self, stream: str, graph: Graph) -> Block:
         block = empty_block(graph.producer(stream).schema)
-        if self._placed[self._number[stream]]:
+        if self._placed[self.number[stream]]:
             block.position = source_position(np.empty(0), 0, 0).pad(self._depths[stream], ABSENT)
         return block
 
 
-def _has_work(inputs: Sequence[Block]) -> bool:
+def has_work(inputs: Sequence[Block]) -> bool:
     """Whether there are tuples or punctuations."""
     return any(block.rows or block.punctuations is not None for block in inputs)

@@ -1,4 +1,4 @@
-"""The in-process engine: blocks in, blocks out, one thread, operators called as functions in program order."""
+"""The in-process engine: blocks in, blocks out, on one thread or several."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from penstock.element.element import Element
 from penstock.element.intake import Intake
 from penstock.element.position import EVERYTHING
 from penstock.element.steps import Steps
+from penstock.element.threads.setting_checks import checked_queues, checked_threads
+from penstock.element.threads.threaded_element import MAX_THREADS, ThreadedElement
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.order import streams_with_positions
 
@@ -27,6 +29,10 @@ class Engine:
     Sources may be fed piecemeal: tuples are processed up to the lowest last stamp of all sources that are merged with
     others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back,
     and what it delivers behind them goes to the dead letters.
+
+    On one thread operators are called as functions in program order. With `threads` that many take blocks from queues
+    in front of the operators named by `queued` (by default those that read a source); results are the same, but `feed`
+    gives only what is complete by then, and `finish` the rest. Functions of `map` are then called on several at once.
     """
 
     def __init__(
@@ -38,19 +44,20 @@ class Engine:
         on_error: str = "dead_letter",
         idle_timeout_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        threads: int = 1,
+        queued: Iterable[str] | None = None,
     ) -> None:
-        if not isinstance(block_rows, int) or block_rows < 1:
-            raise InputError(f"block_rows is a whole number of at least 1; got {block_rows!r}")
+        check_block_rows(block_rows)
         if on_error not in ("dead_letter", "fail"):
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
         self.letters = DeadLetters(fail=on_error == "fail")
         positioned = streams_with_positions(graph)
-        self.collected = _collected(graph, taps)
+        self.collected = collected_streams(graph, taps)
         self.intakes = {
             s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
         }
-        self._element = Element(graph, self.letters, self.collected)
+        self.element = _element(graph, self.letters, self.collected, threads, queued)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
         self._steps = Steps(self.intakes, block_rows, None if idle_timeout_s is None else self._is_idle)
@@ -58,7 +65,12 @@ class Engine:
     @property
     def state_bytes(self) -> dict[str, int]:
         """Memory of each operator's state."""
-        return {name: operator.state_bytes for name, operator in self._element.running.items()}
+        return {name: operator.state_bytes for name, operator in self.element.running.items()}
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What was found out about the threads, one sentence each."""
+        return self.element.observe().advice if isinstance(self.element, ThreadedElement) else ()
 
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
@@ -77,22 +89,32 @@ class Engine:
             intake.finished = True
         results = self._drain()
         self._steps.frontier = EVERYTHING
-        _extend(results, self._element.step({}, EVERYTHING))
+        self._step(results, {})
+        if isinstance(self.element, ThreadedElement):
+            _extend(results, self.element.drain())
+            self.element.close()
         return results
 
     def process(self, blocks: dict[str, Block]) -> dict[str, Block]:
         """Runs blocks by source through every operator once and gives the blocks of sinks and taps.
 
-        For callers that cut and order tuples themselves; blocks of merged sources carry positions.
+        For callers that cut and order tuples themselves, on one thread; blocks of merged sources carry positions.
         """
-        return self._element.step(blocks, self._steps.frontier)
+        assert isinstance(self.element, Element)
+        return self.element.step(blocks, self._steps.frontier)
 
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
         self._drop_overtaken()
         for blocks in self._steps.take():
-            _extend(results, self._element.step(blocks, self._steps.frontier))
+            self._step(results, blocks)
         return results
+
+    def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
+        if isinstance(self.element, ThreadedElement):
+            _extend(results, self.element.feed(blocks, self._steps.frontier))
+        else:
+            _extend(results, [(0, self.element.step(blocks, self._steps.frontier))])
 
     def _is_idle(self, intake: Intake) -> bool:
         if self._idle_timeout_s is None or intake.finished:
@@ -112,7 +134,12 @@ class Engine:
             intake.put_back(block.slice(gone, block.rows))
 
 
-def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
+def check_block_rows(block_rows: object) -> None:
+    if not isinstance(block_rows, int) or block_rows < 1:
+        raise InputError(f"block_rows is a whole number of at least 1; got {block_rows!r}")
+
+
+def collected_streams(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
     """Result name -> stream: all sinks, and the streams that are tapped."""
     streams = [stream for o in graph.operators for stream in o.outputs]
     wanted = {sink.name: sink.name for sink in graph.sinks}
@@ -125,6 +152,21 @@ def _collected(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
     return wanted
 
 
-def _extend(results: Batches, blocks: dict[str, Block]) -> None:
-    for name, block in blocks.items():
-        results.setdefault(name, []).append(block.to_arrow())
+def _extend(results: Batches, steps: Iterable[tuple[int, dict[str, Block]]]) -> None:
+    for _, blocks in steps:
+        for name, block in blocks.items():
+            if block.rows:
+                results.setdefault(name, []).append(block.to_arrow())
+
+
+def _element(
+    graph: Graph, letters: DeadLetters, wanted: Mapping[str, str], threads: int, queued: Iterable[str] | None
+) -> Element | ThreadedElement:
+    checked_threads(threads, MAX_THREADS, least=1)
+    names = None if queued is None else checked_queues(queued, graph)
+    if threads == 1 and not names:
+        return Element(graph, letters, wanted)
+    if names is None:
+        sources = {source.name for source in graph.sources}
+        names = frozenset(operator.name for operator in graph.operators if sources.intersection(operator.inputs))
+    return ThreadedElement(graph, letters, wanted, threads=threads, queued=names)

@@ -10,10 +10,12 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from penstock.app.application import Application
+from penstock.app.connectors import ForeachBatchSink
 from penstock.app.graph import Graph
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.engine import Batches, Engine
 from penstock.element.readers import read_file, read_source
+from penstock.element.user_sinks import deliver_to_user
 from penstock.element.writers import write_sinks
 from penstock.errors import InputError, did_you_mean
 
@@ -25,45 +27,62 @@ _FEED_BLOCKS = 64
 class Tables(dict[str, pa.Table]):
     """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason.
 
-    `written` names the files of sinks that have a directory of their own.
+    `written` names the files of sinks that have a directory of their own; `advice` says which operators threads do not
+    speed up.
     """
 
     dead_letters: pa.Table
     state_bytes: Mapping[str, int]
     written: tuple[Path, ...]
+    advice: tuple[str, ...]
 
 
 def evaluate(
     app: Application | Graph,
     inputs: Mapping[str, Input] | None = None,
     *,
-    engine: str = "inprocess",
     block_rows: int = 8192,
     taps: Iterable[str] = (),
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
+    threads: int = 1,
+    queued: Iterable[str] | None = None,
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
-    A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too.
-    `progress` is called with (tuples done, tuples in all).
+    A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
+    is called once, with batch 0.
+    `progress` is called with (tuples done, tuples in all). `threads` work at once; they take blocks from queues in
+    front of the operators that `queued` names (by default those that read a source).
     """
-    if engine != "inprocess":
-        raise InputError(f"engine is 'inprocess'; got {engine!r}")
-    if not isinstance(app, Application | Graph):
-        raise InputError(f"evaluate needs an application; got {app!r}")
-    graph = app.graph if isinstance(app, Application) else app
-    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
-    tables = _tables(graph, dict(inputs or {}), running.letters, data_dir)
+    graph = graph_of(app)
+    _check_sinks(graph)
+    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error, threads=threads, queued=queued)
+    tables = read_inputs(graph, inputs or {}, running.letters, data_dir)
     results = _run(running, tables, progress)
     return _gather(running, results)
 
 
-def _tables(
-    graph: Graph, inputs: dict[str, Input], letters: DeadLetters, data_dir: str | Path | None
+def graph_of(app: Application | Graph) -> Graph:
+    """The checked graph of an application."""
+    if not isinstance(app, Application | Graph):
+        raise InputError(f"evaluate needs an application; got {app!r}")
+    return app.graph if isinstance(app, Application) else app
+
+
+def _check_sinks(graph: Graph) -> None:
+    for sink in graph.sinks:
+        if isinstance(sink.connector, ForeachBatchSink):
+            raise InputError(f"sink '{sink.name}' gives DataFrames to its function, which only engine='spark' has; "
+                             "use ps.sinks.callback(...) for tables")  # fmt: skip
+
+
+def read_inputs(
+    graph: Graph, inputs: Mapping[str, Input], letters: DeadLetters, data_dir: str | Path | None = None
 ) -> dict[str, pa.Table]:
+    """A table per source, from what was given or from the source's own connector."""
     unknown = sorted(set(inputs) - {s.name for s in graph.sources})
     if unknown:
         names = [s.name for s in graph.sources]
@@ -135,5 +154,8 @@ def _gather(engine: Engine, results: Batches) -> Tables:
         tables[name] = pa.Table.from_batches(results[name], schema).unify_dictionaries()
     tables.dead_letters = engine.letters.table()
     tables.state_bytes = engine.state_bytes
+    tables.advice = engine.advice
     tables.written = write_sinks(engine.graph, tables)
+    for sink in engine.graph.sinks:
+        deliver_to_user(sink, tables[sink.name], 0)
     return tables

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.app.graph import Graph
 from penstock.element.block import Block, concat_blocks
@@ -11,7 +11,7 @@ from penstock.element.element import Element
 from penstock.element.intake import Intake
 from penstock.element.kept import Kept
 from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import Frontier
+from penstock.element.position import EVERYTHING, Frontier
 from penstock.element.steps import Steps
 
 
@@ -54,12 +54,24 @@ class IntakeElement:
     def frontier(self) -> Frontier:
         return self._steps.frontier
 
+    def end(self, sources: Iterable[str]) -> None:
+        """Says that nothing more comes of some sources; the next step goes as far as that lets it."""
+        for name in sources:
+            self._steps.intakes[name].finished = True
+
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         """Takes over blocks of sources; `frontier` is what the tuples themselves say."""
         for name, block in blocks.items():
             self._steps.intakes[name].add_block(block)
         outputs: dict[str, list[Block]] = {}
         for step in self._steps.take():
-            for name, block in self._element.step(step, self._steps.frontier).items():
-                outputs.setdefault(name, []).append(block)
+            _extend(outputs, self._element.step(step, self._steps.frontier))
+        if all(intake.finished for intake in self._steps.intakes.values()):
+            self._steps.frontier = EVERYTHING
+            _extend(outputs, self._element.step({}, EVERYTHING))
         return {name: concat_blocks(parts) for name, parts in outputs.items()}
+
+
+def _extend(outputs: dict[str, list[Block]], blocks: Mapping[str, Block]) -> None:
+    for name, block in blocks.items():
+        outputs.setdefault(name, []).append(block)

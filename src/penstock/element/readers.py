@@ -11,10 +11,21 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from penstock.app.connectors import CsvSource, ParquetSource, RecordedSource, SourceConnector, TraceSource
+from penstock.app.connectors import (
+    CsvSource,
+    DataFrameSource,
+    ParquetSource,
+    RateSource,
+    RecordedSource,
+    SourceConnector,
+    TraceSource,
+)
 from penstock.app.operators import Source
 from penstock.app.schema import word_of
+from penstock.element.conversion import converted
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.intake import check_batch
+from penstock.element.source_files import files_of, is_growing
 from penstock.errors import InputError
 
 
@@ -28,12 +39,18 @@ def read_source(source: Source, letters: DeadLetters, data_dir: str | Path | Non
 
 
 def read_file(path: str | Path, source: Source, letters: DeadLetters) -> pa.Table:
-    """Tuples for a source from a file that the user named: .parquet, .csv (with a header) or .arrow."""
-    suffix = Path(path).suffix.lower()
+    """Tuples for a source from what the user named: .parquet, .csv (with a header), .arrow; or a directory of them."""
+    suffix = _suffix(path)
     if suffix in (".arrow", ".feather"):
         return _read_arrow(_existing(path, source), source)
     connector = ParquetSource(str(path)) if suffix == ".parquet" else CsvSource(str(path))
     return read_connector(connector, source, letters, None)
+
+
+def _suffix(path: str | Path) -> str:
+    """What kind of file it is, or the first of many."""
+    files = files_of(path)
+    return (files[0] if files else Path(path)).suffix.lower()
 
 
 def _read_arrow(path: Path, source: Source) -> pa.Table:
@@ -51,15 +68,36 @@ def read_connector(
         return connector.table()
     if isinstance(connector, RecordedSource):
         return _read_arrow(Path(connector.path), source).select(source.schema.names)
-    path = _existing(Path(data_dir or ".") / connector.path, source)
-    if isinstance(connector, ParquetSource):
-        try:
-            return pyarrow.parquet.read_table(path)
-        except pa.ArrowException as error:
-            raise InputError(
-                f"source '{source.name}' reads Parquet from {path}, which is not a Parquet file: {error}"
-            ) from error
-    return _read_csv(path, connector, source, letters)
+    if isinstance(connector, DataFrameSource | RateSource):
+        kind = "a streaming DataFrame" if isinstance(connector, DataFrameSource) else "Spark's rate source"
+        raise InputError(f"source '{source.name}' reads {kind}, which has no end; give its tuples as a table: "
+                         f"ps.evaluate(app, {{'{source.name}': table}}), or run the application on Spark")  # fmt: skip
+    path = Path(data_dir or ".") / connector.path
+    if not is_growing(path):
+        return read_one(_existing(path, source), connector, source, letters)
+    files = files_of(path)
+    if not files and not path.is_dir():
+        raise InputError(f"source '{source.name}' reads the files {path}, and there are none")
+    tables = [_checked(read_one(file, connector, source, letters), source) for file in files]
+    return pa.concat_tables(tables, promote_options="permissive") if tables else source.schema.empty_table()
+
+
+def read_one(path: Path, connector: CsvSource | ParquetSource, source: Source, letters: DeadLetters) -> pa.Table:
+    """The rows of one file."""
+    if isinstance(connector, CsvSource):
+        return _read_csv(path, connector, source, letters)
+    try:
+        return pyarrow.parquet.read_table(path, partitioning=None)
+    except pa.ArrowException as error:
+        raise InputError(
+            f"source '{source.name}' reads Parquet from {path}, which is not a Parquet file: {error}"
+        ) from error
+
+
+def _checked(table: pa.Table, source: Source) -> pa.Table:
+    """The source's attributes of one file among several."""
+    check_batch(table, source)
+    return table.select(source.schema.names)
 
 
 def _existing(path: str | Path, source: Source) -> Path:
@@ -75,7 +113,7 @@ def _read_csv(path: Path, connector: CsvSource, source: Source, letters: DeadLet
     columns = []
     for field in source.schema:
         text = lines.column(field.name)
-        column = _converted(text, field.type)
+        column = converted(text, field.type)
         wrong = np.asarray(pc.and_(pc.is_valid(text), pc.is_null(column))) & ~bad
         _report(lines, wrong, f"has no {word_of(field.type)} in '{field.name}'", source, letters)
         bad |= wrong
@@ -132,31 +170,3 @@ def _field_names(path: Path, connector: CsvSource, source: Source) -> list[str]:
     for number, name in zip(numbers, source.schema.names, strict=True):
         names[number - 1] = name
     return names
-
-
-def _converted(text: pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
-    """The text as a type; what does not convert is null."""
-    array = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks)
-    if pa.types.is_string(type_):
-        return array
-    if pa.types.is_dictionary(type_):
-        return array.dictionary_encode().cast(type_)
-    try:
-        return array.cast(type_)
-    except pa.ArrowInvalid:
-        return _one_by_one(array, type_)
-
-
-def _one_by_one(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Distinct texts tried each on its own; a file has few that do not convert."""
-    words = array.dictionary_encode()
-    values = []
-    for word in words.dictionary.to_pylist():
-        try:
-            values.append(pa.scalar(word).cast(type_))
-        except pa.ArrowInvalid:
-            values.append(pa.scalar(None, type_))
-    converted = pa.array([value.as_py() for value in values], type_)
-    return converted.take(words.indices)

@@ -11,6 +11,7 @@ from penstock.element.operators.aggregate import RunningAggregate
 from penstock.element.operators.barrier import RunningBarrier
 from penstock.element.operators.functor import RunningFunctor
 from penstock.element.operators.join import RunningJoin
+from penstock.element.operators.load import RunningLoad
 from penstock.element.operators.pacing import RunningDelay, RunningThrottle
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.operators.punctor import RunningPunctor
@@ -48,6 +49,8 @@ def running_operator(
             return RunningDelay(operator)
         case ops.Throttle() if is_paced(graph, operator):
             return RunningThrottle(operator)
+        case ops.Load():
+            return RunningLoad(operator)
         case ops.Map():
             return RunningMap(operator, letters)
         case ops.Custom():

@@ -15,29 +15,34 @@ from penstock.app.graph import Graph
 from penstock.errors import InputError
 
 FORMATS = ("parquet", "csv")
+COMPRESSION = "lz4"
+ROW_GROUP_ROWS = 1 << 20  # few, so that a reader's vectors are long, and still parts that tasks can share
 
 
 def write_sinks(graph: Graph, tables: Mapping[str, pa.Table]) -> tuple[Path, ...]:
     """Writes what each sink with a directory of its own got there, and gives the files."""
     return tuple(
-        write_table(tables[sink.name], Path(sink.connector.path), sink.name, _format(sink.connector))
+        write_for(sink.connector, tables[sink.name], sink.name)
         for sink in graph.sinks
         if isinstance(sink.connector, ParquetSink | CsvSink)
     )
 
 
-def _format(connector: ParquetSink | CsvSink) -> str:
-    return "parquet" if isinstance(connector, ParquetSink) else "csv"
+def write_for(connector: ParquetSink | CsvSink, table: pa.Table, name: str) -> Path:
+    """Writes a file of that name into the sink's directory, in its format."""
+    if isinstance(connector, CsvSink):
+        return write_table(table, Path(connector.path), name, "csv")
+    return write_table(table, Path(connector.path), name, "parquet", connector.compression)
 
 
-def write_table(table: pa.Table, folder: Path, name: str, format_: str) -> Path:
+def write_table(table: pa.Table, folder: Path, name: str, format_: str, compression: str = COMPRESSION) -> Path:
     """Writes `folder`/`name`.`format_` and gives its path."""
     path = folder / f"{file_name(name)}.{format_}"
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            _write(table, draft, format_)
+            _write(table, draft, format_, compression)
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
@@ -51,7 +56,7 @@ def file_name(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F")
 
 
-def _write(table: pa.Table, path: Path, format_: str) -> None:
+def _write(table: pa.Table, path: Path, format_: str, compression: str) -> None:
     if format_ == "csv":
         from pyarrow import csv
 
@@ -59,7 +64,7 @@ def _write(table: pa.Table, path: Path, format_: str) -> None:
     else:
         from pyarrow import parquet
 
-        parquet.write_table(table, path)
+        parquet.write_table(table, path, compression=compression, row_group_size=ROW_GROUP_ROWS)
 
 
 def _flat(table: pa.Table) -> pa.Table:

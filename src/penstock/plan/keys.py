@@ -61,7 +61,7 @@ def origin(graph: Graph, stream: str, attribute: str) -> tuple[str, str]:
 def _copied(graph: Graph, producer: ops.Operator, attribute: str) -> tuple[str, str] | None:
     """The stream and attribute that an operator passes on as it is under a name, None where it computes it."""
     match producer:
-        case ops.Split() | ops.Sort() | ops.Punctor() | ops.Delay() | ops.Throttle() | ops.Sink():
+        case ops.Split() | ops.Sort() | ops.Punctor() | ops.Delay() | ops.Throttle() | ops.Load() | ops.Sink():
             return producer.inputs[0], attribute
         case ops.Functor() if len(producer.emits) == 1:
             expression = _emitted(producer.emits[0], attribute)

@@ -1,1 +1,1 @@
-"""Plants that are computed instead of run, behind the same ports as Spark."""
+"""Models that stand in for machines nobody here has, behind the same ports as the real thing."""

@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pickle
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from penstock.app.graph import Graph
-from penstock.app.serialise import graph_to_json
-from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.app.operators import Sink, Source
+from penstock.control.configuration import SLOTS, Configuration, configuration_from_json, configuration_to_json
 from penstock.element.state.slot_functions import SlotFunction
+from penstock.element.state.whole_file import write_whole
 from penstock.errors import InputError
+from penstock.plan.placement import Placement
 from penstock.spark.pickling import dumps_for_workers
 
 VERSION = 2
@@ -38,7 +41,6 @@ class Fixed:
     slots: int
     started_at_s: float
     durable: bool = False
-    on_error: str = "dead_letter"
     slot_functions: Mapping[str, SlotFunction] = field(default_factory=dict)  # by operator, where not by hash
 
 
@@ -50,13 +52,14 @@ class BatchPlan:
     epoch: int
     previous: int | None
     configuration: Configuration
+    placements: Mapping[str, Placement] = field(default_factory=dict)
 
 
 class Checkpoint:
     """Paths and shared files of one checkpoint."""
 
     def __init__(self, directory: str | Path) -> None:
-        self.directory = Path(directory)
+        self.directory = Path(directory).absolute()  # workers may have another working directory
 
     @property
     def spark(self) -> str:
@@ -73,19 +76,34 @@ class Checkpoint:
         self,
         graph: Graph,
         *,
-        slots: int,
+        slots: int | None,
         now_s: float,
         durable: bool = False,
-        on_error: str = "dead_letter",
         slot_functions: Mapping[str, SlotFunction] | None = None,
+        prepare: Callable[[Graph], Graph] = lambda graph: graph,
     ) -> Fixed:
-        """Takes a new checkpoint for an application, or checks that an old one is of the same application."""
+        """Takes a new checkpoint for an application, or checks that an old one is of the same application.
+
+        `prepare` gives the graph as it runs; it is called for a new checkpoint alone.
+        """
         path = self.directory / "application"
         if path.is_file():
-            return self._check(path, graph)
-        fixed = Fixed(uuid.uuid4().hex[:16], graph, slots, now_s, durable, on_error, dict(slot_functions or {}))
-        _write(path, dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'"))
+            fixed = self._check(path, graph)
+            _check_same("slots", slots, fixed.slots)
+            _check_same("slot_functions", slot_functions, fixed.slot_functions)
+            fixed = replace(fixed, graph=_with_new_functions(fixed.graph, graph))
+        else:
+            functions = dict(slot_functions or {})
+            fixed = Fixed(uuid.uuid4().hex[:16], prepare(graph), slots or SLOTS, now_s, durable, functions)
+        data = dumps_for_workers((VERSION, _digest(graph), fixed), f"application '{graph.name}'")
+        write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
+
+    def sweep(self) -> None:
+        """Deletes files that drivers before this one did not finish."""
+        for folder in (self.directory, self.directory / "plans", Path(self.manifests)):
+            for draft in folder.glob("*.draft"):
+                draft.unlink(missing_ok=True)
 
     def fixed(self) -> Fixed:
         with open(self.directory / "application", "rb") as file:
@@ -99,15 +117,27 @@ class Checkpoint:
             body = json.loads((self.directory / "plans" / f"{batch:012d}").read_bytes())
         except FileNotFoundError:
             return None
-        return BatchPlan(batch, body["epoch"], body["previous"], configuration_from_json(body["configuration"]))
+        configuration = configuration_from_json(body["configuration"])
+        placements = {
+            name: Placement(tuple(homes), tuple(hosts), configuration.element(name).route)
+            for name, (homes, hosts) in body["placements"].items()
+        }
+        return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements)
 
-    def write_plan(self, plan: BatchPlan) -> None:
+    def newest_plan(self) -> BatchPlan | None:
+        """The plan of the newest batch that was begun."""
+        batches = [int(path.name) for path in (self.directory / "plans").glob("0*") if path.name.isdigit()]
+        return self.plan(max(batches)) if batches else None
+
+    def write_plan(self, plan: BatchPlan, *, durable: bool = False) -> None:
         body = {
             "epoch": plan.epoch,
             "previous": plan.previous,
             "configuration": configuration_to_json(plan.configuration),
+            "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
         }
-        _write(self.directory / "plans" / f"{plan.batch:012d}", json.dumps(body).encode())
+        path = str(self.directory / "plans" / f"{plan.batch:012d}")
+        write_whole("writing the plan", path, json.dumps(body).encode(), durable=durable)
 
     def forget_plans(self, before: int) -> None:
         """Deletes the plans of batches that cannot run again."""
@@ -131,16 +161,33 @@ class Checkpoint:
         return fixed
 
 
+def _check_same(name: str, given: object, kept: object) -> None:
+    if given is not None and given != kept:
+        raise InputError(f"{name} stay as they are for the life of a checkpoint: {kept}; got {given}; leave it out, or "
+                         "take another checkpoint")  # fmt: skip
+
+
+def _with_new_functions(kept: Graph, given: Graph) -> Graph:
+    """The graph as it runs with the functions of a new driver; sources and sinks stay what they were."""
+    operators = tuple(
+        old if isinstance(old, Source | Sink) else new for old, new in zip(kept.operators, given.operators, strict=True)
+    )
+    return replace(given, operators=operators)
+
+
 def _digest(graph: Graph) -> str:
-    try:
-        text = graph_to_json(graph)
-    except InputError:  # functions that have no name: their code is not compared
-        text = str(graph)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """What an application is, wherever it was written down: names of functions, not their code."""
+    return hashlib.sha256(repr(_essence(graph)).encode()).hexdigest()
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_bytes(data)
-    draft.replace(path)
+def _essence(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [(f.name, _essence(getattr(value, f.name))) for f in fields(value) if f.name != "place"]
+        return type(value).__name__, parts
+    if isinstance(value, tuple | list):
+        return [_essence(item) for item in value]
+    if isinstance(value, Mapping):
+        return [(str(key), _essence(item)) for key, item in value.items()]
+    if isinstance(value, str | int | float | bool | pa.Schema | pa.DataType) or value is None:
+        return str(value)
+    return getattr(value, "__qualname__", None) or type(value).__qualname__

@@ -30,6 +30,7 @@ from penstock.measure.task_figures import ElementMeters
 from penstock.plan.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.pipeline import INTAKE, PipelineElement
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.offset_sources import offset_source
 from penstock.spark.pickling import dumps
 from penstock.spark.slotted import AnyElement, SlottedElement
 from penstock.spark.state_slots import must_be_slotted, slot_function, state_slots
@@ -48,7 +49,7 @@ class ElementWorker:
         self.graph = element_graph(fixed.graph, self.planned)
         self.outputs = pipeline.outputs_of(self.planned, fixed.graph)
         self.sinks = tuple(self.graph.sinks)
-        self.letters = DeadLetters(fail=fixed.on_error == "fail")
+        self.letters = DeadLetters()
         self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned)
         self.is_intake = pipeline.has_intake and number == 1
         self.is_slotted = must_be_slotted(fixed.graph, self.planned)
@@ -100,7 +101,9 @@ class ElementWorker:
         positioned = self.layout.positioned
         element = Element(self.graph, self.letters, self._wanted, positioned=positioned, make=self._make)
         if self.is_intake:
-            return IntakeElement(INTAKE, element, self.fixed.graph, positioned, self.letters, _INTAKE_ROWS)
+            intake = IntakeElement(INTAKE, element, self.fixed.graph, positioned, self.letters, _INTAKE_ROWS)
+            intake.end(s.name for s in self.fixed.graph.sources if _is_empty(s))
+            return intake
         return element
 
     def _make(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
@@ -131,6 +134,11 @@ class ElementWorker:
         return slot_function(self.fixed, self.planned).slots_of([block.column(key) for key in keys], block.rows)
 
 
+def _is_empty(source: ops.Source) -> bool:
+    opened = offset_source(source, 0)
+    return opened is not None and opened.total == 0
+
+
 def element_graph(graph: Graph, planned: PipelineElement) -> Graph:
     """The operators of an element, with a source for each stream that comes to it from elsewhere."""
     inputs = tuple(ops.Source(stream, (), graph.producer(stream).schema) for stream in planned.inputs)
@@ -153,6 +161,7 @@ def element_worker(directory: str, unfused: tuple[str, ...], number: int) -> Ele
         for old in [k for k in _workers if k[0] == key[0] and k[1] != unfused]:
             del _workers[old]  # another fusion: its operators would keep state that others go on with
         _workers[key] = ElementWorker(Checkpoint(directory), fixed, layout_of(fixed.graph, unfused), number)
+        gc.unfreeze()  # what was made for another fusion must go
         gc.collect()
         gc.freeze()  # Spark's worker collects garbage after each task; what lives on need not be looked at again
     return _workers[key]

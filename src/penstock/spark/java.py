@@ -10,10 +10,10 @@ import shlex
 import shutil
 import stat
 import subprocess
-import tempfile
 from pathlib import Path
 
 from penstock.element.kernels.generated import cache_directory
+from penstock.element.state.home import temporary_directory
 from penstock.errors import InputError
 
 OLDEST = 17
@@ -80,7 +80,7 @@ def _home_of(java: Path) -> Path:
     try:
         return _wrapped_in(cache_directory(), java)
     except OSError:  # a read-only home
-        return _wrapped_in(Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}", java)
+        return _wrapped_in(Path(temporary_directory()), java)
 
 
 def _wrapped_in(folder: Path, java: Path) -> Path:

@@ -22,7 +22,7 @@ SCHEMA = pa.schema(
 SQL = "replica int, element int, kind string, name string, sequence long, payload binary"
 RESULT = -1
 _FRONTIER = np.dtype([("stamp", np.float64), ("place", np.int64), ("sequence", np.int64)])
-BLOCK, FRONTIER = "block", "frontier"  # to elements
+BLOCK, FRONTIER, ENDED = "block", "frontier", "ended"  # to elements
 SINK, DISCARD, STATE, LETTERS, MEASURE, FILE = "sink", "discard", "state", "letters", "measure", "file"  # results
 
 

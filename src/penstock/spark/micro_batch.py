@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from penstock.app.connectors import ParquetSink
 from penstock.control.configuration import Configuration
 from penstock.element.block import Block
 from penstock.element.envelope import unseal
@@ -25,11 +26,15 @@ from penstock.measure.observation import Observation
 from penstock.measure.task_figures import TaskReport, decode
 from penstock.plan.layout import Layout, layout_of
 from penstock.plan.pipeline import INTAKE
+from penstock.plan.placement import Placement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
-from penstock.spark.staged_file import publish_file
+from penstock.spark.placer import Placer, placed
+from penstock.spark.rolled_back import again_if_rolled_back
+from penstock.spark.spark_log import sync_spark_log
+from penstock.spark.staged_file import publish_files
 from penstock.spark.state_slots import state_slots
 from penstock.spark.worker import run_element
 
@@ -49,7 +54,10 @@ class BatchResult:
 
 
 class MicroBatches:
-    """Runs batch after batch of one query; `next_configuration` is taken over at the next one."""
+    """Runs batch after batch of one query; `configuration` gives the one of the next.
+
+    `accept` raises where a batch must not count, `deliver` takes the results of one that does.
+    """
 
     def __init__(
         self,
@@ -58,10 +66,12 @@ class MicroBatches:
         epoch: int,
         configuration: Callable[[], Configuration],
         deliver: Callable[[BatchPlan, BatchResult, Observation], None],
+        accept: Callable[[BatchResult], None] = lambda result: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
-        self.configuration, self.deliver = configuration, deliver
+        self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.manifests = Manifests(checkpoint.manifests)
+        self._placer = Placer()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
@@ -69,13 +79,18 @@ class MicroBatches:
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
         timer = BatchTimer(batch)
-        plan = self._plan(batch)
+        if self.fixed.durable:
+            sync_spark_log(self.checkpoint.spark, batch)
+        plan = self._plan(frame, batch)
         timer.planned()
-        result = self._gathered(self.run_tasks(frame, plan))
+        result = again_if_rolled_back(lambda: self._gathered(self.run_tasks(frame, plan)))
         timer.ran()
+        self.accept(result)
         self._publish(plan, result)
-        for name, staged in result.files:
-            publish_file(self.fixed.graph.operator(name), staged)
+        for sink in self.fixed.graph.sinks:
+            if isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
+                staged = [file for name, file in result.files if name == sink.name]
+                publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
         self.deliver(plan, result, self._observation(timer, plan, result))
 
@@ -84,13 +99,22 @@ class MicroBatches:
         letters = sum(table.num_rows for table in result.letters)
         return observation_of(timer, result.reports, first, sinks, letters)
 
-    def _plan(self, batch: int) -> BatchPlan:
+    def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
         configuration = self.configuration() if earlier is None else earlier.configuration
-        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration)
-        self.checkpoint.write_plan(plan)
+        before = earlier or self.checkpoint.plan(batch - 1)
+        placements = self.placements(frame, configuration, before.placements if before else {})
+        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements)
+        self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
+
+    def placements(
+        self, frame: DataFrame, configuration: Configuration, before: Mapping[str, Placement]
+    ) -> Mapping[str, Placement]:
+        """The hosts of replicas, where there are several."""
+        pipeline = self.layout(configuration).pipeline
+        return self._placer.placements(frame.sparkSession, pipeline, configuration, before)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""
@@ -104,23 +128,26 @@ class MicroBatches:
             return batch - 1
         return max((b for b in self.manifests.batches() if b < batch), default=None)
 
-    def _pipeline(self, frame: DataFrame, configuration: Configuration) -> DataFrame:
+    def _pipeline(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:
+        configuration = plan.configuration
         for number, element in enumerate(configuration.elements):
             if number:
                 frame = frame.repartitionById(element.replicas, F.col("replica"))
+                frame = placed(frame, plan.placements.get(element.name))
             frame = self._stage(configuration.unfused, number).after(frame)
         return frame
 
     def _stage(self, unfused: tuple[str, ...], number: int) -> MapStage:
         key = (unfused, number)
         if key not in self._stages:
-            function = functools.partial(run_element, str(self.checkpoint.directory), unfused, number)
+            directory = str(self.checkpoint.directory)
+            function = functools.partial(run_element, directory, self.epoch, unfused, number)
             self._stages[key] = MapStage(function, message.SQL)
         return self._stages[key]
 
     def run_tasks(self, frame: DataFrame, plan: BatchPlan) -> Iterable[Message]:
         """The one action of a batch: what its tasks have to say."""
-        for batch in self._pipeline(frame, plan.configuration).toArrow().to_batches():
+        for batch in self._pipeline(frame, plan).toArrow().to_batches():
             yield from messages_of(batch)
 
     def _gathered(self, messages: Iterable[Message]) -> BatchResult:

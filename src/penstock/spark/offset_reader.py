@@ -16,22 +16,14 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from penstock.app.graph import Graph
 from penstock.element.position import EVERYTHING, Frontier
 from penstock.plan.order import streams_with_positions
+from penstock.plan.pipeline import needs_intake
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.message import pack_frontier
 from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.source_rows import SCHEMA, SQL
 
 NAME = "penstock_offsets"
 BEAT = "#beat"  # raised to have a micro-batch although no tuples came
-SCHEMA = pa.schema(
-    [
-        ("source", pa.string()),
-        ("start", pa.int64()),
-        ("stop", pa.int64()),
-        ("payload", pa.binary()),  # a sealed block, of sources that are not known by offsets
-        ("frontier", pa.binary()),  # how far the batch goes in the total order, of merged sources
-    ]
-)
-SQL = "source string, start long, stop long, payload binary, frontier binary"
 Offsets = dict[str, int]
 
 
@@ -60,7 +52,8 @@ class Cuts:
             own = offset_source(source, place)
             if own is not None:
                 self.sources[source.name], self.places[source.name] = own, place
-        self.merged = [name for name in self.sources if name in merged]
+        # with an intake, stamps are known only from tuples, and it is the intake that puts them in order
+        self.merged = [] if needs_intake(graph) else [name for name in self.sources if name in merged]
 
     def ends(self, begin: Mapping[str, int], time_s: float, cap_tuples: int) -> Offsets:
         share = max(1, cap_tuples // max(1, len(self.sources)))

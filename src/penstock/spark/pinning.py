@@ -45,10 +45,18 @@ def is_local(session: SparkSession) -> bool:
 
 def executor_hosts(session: SparkSession) -> tuple[str, ...]:
     """The hosts that have executors now, each once, in alphabetical order; on a local master, the driver's."""
+    return tuple(sorted(cores_by_host(session)))
+
+
+def cores_by_host(session: SparkSession) -> dict[str, int]:
+    """The task slots of the executors that are there now, by host."""
     executors = session.sparkContext._jsc.sc().statusStore().executorList(True)
-    listed = [executors.apply(i) for i in range(executors.size())]
-    serving = [executor for executor in listed if is_local(session) or executor.id() != "driver"]
-    return tuple(sorted({executor.hostPort().rsplit(":", 1)[0] for executor in serving}))
+    cores: dict[str, int] = {}
+    for executor in [executors.apply(i) for i in range(executors.size())]:
+        if is_local(session) or executor.id() != "driver":
+            host = executor.hostPort().rsplit(":", 1)[0]
+            cores[host] = cores.get(host, 0) + int(executor.totalCores())
+    return cores
 
 
 # Steady routes ask for the same hosts at every micro-batch, and making this RDD takes a dozen calls into the JVM.

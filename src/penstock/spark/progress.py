@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from penstock.element.state.whole_file import write_whole
+
 
 class Progress:
     """A small file in the checkpoint; the newest few batches are kept."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, durable: bool = False) -> None:
+        self._path, self._durable = path, durable
         self._tuples: dict[int, int] = (
             {int(k): v for k, v in json.loads(path.read_bytes()).items()} if path.is_file() else {}
         )
@@ -19,6 +21,11 @@ class Progress:
     def tuples(self) -> int:
         """Tuples of all batches so far."""
         return self._tuples[max(self._tuples)] if self._tuples else 0
+
+    @property
+    def batch(self) -> int | None:
+        """The newest batch that was noted."""
+        return max(self._tuples, default=None)
 
     def before(self, batch: int) -> int:
         """Tuples of all batches before one."""
@@ -30,6 +37,5 @@ class Progress:
         total = self.before(batch) + tuples
         kept = sorted(b for b in self._tuples if b < batch)[-3:]
         self._tuples = {b: self._tuples[b] for b in kept} | {batch: total}
-        draft = self._path.with_suffix(".draft")
-        draft.write_text(json.dumps(self._tuples))
-        draft.replace(self._path)
+        data = json.dumps(self._tuples).encode()
+        write_whole("writing the application's progress", str(self._path), data, durable=self._durable)

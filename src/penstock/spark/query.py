@@ -2,57 +2,73 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
+import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from weakref import WeakSet
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
-from penstock.app.connectors import MemorySink, RecordedSource, TraceSource
+from penstock.app.connectors import ParquetSink
 from penstock.app.graph import Graph
 from penstock.control.configuration import (
-    SLOTS,
     Configuration,
     ElementConfiguration,
-    check_configuration,
     default_configuration,
     even_route,
 )
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
+from penstock.element.state.home import remove_host_state
 from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
-from penstock.errors import ApplicationError, InputError, Problem
+from penstock.element.state.whole_file import write_whole
+from penstock.errors import PenstockError
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.executors import ExecutorWatch, wait_for_executors
+from penstock.spark.failures import stopped, told_if_spark_died
+from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.observer import Observer
-from penstock.spark.offset_reader import NAME, OffsetDataSource
 from penstock.spark.offset_sources import offset_source
+from penstock.spark.pinning import is_local
 from penstock.spark.progress import Progress
-from penstock.spark.session import open_session
-from penstock.spark.state_slots import keeps_state, slot_function, state_slots
+from penstock.spark.session import open_session, with_runtime_settings
+from penstock.spark.sinks import SinkDelivery
+from penstock.spark.source_frames import check_sources, prepared, session_of, source_frame
+from penstock.spark.staged_file import claim, sweep_staged
+from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_functions, slot_function
 
-_registered: WeakSet[SparkSession] = WeakSet()  # sessions that know our data source
+_log = logging.getLogger(__name__)
+
+
+_KEPT_OBSERVATIONS = 10_000
 
 
 @dataclass(slots=True)
 class RunResult:
-    """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation."""
+    """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation.
+
+    `dead_letters` has the first of them, `dead_letter_count` says how many there were.
+    """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
     dead_letters: pa.Table = field(default_factory=LETTERS.empty_table)
+    dead_letter_count: int = 0
     observations: list[Observation] = field(default_factory=list)
 
 
@@ -66,19 +82,30 @@ class Handle:
         lease: Lease,
         fixed: Fixed,
         configuration: Configuration,
+        graph: Graph,
+        letters: LetterBox,
+        *,
+        is_scratch: bool = False,
     ) -> None:
-        self.fixed, self.checkpoint, self._lease = fixed, checkpoint, lease
-        self._configuration = configuration
+        self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
+        self._configuration, self._is_scratch = configuration, is_scratch
         self._lock = threading.Lock()
         self.result = RunResult()
-        self._blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in fixed.graph.sinks}
+        self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
+        self._failure: PenstockError | None = None
+        self._told = False  # whether the failure was raised
+        self._stopping, self._in_batch = threading.Event(), threading.Event()
         self._total = _total(fixed.graph)
-        self._progress = Progress(checkpoint.directory / "progress")
+        self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
+        self._executors = ExecutorWatch(session)
         self._observer = Observer(session, checkpoint, fixed)
-        self._batches = MicroBatches(checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver)
+        self._batches = MicroBatches(
+            checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
+            accept=lambda result: letters.refuse(result.letters),
+        )  # fmt: skip
         self._beat = 0
         self._write_intake()
-        self._query = self._observer.query = self._start(session)
+        self._query = self._observer.query = self._start(session, graph)
 
     @property
     def configuration(self) -> Configuration:
@@ -93,14 +120,8 @@ class Handle:
 
     def _check(self, configuration: Configuration) -> None:
         """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
-        pipeline = self._batches.layout(configuration).pipeline
-        check_configuration(configuration, pipeline)
-        now = self._batches.layout(self._configuration).pipeline
-        for operator in self.fixed.graph.operators:
-            slots = [state_slots(self.fixed, p, operator.name).slots for p in (now, pipeline)]
-            if keeps_state(operator) and slots[0] != slots[1]:
-                raise InputError(f"operator '{operator.name}' keeps its state in {slots[0]} slots while it runs, and "
-                                 f"would need {slots[1]} when fused so; leave its element as it is")  # fmt: skip
+        check_fits(self.fixed, configuration)
+        check_same_slots(self.fixed, self._configuration, configuration)
 
     def observe(self) -> Observation | None:
         """The newest Observation, None before the first micro-batch is over."""
@@ -109,47 +130,93 @@ class Handle:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
+        with told_if_spark_died():
+            return self._waited(timeout_s)
+
+    def _waited(self, timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
-            if self._total is not None and self._progress.tuples >= self._total:
+            if self._total is not None and self._progress.tuples >= self._total and self._is_committed():
                 return True
+            self._executors.check()
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            raise InputError(f"the application stopped: {_short(str(error))}")
+            self._told = True
+            raise (self._failure or self._stopped(error)) from None
         return not self._query.isActive
 
-    def stop(self) -> RunResult:
-        """Ends the query after the micro-batch at hand, and gives all results so far."""
-        self._query.stop()
+    def _is_committed(self) -> bool:
+        """Whether Spark has noted that the newest batch is done."""
+        batch = self._progress.batch
+        return batch is None or (Path(self.checkpoint.spark) / "commits" / str(batch)).is_file()
+
+    def stop(self, patience_s: float = 30.0) -> RunResult:
+        """Ends the query after the micro-batch at hand, and gives all results so far; raises what made it fail.
+
+        A micro-batch that takes longer than `patience_s` is given up; it runs again with the next start.
+        """
+        self._stopping.set()
+        with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
+            deadline = time.monotonic() + patience_s
+            while self._query.isActive and self._is_at_work() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            self._query.stop()
+        return self._ended()
+
+    def _is_at_work(self) -> bool:
+        return self._in_batch.is_set() or not self._is_committed()
+
+    def _ended(self) -> RunResult:
+        _sweep_sinks(self.fixed.graph, self._lease.epoch + 1)
         self._lease.release()
-        for name, batches in self._blocks.items():
-            schema = self.fixed.graph.operator(name).schema
-            if isinstance(self.fixed.graph.operator(name).connector, MemorySink):  # type: ignore[union-attr]
-                self.result.tables[name] = pa.Table.from_batches(batches, schema).unify_dictionaries()
+        self.result.tables = self._sinks.tables()
+        self.result.dead_letters, self.result.dead_letter_count = self._letters.table, self._letters.count
+        if is_local(self.session):  # a start that goes on from the checkpoint rebuilds it
+            remove_host_state(self.fixed.checkpoint_id)
+        if self._is_scratch:
+            shutil.rmtree(self.checkpoint.directory, ignore_errors=True)
+        if self._failure is not None and not self._told:
+            self._told = True
+            raise self._failure
         return self.result
 
-    def _start(self, session: SparkSession) -> StreamingQuery:
-        if session not in _registered:
-            session.dataSource.register(OffsetDataSource)
-            _registered.add(session)
-        frame = session.readStream.format(NAME).option("checkpoint", str(self.checkpoint.directory)).load()
-        writer = frame.writeStream.foreachBatch(self._batches.run).option("checkpointLocation", self.checkpoint.spark)
-        return writer.trigger(processingTime="0 seconds").start()
+    def _start(self, session: SparkSession, graph: Graph) -> StreamingQuery:
+        with with_runtime_settings(session):
+            frame = source_frame(session, graph, self.fixed.graph, self.checkpoint.directory)
+            writer = frame.writeStream.foreachBatch(self._run).option("checkpointLocation", self.checkpoint.spark)
+            return writer.trigger(processingTime="0 seconds").start()
+
+    def _run(self, frame: DataFrame, batch: int) -> None:
+        """One micro-batch; what it raises is kept, since Spark passes on a text alone, which must be short."""
+        if self._stopping.is_set():
+            raise InterruptedError("the application is being stopped")
+        self._in_batch.set()
+        try:
+            self._batches.run(frame, batch)
+        except Exception as error:
+            _log.info("micro-batch %d failed", batch, exc_info=True)
+            self._failure = self._stopped(error)
+            raise self._failure from None
+        finally:
+            self._in_batch.clear()
+
+    def _stopped(self, error: BaseException) -> PenstockError:
+        return stopped(error, [str(self.checkpoint.directory), tempfile.gettempdir()])
 
     def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+        for name, blocks in result.blocks.items():
+            ordered = in_order([block for _, block in sorted(blocks, key=lambda pair: pair[0])])
+            self._sinks.deliver(plan, name, ordered)
+        self._letters.add(plan.batch, result.letters)
         observation = self._observer.completed(observation, result.reports, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
-            for name, blocks in result.blocks.items():
-                self._blocks[name].append(
-                    in_order([block for _, block in sorted(blocks, key=lambda p: p[0])]).to_arrow()
-                )
-            if result.letters:
-                self.result.dead_letters = pa.concat_tables([self.result.dead_letters, *result.letters])
             self.result.observations.append(observation)
+            if len(self.result.observations) > 2 * _KEPT_OBSERVATIONS:  # the journal has all
+                del self.result.observations[:_KEPT_OBSERVATIONS]
         self._progress.add(plan.batch, observation.tuples_in)
 
     def _write_intake(self) -> None:
@@ -160,10 +227,8 @@ class Handle:
             "tasks": configuration.elements[0].replicas,
             "beat": self._beat,
         }
-        path = self.checkpoint.directory / "intake"
-        draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(body))
-        draft.replace(path)
+        path = str(self.checkpoint.directory / "intake")
+        write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 
 def start(
@@ -172,26 +237,66 @@ def start(
     master: str = "local[*]",
     checkpoint: str | Path | None = None,
     configuration: Configuration | None = None,
-    slots: int = SLOTS,
+    slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
+    dead_letters: str | Path | None = None,
+    on_error: str = "dead_letter",
     session: SparkSession | None = None,
 ) -> Handle:
     """Starts an application on Spark and gives a handle on it.
 
-    State by key is cut into `slots` by hash, or as `slot_functions` say for the operators they name; that stays so for
-    the life of the checkpoint.
+    State by key is cut into `slots` (512 where not given) by hash, or as `slot_functions` say for the operators they
+    name; that stays so for the life of the checkpoint.  A checkpoint goes on with the `configuration` it had where none
+    is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
+    directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
     """
     graph = app.graph
-    _check_runs_on_spark(graph)
+    check_sources(graph)
+    letters = LetterBox(dead_letters, on_error=on_error)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
+    check_slot_functions(graph, slot_functions or {})
+    return launch(
+        graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
+        durable=durable, slot_functions=slot_functions,
+        session=lambda: session or session_of(graph) or open_session(master),
+    )  # fmt: skip
+
+
+def launch(
+    graph: Graph,
+    directory: Checkpoint,
+    letters: LetterBox,
+    *,
+    is_scratch: bool = False,
+    session: Callable[[], SparkSession],
+    configuration: Configuration | None = None,
+    block_rows: int | None = None,
+    slots: int | None = None,
+    durable: bool = False,
+    slot_functions: Mapping[str, SlotFunction] | None = None,
+) -> Handle:
+    """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
     lease = Lease(str(directory.directory))
     try:
-        fixed = directory.fix(graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions)
-        spark = session or open_session(master)
-        chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism)
-        check_configuration(chosen, pipeline_of(fixed.graph, chosen.unfused))
-        return Handle(spark, directory, lease, fixed, chosen)
+        directory.sweep()
+        fixed = directory.fix(
+            graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions,
+            prepare=lambda graph: prepared(graph, directory.directory, letters),
+        )  # fmt: skip
+        before = directory.newest_plan()
+        if configuration is not None:
+            check_fits(fixed, configuration)
+            if before is not None:
+                check_same_slots(fixed, before.configuration, configuration)
+        elif before is not None:
+            configuration = before.configuration
+        claim_sinks(fixed)
+        _sweep_sinks(fixed.graph, lease.epoch)
+        spark = session()
+        wait_for_executors(spark)
+        chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism, block_rows)
+        return Handle(spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch)
     except BaseException:
         lease.release()
         raise
@@ -204,10 +309,16 @@ def run(
     checkpoint: str | Path | None = None,
     duration_s: float | None = None,
     configuration: Configuration | None = None,
+    durable: bool = False,
+    dead_letters: str | Path | None = None,
+    on_error: str = "dead_letter",
     session: SparkSession | None = None,
 ) -> RunResult:
-    """Runs an application on Spark until its sources are exhausted or the time is over."""
-    handle = start(app, master=master, checkpoint=checkpoint, configuration=configuration, session=session)
+    """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`."""
+    handle = start(
+        app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,
+        dead_letters=dead_letters, on_error=on_error, session=session,
+    )  # fmt: skip
     try:
         handle.wait(duration_s)
     finally:
@@ -215,21 +326,26 @@ def run(
     return result
 
 
-def _check_runs_on_spark(graph: Graph) -> None:
-    """All sources that Spark cannot read, reported together."""
-    problems = []
-    for source in graph.sources:
-        where = f"operator '{source.name}'" + (f" ({source.place})" if source.place else "")
-        if not isinstance(source.connector, TraceSource | RecordedSource):
-            problems.append(Problem(where, "has no source that Spark can read yet", "use ps.sources.trace(...)"))
-    if problems:
-        raise ApplicationError(problems)
+def claim_sinks(fixed: Fixed) -> None:
+    """Takes the folders of a run's files for it alone."""
+    for sink in fixed.graph.sinks:
+        if isinstance(sink.connector, ParquetSink):
+            claim(sink.connector, fixed.checkpoint_id)
 
 
-def _default(fixed: Fixed, replicas: int) -> Configuration:
+def _sweep_sinks(graph: Graph, epoch: int) -> None:
+    """Deletes what drivers before an epoch wrote for sinks and never published."""
+    for sink in graph.sinks:
+        if isinstance(sink.connector, ParquetSink):
+            sweep_staged(sink.connector, epoch)
+
+
+def _default(fixed: Fixed, replicas: int, block_rows: int | None) -> Configuration:
     """Every element on as many replicas as there are task slots, its slots dealt out evenly."""
     pipeline = pipeline_of(fixed.graph)
     configuration = default_configuration(pipeline, replicas, fixed.slots)
+    if block_rows is not None:
+        configuration = replace(configuration, block_rows=block_rows)
     for element in pipeline.elements:
         if element.scope == "key":
             route = even_route(replicas, slot_function(fixed, element).slots)
@@ -241,8 +357,3 @@ def _total(graph: Graph) -> int | None:
     sources = [offset_source(source, 0) for source in graph.sources]
     totals = [None if source is None else source.total for source in sources]
     return None if any(t is None for t in totals) else sum(t for t in totals if t is not None)
-
-
-def _short(text: str, most: int = 400) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[:most] + " ..."

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import re
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
+from penstock.element.state.home import temporary_directory
 from penstock.errors import InputError
 
 _KEPT_S = 7 * 24 * 3600
@@ -37,8 +37,7 @@ def open_log(log_file: str | Path | None) -> Path:
 
 
 def _fresh_log() -> Path:
-    folder = Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = Path(temporary_directory())
     for old in folder.glob("spark-*.log"):
         if old.stat().st_mtime < time.time() - _KEPT_S:
             old.unlink(missing_ok=True)
@@ -54,7 +53,13 @@ def quieten(log: Path) -> None:
             handler.close()
         logger.addHandler(logging.FileHandler(log, delay=True))
         logger.propagate = False
+    logging.getLogger().addFilter(_is_not_of_py4j)
     warnings.filterwarnings("ignore", module=r"pyspark\b.*")
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """A JVM that died is told in a sentence; py4j logs its traces as the root."""
+    return record.module not in ("java_gateway", "clientserver")
 
 
 def launch_jvm(conf: SparkConf, log: Path, home: Path, *, verbose: bool) -> Any:

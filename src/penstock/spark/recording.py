@@ -16,17 +16,18 @@ from penstock.element.block import Block, empty_block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.intake import Intake
 from penstock.element.position import source_position
+from penstock.element.writers import file_name
 from penstock.plan.order import streams_with_positions
 from penstock.spark.offset_sources import record
 
 
 def recorded(graph: Graph, tables: Mapping[str, pa.Table], directory: str, letters: DeadLetters) -> Graph:
-    """The graph with its sources replaced by tables, cleaned and given positions as every engine would."""
+    """The graph with sources replaced by their tables, cleaned and given positions as every engine would."""
     os.makedirs(directory, exist_ok=True)
     operators: list[ops.Operator] = []
     for operator in graph.operators:
-        if isinstance(operator, ops.Source):
-            path = os.path.join(directory, f"{operator.name}.arrow")
+        if isinstance(operator, ops.Source) and operator.name in tables:
+            path = os.path.join(directory, f"{file_name(operator.name)}.arrow")
             place = graph.sources.index(operator)
             merged = operator.name in streams_with_positions(graph)
             record(_taken(operator, place, tables[operator.name], letters, merged=merged), path)

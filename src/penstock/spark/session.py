@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import InputError
 from penstock.spark.java import java_home
 from penstock.spark.quiet import environment, launch_jvm, one_sentence, open_log, quieten
+from penstock.spark.source_rows import BLOCK_ROWS
 
 _log = logging.getLogger(__name__)
 
@@ -134,10 +135,24 @@ def runtime_settings() -> dict[str, str]:
     """Settings that a session takes at any time; set on the user's own session too when that one is used."""
     return {
         "spark.sql.adaptive.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
     }
+
+
+@contextlib.contextmanager
+def with_runtime_settings(session: SparkSession) -> Iterator[None]:
+    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again."""
+    before = {key: session.conf.get(key, None) for key in runtime_settings()}
+    try:
+        for key, value in runtime_settings().items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            session.conf.unset(key) if old is None else session.conf.set(key, old)
 
 
 def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]:

@@ -100,6 +100,12 @@ class SlottedElement:
                 outputs.setdefault(name, []).append(block)
         return {name: in_order(parts) for name, parts in outputs.items()}
 
+    def end_sources(self, names: Iterable[str]) -> None:
+        """Tells an intake which sources have no more tuples."""
+        element = self._element(0)
+        assert isinstance(element, IntakeElement)
+        element.end(names)
+
     def commit(self) -> dict[str, Entries]:
         """Logs what changed."""
         for slot in sorted(self._stepped):

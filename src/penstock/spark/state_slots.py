@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
+from penstock.control.configuration import Configuration, check_configuration
 from penstock.element.operators.stored_aggregate import can_be_stored
 from penstock.element.state.slot_functions import HashSlots, SlotFunction
+from penstock.errors import InputError, did_you_mean
 from penstock.plan.keys import partitioning_of
-from penstock.plan.pipeline import Pipeline, PipelineElement
+from penstock.plan.pipeline import Pipeline, PipelineElement, pipeline_of
 from penstock.spark.checkpoint import Fixed
 
 
@@ -35,6 +39,41 @@ def must_be_slotted(graph: Graph, element: PipelineElement) -> bool:
 def is_stored(graph: Graph, operator: ops.Operator) -> bool:
     """Whether an operator's state is rows by key."""
     return isinstance(operator, ops.Aggregate) and can_be_stored(operator, graph.producer(operator.inputs[0]).schema)
+
+
+def check_fits(fixed: Fixed, configuration: Configuration) -> None:
+    """Raises InputError where a Configuration does not fit the application and its slots."""
+    pipeline = pipeline_of(fixed.graph, configuration.unfused)
+    check_configuration(configuration, pipeline)
+    for element in pipeline.elements:
+        own, slots = configuration.element(element.name), slot_function(fixed, element).slots
+        if own.route and (element.scope != "key" or len(own.route) != slots):
+            needed = f"one for each of its {slots} slots" if element.scope == "key" else "none, as it has no slots"
+            raise InputError(f"the route of element '{own.name}' has {len(own.route)} entries, and needs {needed}")
+
+
+def check_same_slots(fixed: Fixed, before: Configuration, after: Configuration) -> None:
+    """Raises InputError where another fusion would cut the state of an operator otherwise than it is."""
+    pipelines = [pipeline_of(fixed.graph, configuration.unfused) for configuration in (before, after)]
+    for operator in fixed.graph.operators:
+        old, new = (state_slots(fixed, pipeline, operator.name) for pipeline in pipelines)
+        if keeps_state(operator) and old != new:
+            raise InputError(f"operator '{operator.name}' has its state in {_said(old)}, and would need {_said(new)} "
+                             "when fused so; leave its element as it was")  # fmt: skip
+
+
+def check_slot_functions(graph: Graph, functions: Mapping[str, SlotFunction]) -> None:
+    """Raises InputError for slot functions of operators that are not there or keep nothing by key."""
+    keyed = [o.name for o in graph.operators if keeps_state(o) and partitioning_of(o).scope == "key"]
+    for name in functions:
+        if name not in keyed:
+            hint = did_you_mean(name, keyed)
+            raise InputError(f"slot functions are of operators with state by key: {', '.join(keyed) or 'none here'}; "
+                             f"got '{name}'" + (f"; {hint}" if hint else ""))  # fmt: skip
+
+
+def _said(slots: SlotFunction) -> str:
+    return f"{slots.slots} slot{'s' * (slots.slots != 1)} ({type(slots).__name__})"
 
 
 def state_slots(fixed: Fixed, pipeline: Pipeline, operator: str) -> SlotFunction:

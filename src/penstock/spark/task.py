@@ -27,10 +27,9 @@ from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.element_worker import ElementWorker
 from penstock.spark.message import Message
 from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
-
-LETTERS_START = -1  # the start of a row whose payload is dead letters of a source
 
 
 class ElementTask:
@@ -54,13 +53,16 @@ class ElementTask:
         for row in rows:
             frontier = row["frontier"] or frontier  # type: ignore[assignment]
             name, start = str(row["source"]), int(row["start"])  # type: ignore[call-overload]
-            if start == LETTERS_START:
+            if start == LETTERS:
                 yield _result(message.LETTERS, name, row["payload"])  # type: ignore[arg-type]
                 continue
             block = self._source_block(name, start, int(row["stop"]), row["payload"])  # type: ignore[call-overload]
             self._took_source(name, start, block, known=row["payload"] is None)
             if self.worker.layout.pipeline.has_intake:
                 yield self._envelope(0, 1, name, start, block)
+                source = self.sources.get(name)
+                if source is not None and source.total == row["stop"]:
+                    yield Message(0, 1, message.ENDED, name, start, b"")
             else:
                 yield from self._emitted(self._stepped({name: block}, EVERYTHING), start)
         if frontier is not None:
@@ -107,8 +109,10 @@ class ElementTask:
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
+        self.worker.operators.end_sources(m.name for m in mine if m.kind == message.ENDED)
         for m in mine:
-            raw.setdefault(m.name, []).append(self._opened(m))
+            if m.kind == message.BLOCK:
+                raw.setdefault(m.name, []).append(self._opened(m))
         yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
         frontier = self.worker.operators.frontier
         if frontier is not None:
@@ -163,7 +167,7 @@ class ElementTask:
             if stream in outputs:
                 yield from self._sent(stream, outputs[stream], sequence)
         for sink in self.worker.sinks:
-            if sink.name in outputs:
+            if sink.name in outputs and outputs[sink.name].rows:
                 block = outputs[sink.name]
                 self.figures.gave(sink.name, block.rows, block_bytes(block))
                 self.figures.triggers.add(block, *self.trigger, self.plan.configuration.block_rows)
@@ -214,9 +218,7 @@ class ElementTask:
             self.discarded[sink.name] = (count + block.rows, add_checksums(total, checksum_of(block)))
         elif isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
             if sink.name not in self.files:
-                self.files[sink.name] = StagedFile(
-                    sink.connector.path, sink.schema, self.plan, self.replica, self.attempt
-                )
+                self.files[sink.name] = StagedFile(sink.connector, sink.schema, self.plan, self.replica, self.attempt)
             self.files[sink.name].write(block)
         else:
             yield Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))
@@ -228,7 +230,7 @@ class ElementTask:
         for name, (count, total) in self.discarded.items():
             yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
         for name, file in self.files.items():
-            yield _result(message.FILE, name, file.close().encode())
+            yield _result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode())
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))

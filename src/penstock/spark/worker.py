@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyarrow as pa
 from pyspark import TaskContext
 
+from penstock.element.state.errors import StaleAttemptError
 from penstock.measure.task_figures import TaskStart
 from penstock.spark.element_worker import element_worker
 from penstock.spark.message import Message, batch_of, messages_of
@@ -14,7 +15,7 @@ from penstock.spark.task import ElementTask
 
 
 def run_element(
-    directory: str, unfused: tuple[str, ...], number: int, batches: Iterator[pa.RecordBatch]
+    directory: str, epoch: int, unfused: tuple[str, ...], number: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Runs a replica of an element over what Spark hands to its partition."""
     context = TaskContext.get()
@@ -24,6 +25,8 @@ def run_element(
     batch = int(context.getLocalProperty("streaming.sql.batchId") or -1)
     plan = worker.checkpoint.plan(batch)
     assert plan is not None, f"batch {batch} has no plan"
+    if plan.epoch != epoch:  # attempts count anew under each driver, so a late task would pass for the newest
+        raise StaleAttemptError(f"a task of driver {epoch} came too late: batch {batch} is driver {plan.epoch}'s")
     task = ElementTask(worker, plan, context.partitionId(), context.taskAttemptId(), start)
     entered = task.figures.entry.inward(batches)
     messages = task.run_next(_messages(entered)) if number else task.run_first(_rows(entered))

@@ -1,1 +1,1 @@
-"""Pictures: graphs in the terminal and as files, and the demonstration's charts."""
+"""Pictures: graphs in the terminal and as files, the live console, and runs over time."""

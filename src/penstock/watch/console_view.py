@@ -14,13 +14,13 @@ from penstock.control.configuration import Configuration
 from penstock.measure.observation import Observation
 from penstock.watch.element_rows import ElementRow, element_rows
 from penstock.watch.figures import clock_text, configuration_text, count_text
-from penstock.watch.gauges import gauges
+from penstock.watch.gauges import cpu_text, gauges
 from penstock.watch.sparkline import sparkline
 
 _WIDE, _NARROW = 80, 56
 _LABEL_WIDTH, _FIGURE_WIDTH = 13, 38
 _BARS_WIDTH = 60
-_OTHER_LINES = 12  # of a full view, beside elements, operators and events
+_OTHER_LINES = 13  # of a full view, beside elements, operators and events
 _COLOURS = {"throughput": "green", "latency": "magenta", "micro-batch": "yellow", "backlog": "blue"}
 
 
@@ -47,6 +47,9 @@ class ConsoleView:
         fits = len(rows) + sum(len(row.operators) for row in rows) <= room
         yield _elements(rows, width, with_operators=fits)
         yield _labelled("in force", configuration_text(self.configuration))
+        cpu = cpu_text(self.observations)
+        if cpu is not None:
+            yield _labelled("CPU", cpu)
         letters = sum(o.dead_letters for o in self.observations)
         if letters:
             yield _labelled("dead letters", f"{letters:,}", "bold red")

@@ -13,7 +13,7 @@ RECENT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class OperatorRow:
-    """An operator lately; `cpu_ratio` is in CPU seconds a second over all replicas, None where it was not timed."""
+    """An operator lately; `cpu_ratio` is its part of the element's, None where it was not timed."""
 
     name: str
     in_tuples_s: float
@@ -56,19 +56,19 @@ def element_rows(observations: Sequence[Observation]) -> list[ElementRow]:
 def _row(name: str, newest: Sequence[Observation], span_s: float) -> ElementRow:
     shares = [r for o in newest for r in o.replicas_by_element.get(name, ())]
     # Replicas may have changed in between: what they could have worked is counted batch by batch.
-    replicas_s = sum(len(o.replicas_by_element.get(name, ())) for o in newest) / len(newest) * span_s
+    replicas_s = max(sum(len(o.replicas_by_element.get(name, ())) for o in newest) / len(newest) * span_s, 1e-6)
     return ElementRow(
         name,
         sum(r.tuples_in for r in shares) / span_s,
         sum(_tuples_out(r) for r in shares) / span_s,
-        sum(r.busy_s for r in shares) / max(replicas_s, 1e-6),
-        sum(r.cpu_s for r in shares) / max(replicas_s, 1e-6),
+        sum(r.busy_s for r in shares) / replicas_s,
+        sum(r.cpu_s for r in shares) / replicas_s,
         _tuples_by_replica(newest[-1].replicas_by_element[name]),
-        _operators(shares, span_s),
+        _operators(shares, span_s, replicas_s),
     )
 
 
-def _operators(shares: Sequence[ReplicaObservation], span_s: float) -> tuple[OperatorRow, ...]:
+def _operators(shares: Sequence[ReplicaObservation], span_s: float, replicas_s: float) -> tuple[OperatorRow, ...]:
     """The operators that were measured, in the order in which they run."""
     names = dict.fromkeys(operator.name for share in shares for operator in share.operators)
     rows = []
@@ -80,7 +80,7 @@ def _operators(shares: Sequence[ReplicaObservation], span_s: float) -> tuple[Ope
                 name,
                 sum(operator.tuples_in for operator in own) / span_s,
                 sum(operator.tuples_out for operator in own) / span_s,
-                sum(timed_s) / span_s if timed_s else None,
+                sum(timed_s) / replicas_s if timed_s else None,
             )
         )
     return tuple(rows)

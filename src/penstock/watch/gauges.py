@@ -14,7 +14,6 @@ from penstock.watch.figures import count_text, time_text
 from penstock.watch.timeline import Step, highest_by_bin, rates_by_bin, timeline_of
 
 HISTORY_S = 60.0
-_KEPT_BATCHES = 1_000  # more than a minute has
 _MEDIAN_OF_BATCHES = 50
 
 
@@ -29,9 +28,9 @@ class Gauge:
 
 def gauges(observations: Sequence[Observation], bins: int) -> list[Gauge]:
     """Throughput, latency, micro-batch time and backlog, as far as they were measured; `bins` may be 0."""
-    steps = timeline_of(observations[-_KEPT_BATCHES:])
-    if not steps:
+    if not observations:
         return []
+    steps = timeline_of(recent(observations, HISTORY_S)[0])
     edges_s = np.linspace(steps[-1].committed_s - HISTORY_S, steps[-1].committed_s, bins + 1).tolist()
 
     def highest(value: Callable[[Step], float | None]) -> list[float | None]:
@@ -45,6 +44,25 @@ def gauges(observations: Sequence[Observation], bins: int) -> list[Gauge]:
     if last.backlog_tuples is not None:
         found.append(Gauge("backlog", _backlog(observations[-1]), highest(lambda s: s.backlog_tuples)))
     return found
+
+
+def cpu_text(observations: Sequence[Observation]) -> str | None:
+    """Cores in use lately and by whom; None where it was not measured."""
+    newest, span_s = recent(observations)
+    used = [observation.cpu for observation in newest if observation.cpu is not None]
+    total_s = sum(cpu.total_s for cpu in used)
+    if not total_s:
+        return None
+    shares_s = {
+        "operators": sum(cpu.operators_s for cpu in used),
+        "around them": sum(cpu.element_s for cpu in used),
+        "Spark's workers": sum(cpu.worker_loop_s for cpu in used),
+        "driver": sum(cpu.driver_s for cpu in used),
+        "JVM": sum(cpu.jvm_s or 0.0 for cpu in used),
+    }
+    told = ", ".join(f"{name} {share_s / total_s:.0%}" for name, share_s in shares_s.items())
+    measuring = sum(cpu.measuring_s for cpu in used) / total_s
+    return f"{total_s / span_s:.2f} cores: {told}; measuring {measuring:.1%}"
 
 
 def latency_text(latency: Latency) -> str:
@@ -69,5 +87,5 @@ def _micro_batch(steps: Sequence[Step]) -> str:
 
 def _backlog(observation: Observation) -> str:
     """In tuples, and how long the oldest of them has waited where that is known."""
-    text = f"{count_text(observation.backlog_tuples or 0)} tuples"
-    return text if observation.backlog_age_s is None else f"{text}, the oldest {time_text(observation.backlog_age_s)}"
+    waiting, age_s = observation.backlog_tuples or 0, observation.backlog_age_s
+    return f"{count_text(waiting)} tuples" + (f", the oldest {time_text(age_s)}" if waiting and age_s else "")

@@ -19,6 +19,7 @@ from penstock.watch.figures import change_text, time_text
 from penstock.watch.timeline import Step, committed_at_s, timeline_of
 
 _MARK_LETTERS, _CAPTION_LETTERS = 25, 150
+_MARK_SHARE, _MARK_LEVELS = 0.13, 2  # of the width, that a mark's name takes; rows of names
 Floats = npt.NDArray[np.float64]
 _ARRIVALS, _PROCESSED, _QUIET, _MARK = "#9aa3af", "#1f5fa8", "#6b7280", "#b3541e"
 _LATENCY = (("p99", "#d7b5e0"), ("p95", "#8e44ad"), ("p50", "#4a235a"))
@@ -60,13 +61,13 @@ def save_run(
     caption = textwrap.fill(text.caption, _CAPTION_LETTERS)
     figure.text(0.065, 0.947, caption, fontsize=10, color=_QUIET, va="top", linespacing=1.35)
     grid = figure.add_gridspec(
-        4, 1, left=0.065, right=0.975, top=0.845, bottom=0.065, hspace=0.34, height_ratios=(3, 3, 1.6, 1.6)
+        4, 1, left=0.065, right=0.975, top=0.83, bottom=0.065, hspace=0.34, height_ratios=(3, 3, 1.6, 1.6)
     )
     axes = [figure.add_subplot(grid[0])]
     axes += [figure.add_subplot(grid[i], sharex=axes[0]) for i in range(1, 4)]
     _draw_throughput(axes[0], steps)
     _draw_latency(axes[1], steps)
-    _draw_replicas(axes[2], steps)
+    _draw_replicas(axes[2], steps, configurations)
     _draw_shares(axes[3], steps, shared_element)
     for own in axes:
         _quieten(own)
@@ -108,11 +109,12 @@ def _draw_latency(axes: Any, steps: Sequence[Step]) -> None:
         axes.legend(loc="upper right", fontsize=9, frameon=False, ncols=3)
 
 
-def _draw_replicas(axes: Any, steps: Sequence[Step]) -> None:
-    names = list(steps[-1].tuples_by_replica)
+def _draw_replicas(axes: Any, steps: Sequence[Step], configurations: Sequence[Configuration]) -> None:
+    names = list(dict.fromkeys(element.name for c in configurations for element in c.elements))
     highest = 1
     for i, name in enumerate(names):
-        replicas = np.array([len(s.tuples_by_replica.get(name, ())) for s in steps])
+        known = [{element.name: element.replicas for element in c.elements} for c in configurations]
+        replicas = np.array([own.get(name, 0) for own in known])
         # Lines that would lie on each other stand a little apart.
         shifted = replicas + 0.08 * (i - (len(names) - 1) / 2)
         axes.stairs(shifted, _edges(steps), color=_ELEMENTS[i % len(_ELEMENTS)], lw=2, baseline=None, label=name)
@@ -148,13 +150,18 @@ def _shared_element(configuration: Configuration) -> str:
 
 
 def _draw_marks(axes: Sequence[Any], marks: Sequence[tuple[float, str]]) -> None:
-    """A line through all panels at every change, named above the first."""
+    """A line through all panels at every change, named above the first; names that would touch stand higher."""
+    room_s = _MARK_SHARE * float(axes[0].get_xlim()[1])
+    level, before_s = 0, -np.inf
     for at_s, text in marks:
+        level = (level + 1) % _MARK_LEVELS if at_s - before_s < room_s else 0
+        before_s = at_s
         for own in axes:
             own.axvline(at_s, color=_MARK, lw=1.0, ls=(0, (4, 3)), zorder=5)
         axes[0].annotate(
-            textwrap.fill(text, _MARK_LETTERS), (at_s, 1.0), xycoords=("data", "axes fraction"), xytext=(4, 22),
-            textcoords="offset points", fontsize=8.5, color=_MARK, va="center", linespacing=1.25,
+            textwrap.fill(text, _MARK_LETTERS), (at_s, 1.0), xycoords=("data", "axes fraction"),
+            xytext=(4, 6 + 24 * level), textcoords="offset points", fontsize=8.5, color=_MARK, va="bottom",
+            linespacing=1.2,
         )  # fmt: skip
 
 

@@ -35,8 +35,8 @@ class DictionaryCache(Generic[Payload]):
         # holding the dictionary keeps its memory, so that the place cannot come to mean another one
         self._kept[_place(dictionary)] = dictionary, payload
         self._last = dictionary, payload
-        if len(self._kept) > _MOST:
-            self._kept.pop(next(iter(self._kept)), None)
+        for oldest in list(self._kept)[:-_MOST]:  # a list, since other threads keep dictionaries here, too
+            self._kept.pop(oldest, None)
 
 
 def codes_of(dictionary: pa.Array, text: str) -> tuple[int, ...]:

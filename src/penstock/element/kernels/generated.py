@@ -12,6 +12,8 @@ from types import ModuleType
 
 import numba
 
+from penstock.element.state.home import temporary_directory
+
 _modules: dict[str, ModuleType] = {}
 
 
@@ -36,7 +38,7 @@ def _write(digest: str, source: str) -> Path:
     try:
         return _write_in(cache_directory() / "kernels", digest, source)
     except OSError:  # a read-only home: the cache then lasts as long as the machine's temporary files
-        return _write_in(Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}" / "kernels", digest, source)
+        return _write_in(Path(temporary_directory()) / "kernels", digest, source)
 
 
 def _write_in(folder: Path, digest: str, source: str) -> Path:

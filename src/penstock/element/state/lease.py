@@ -34,7 +34,10 @@ class Lease:
         self._write(f"{self.epoch} {os.getpid()} {socket.gethostname()}\n".encode())
 
     def release(self) -> None:
-        os.close(self._descriptor)
+        """Lets others have the checkpoint; the second time, nothing."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _write(self, line: bytes) -> None:
         """Padded to one length, so that no mixture of two lines is ever read."""

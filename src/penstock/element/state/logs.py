@@ -10,8 +10,8 @@ import numpy as np
 from penstock.element.state.checksum import Words, checksums
 from penstock.element.state.entries import Entries, token_of
 from penstock.element.state.errors import CorruptStateError, StateFileError, file_error
-from penstock.element.state.manifests import sync_directory
 from penstock.element.state.token import Token
+from penstock.element.state.whole_file import sync
 
 _MAGIC = 0x31474F4C4B545350
 _HEAD_WORDS = 4
@@ -95,7 +95,7 @@ class LogWriter:
         try:
             if error is None and self.durable:
                 os.fsync(self._descriptor)
-                sync_directory(os.path.dirname(self.path))
+                sync(os.path.dirname(self.path))
         except OSError as failure:
             raise file_error("syncing the state log", self.path, failure) from failure
         finally:

@@ -17,6 +17,7 @@ from penstock.element.state.checksum import checksum
 from penstock.element.state.entries import ENTRY, HEAD, Entries, Heads
 from penstock.element.state.errors import CorruptStateError, file_error
 from penstock.element.state.ledger import Ledger
+from penstock.element.state.whole_file import write_whole
 
 FULL_EVERY_BATCHES = 64
 _MAGIC = b"PSTKMAN1"
@@ -66,11 +67,8 @@ class Manifests:
             name: OperatorPage(ledger.heads, ledger.entries if is_full else added.get(name, empty))
             for name, ledger in after.items()
         }
-        path = self.path(batch)
-        try:
-            _write(path, _encoded(Manifest(batch, epoch, previous, is_full, pages)), durable)
-        except OSError as error:
-            raise file_error("writing the manifest", path, error) from error
+        data = _encoded(Manifest(batch, epoch, previous, is_full, pages))
+        write_whole("writing the manifest", self.path(batch), data, durable=durable)
         return after
 
     def read(self, batch: int) -> Manifest:
@@ -126,31 +124,3 @@ def _decoded(data: bytes, path: str) -> Manifest:
         pages[name] = OperatorPage(heads, np.frombuffer(body, ENTRY, count, place))
         place += count * ENTRY.itemsize
     return Manifest(about["batch"], about["epoch"], about["previous"], about["full"], pages)
-
-
-def _write(path: str, data: bytes, durable: bool) -> None:
-    """A file that is there whole, or not at all."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    draft = f"{path}.{os.getpid()}.draft"
-    try:
-        with open(draft, "wb") as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(draft, path)
-    except OSError:
-        if os.path.exists(draft):
-            os.unlink(draft)
-        raise
-    if durable:
-        sync_directory(os.path.dirname(path))
-
-
-def sync_directory(path: str) -> None:
-    """Makes the names in a directory survive the death of the machine."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

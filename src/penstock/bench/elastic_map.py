@@ -1,0 +1,259 @@
+"""`bench elastic-map`: a function that calls a service, inside Spark: the elastic pool beside plain and fixed ones."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.bench.slow_service import ask, slow_service
+from penstock.spark.elastic.elastic_map import elastic_map
+from penstock.spark.session import close_session, open_session
+
+DELAY_MS = 20.0
+LEVELS = (1, 2, 4, 8, 16, 32, 64)
+KNEES = (16, 6, 24)
+SPEED_UP_GOAL, STATIC_GOAL, KNEE_GOAL = 20.0, 0.95, 0.9
+_PERIOD_S = 0.5
+_SCHEMA = "id long, answer long"
+_CONCURRENCY = "spark.sql.execution.pythonUDF.arrow.concurrency.level"
+_ARROW_UDFS = "spark.sql.execution.pythonUDF.arrow.enabled"
+_SPARK_LEVELS = (16, 32, 64)
+Frame = Any  # a pyspark DataFrame; only penstock.spark imports pyspark
+Session = Any
+
+
+class Client:
+    """Asks the service about each row, over one kept-alive connection per thread."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._local: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"port": self.port, "_local": None}
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        if self._local is None:
+            self._local = threading.local()
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", f"/{row['id']}")
+        return {"id": row["id"], "answer": int(connection.getresponse().read())}
+
+    def on_batches(self, batches: Any) -> Any:
+        """The same as a plain `mapInArrow` function."""
+        for batch in batches:
+            yield pa.RecordBatch.from_pylist([self(row) for row in batch.to_pylist()])
+
+    def on_frames(self, frames: Any) -> Any:
+        """The same as a plain `mapInPandas` function."""
+        for frame in frames:
+            frame["answer"] = [self({"id": int(n)})["answer"] for n in frame["id"]]
+            yield frame
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Seconds for each fixed level, and for each stretch of the elastic pool."""
+
+    fixed_s: float = 5.0
+    elastic_s: float = 40.0
+    knee_s: float = 40.0
+
+
+QUICK = Effort(2.0, 14.0, 25.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One variant: rows per second after it had found its level, and over all."""
+
+    name: str
+    tuples_s: float
+    whole_tuples_s: float
+    in_order: bool
+    level: str
+
+
+@dataclass(slots=True)
+class Report:
+    """All that was measured."""
+
+    rows: list[Row] = field(default_factory=list)
+    knees: list[tuple[int, float, float, int, int]] = field(default_factory=list)  # knee, elastic, best, level, most
+
+    def summary(self) -> dict[str, Any]:
+        plain = max(r.tuples_s for r in self.rows if r.name.startswith("plain"))
+        fixed = max(r.tuples_s for r in self.rows if r.name.startswith("fixed"))
+        elastic = next(r for r in self.rows if r.name == "elastic")
+        return {
+            "bench": "elastic-map",
+            "speed_up": round(elastic.tuples_s / plain, 2),
+            "speed_up_with_learning": round(elastic.whole_tuples_s / plain, 2),
+            "in_order": all(r.in_order for r in self.rows),
+            "ratio_to_best_static": round(elastic.tuples_s / fixed, 3),
+            "ratio_at_knee": round(min((own / best for _, own, best, *_ in self.knees), default=0.0), 3),
+            "knees": [
+                {"knee": knee, "tuples_s": round(own, 1), "best_static_tuples_s": round(best, 1), "level": level,
+                 "most_calls_at_once": most}
+                for knee, own, best, level, most in self.knees
+            ],
+        }  # fmt: skip
+
+
+def measure(effort: Effort, tell: Callable[[str], None]) -> Report:
+    report = Report()
+    session = open_session("local[2]", conf={"spark.sql.execution.arrow.maxRecordsPerBatch": "64"})
+    try:
+        with slow_service(DELAY_MS) as port:
+            _against_others(session, port, effort, report, tell)
+        with slow_service(DELAY_MS, KNEES[0]) as port:
+            _at_moving_knee(session, port, effort, report, tell)
+    finally:
+        close_session(session)
+    return report
+
+
+def _against_others(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
+    client = Client(port)
+    plain_rows = max(20, int(effort.fixed_s * 1000 / DELAY_MS))
+    _run(session, plain_rows // 4, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))  # the first run starts workers
+    tell("plain mapInArrow")
+    report.rows.append(
+        _row("plain mapInArrow", session, plain_rows, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))
+    )
+    tell("plain mapInPandas")
+    report.rows.append(
+        _row("plain mapInPandas", session, plain_rows, lambda df: df.mapInPandas(client.on_frames, _SCHEMA))
+    )
+    tell("Spark's static concurrency")
+    report.rows.append(_arrow_concurrency(session, client, effort))
+    for level in LEVELS:
+        tell(f"fixed pool of {level}")
+        rows = max(50, int(effort.fixed_s * level * 1000 / DELAY_MS * 0.8))
+        report.rows.append(_fixed_row(session, client, level, rows))
+    tell("elastic pool")
+    best = max(r.tuples_s for r in report.rows if r.name.startswith("fixed"))
+    report.rows.append(_pooled("elastic", session, client, int(best * effort.elastic_s), None))
+
+
+def _fixed_row(session: Session, client: Client, level: int, rows: int) -> Row:
+    return _pooled(f"fixed {level}", session, client, rows, level)
+
+
+def _row(name: str, session: Session, rows: int, make: Callable[[Frame], Frame], level: str = "1") -> Row:
+    seconds, in_order = _run(session, rows, make)
+    return Row(name, rows / seconds, rows / seconds, in_order, level)
+
+
+def _run(session: Session, rows: int, make: Callable[[Frame], Frame]) -> tuple[float, bool]:
+    """Seconds for so many rows in one task, and whether they came back in order with the right answers."""
+    frame = make(session.range(0, rows, numPartitions=1))
+    begin = time.perf_counter()
+    table = frame.toArrow()
+    seconds = time.perf_counter() - begin
+    numbers = list(range(rows))
+    return seconds, table["id"].to_pylist() == numbers and table["answer"].to_pylist() == numbers
+
+
+def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
+    """Spark's own threads for Arrow-optimised Python UDFs: the best of some levels."""
+
+    def asked(number: int) -> int:
+        return int(client({"id": number})["answer"])
+
+    session.udf.register("asked", asked, "long")
+    session.conf.set(_ARROW_UDFS, "true")
+    rows = []
+    for level in _SPARK_LEVELS:
+        session.conf.set(_CONCURRENCY, str(level))
+        count = max(50, int(effort.fixed_s * level * 1000 / DELAY_MS * 0.5))
+        seconds, in_order = _run(session, count, lambda df: df.selectExpr("id", "asked(id) as answer"))
+        rows.append(Row("Spark's concurrency.level", count / seconds, count / seconds, in_order, str(level)))
+    session.conf.unset(_CONCURRENCY)
+    return max(rows, key=lambda row: row.tuples_s)
+
+
+def _pooled(name: str, session: Session, client: Client, rows: int, threads: int | None) -> Row:
+    """Our pool, by the rates of its own periods once settled, so that Spark's start of a job does not count."""
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder, "levels.jsonl")
+        seconds, in_order = _run(session, rows, _mapped(client, journal, threads))
+        periods = _periods(journal)
+    counted = [p for p in periods if p["settled"]] or periods[-3:]
+    if not counted:  # too short for a single period
+        return Row(name, rows / seconds, rows / seconds, in_order, str(threads))
+    rate = median(p["tuples_s"] for p in counted)
+    return Row(name, rate, rows / seconds, in_order, str(counted[-1]["level"]))
+
+
+def _mapped(client: Client, journal: Path, threads: int | None = None) -> Callable[[Frame], Frame]:
+    return lambda df: elastic_map(
+        df, client, _SCHEMA, per_tuple=True, period_s=_PERIOD_S, journal=journal, threads=threads
+    )
+
+
+def _periods(journal: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
+
+
+def _at_moving_knee(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
+    """The best level moves while the pool runs; fixed levels are measured at each knee by themselves."""
+    client = Client(port)
+    best = {}
+    for knee in KNEES:
+        tell(f"fixed pools at a knee of {knee}")
+        ask(port, f"/knee/{knee}")
+        best[knee] = max(_knee_rate(session, client, level, effort) for level in (knee // 2, knee, 2 * knee))
+    ask(port, f"/knee/{KNEES[0]}")
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder, "levels.jsonl")
+        rows = int(sum(best.values()) * effort.knee_s)
+        moves, stop = _Moves(port, KNEES, effort.knee_s, tell), threading.Event()
+        mover = threading.Thread(target=moves.run, args=(stop,), daemon=True)
+        mover.start()
+        _run(session, rows, _mapped(client, journal))
+        stop.set()
+        mover.join()
+        periods = _periods(journal)
+    for knee, begin_s, end_s, most in moves.phases:
+        within = [p for p in periods if begin_s <= p["at_s"] <= end_s]
+        found = within[len(within) // 2 :]
+        if found:
+            own = median(p["tuples_s"] for p in found)
+            report.knees.append((knee, own, best[knee], found[-1]["level"], most))
+
+
+def _knee_rate(session: Session, client: Client, level: int, effort: Effort) -> float:
+    rows = max(50, int(effort.fixed_s / 2 * level * 1000 / DELAY_MS * 0.5))
+    return _fixed_row(session, client, level, rows).tuples_s
+
+
+class _Moves:
+    """Moves the knee on a schedule, and notes when."""
+
+    def __init__(self, port: int, knees: Sequence[int], seconds: float, tell: Callable[[str], None]) -> None:
+        self._port, self._knees, self._seconds, self._tell = port, knees, seconds, tell
+        self.phases: list[tuple[int, float, float, int]] = []
+
+    def run(self, stop: threading.Event) -> None:
+        for knee in self._knees:
+            self._tell(f"elastic pool, the knee is at {knee}")
+            ask(self._port, f"/knee/{knee}")
+            begin_s = time.time()
+            ended = stop.wait(self._seconds)
+            most = int(json.loads(ask(self._port, "/calls"))["most"])
+            self.phases.append((knee, begin_s, time.time(), most))
+            if ended:
+                return

@@ -1,0 +1,87 @@
+"""The tables of `bench elastic-operator` and `bench external-load`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from penstock.bench.elastic_operator import ElasticRun, SideBySide
+from penstock.bench.external_load import LoadRun
+
+
+def print_elastic(
+    console: Console,
+    runs: Sequence[ElasticRun],
+    side_by_side: Sequence[SideBySide],
+    measured: Sequence[SideBySide] = (),
+) -> None:
+    """A row per case and policy, over all seeds; then operators side by side."""
+    table = Table(caption="median over seeds (worst)", caption_justify="left")
+    table.add_column("load", no_wrap=True)
+    for name in (
+        "",
+        "policy",
+        "best level",
+        "tuples/s there",
+        "level",
+        "ratio to best",
+        "settled after",
+        "changes/min",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    for case_name, policy in dict.fromkeys((run.case.name, run.policy) for run in runs):
+        own = [run for run in runs if (run.case.name, run.policy) == (case_name, policy)]
+        first = own[0]
+        ratios, settled = [run.ratio for run in own], [run.periods_to_settle for run in own]
+        changes = [run.changes_per_minute for run in own]
+        table.add_row(
+            case_name, first.case.kind, policy, str(first.best_level), f"{first.best_tuples_s:,.0f}",
+            f"{median(run.settled_level for run in own):g}", f"{median(ratios):.3f} ({min(ratios):.3f})",
+            f"{median(settled):g} ({max(settled)})", f"{median(changes):.2f} ({max(changes):.2f})",
+        )  # fmt: skip
+    console.print(table)
+    console.print(_side_by_side(side_by_side, "simulated"))
+    if measured:
+        console.print(_side_by_side(measured, "measured"))
+
+
+def _side_by_side(runs: Sequence[SideBySide], kind: str) -> Table:
+    table = Table(title=f"four operators on the same cores ({kind})", title_justify="left")
+    for name in ("cores", "policy", "bound", "total to best even setting", "fairness (Jain)", "levels"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for run in runs:
+        bound = "fair share" if run.fair else "none"
+        levels = ", ".join(map(str, run.levels))
+        table.add_row(str(run.cores), run.policy, bound, f"{run.ratio:.3f}", f"{run.fairness:.3f}", levels)
+    return table
+
+
+def print_load(console: Console, runs: Sequence[LoadRun]) -> None:
+    """A row per case, policy and phase, over all seeds."""
+    table = Table(caption="median over seeds (worst)", caption_justify="left")
+    table.add_column("load", no_wrap=True)
+    for name in ("", "policy", "cores taken", "best level", "level", "ratio to best", "back after"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for case_name, policy in dict.fromkeys((run.case.name, run.policy) for run in runs):
+        own = [run for run in runs if (run.case.name, run.policy) == (case_name, policy)]
+        for number, first in enumerate(own[0].phases):
+            phases = [run.phases[number] for run in own]
+            ratios = [phase.ratio for phase in phases]
+            table.add_row(
+                case_name, own[0].case.kind, policy, str(first.phase.taken_cores), str(first.best_level),
+                f"{median(phase.level for phase in phases):g}", f"{median(ratios):.3f} ({min(ratios):.3f})",
+                _periods(phase.recovery_periods for phase in phases),
+            )  # fmt: skip
+    console.print(table)
+
+
+def _periods(periods: Iterable[int | None]) -> str:
+    known = list(periods)
+    back = [period for period in known if period is not None]
+    if not back:
+        return "never"
+    never = len(known) - len(back)
+    return f"{median(back):g} ({max(back)})" + (f", {never} never" if never else "")

@@ -1,0 +1,76 @@
+"""A case of an element's level, simulated or real: how to make a port for it, and what a fixed setting gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import mean
+from typing import Literal
+
+from penstock.control.element_setting import ElementSetting
+from penstock.control.ports import ElementPort
+from penstock.simulate.element_model import ElementModel
+from penstock.simulate.element_plant import Change, ElementPlant, Machine, Noise
+from penstock.simulate.element_throughput import DEFAULT_COSTS, MachineCosts
+
+PortFactory = Callable[[int], ElementPort]
+"""A new port, with a seed for what is random about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementCase:
+    """`fixed_tuples_s` is the throughput of a setting that is not changed; `levels` are those to try it at.
+
+    `queued` is the placement that a policy of threads alone keeps.
+    """
+
+    name: str
+    kind: Literal["simulated", "measured"]
+    port_factory: PortFactory
+    fixed_tuples_s: Callable[[ElementSetting], float]
+    levels: tuple[int, ...]
+    operators: tuple[str, ...]
+    queued: frozenset[str] = frozenset()
+    cores: int = 0
+    period_s: float = 1.0
+
+
+def plant_case(
+    name: str, model: ElementModel, cores: int, *, max_level: int | None = None, noise: float = 0.01,
+    queued: frozenset[str] = frozenset(), period_s: float = 1.0, changes: tuple[Change, ...] = (),
+    costs: MachineCosts = DEFAULT_COSTS,
+) -> ElementCase:  # fmt: skip
+    """The simulated element; a fixed setting's throughput is the truth, without noise."""
+    machine = Machine(cores, costs)
+    most = max_level or cores
+
+    def port(seed: int) -> ElementPlant:
+        return ElementPlant(
+            model, machine, max_level=most, period_s=period_s, noise=Noise(noise, 200, seed), changes=changes,
+            queued=queued,
+        )  # fmt: skip
+
+    truth = ElementPlant(model, machine, max_level=most)
+    return ElementCase(
+        name, "simulated", port, truth.throughput_tuples_s, tuple(range(1, most + 1)), model.names, queued, cores,
+        period_s,
+    )  # fmt: skip
+
+
+def observed_tuples_s(port_factory: PortFactory, periods: int) -> Callable[[ElementSetting], float]:
+    """What a fixed setting gives through a port: the mean of some periods, after one to get going."""
+
+    def rate(setting: ElementSetting) -> float:
+        port = port_factory(0)
+        port.apply(setting)
+        port.observe()
+        return mean(port.observe().throughput_tuples_s for _ in range(periods))
+
+    return rate
+
+
+def best_fixed(case: ElementCase) -> tuple[int, float]:
+    """The best level of those to try, with the case's own queues, and its throughput."""
+    rates = {level: case.fixed_tuples_s(ElementSetting(level, case.queued)) for level in case.levels}
+    level = max(rates, key=rates.__getitem__)
+    return level, rates[level]

@@ -1,0 +1,193 @@
+"""The benchmarks of an element's level: `bench elastic-operator`, `bench external-load`, `bench multilevel`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer cases and seeds; some seconds.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
+Picture = Annotated[Path | None, typer.Option(help="Also draw into this file (PNG, SVG, PDF).")]
+Journal = Annotated[Path | None, typer.Option(help="Also write every decision with its reason into this file.")]
+Real = Annotated[
+    bool, typer.Option("--real/--no-real", help="Also measure real elements on this machine, which takes minutes.")
+]
+Sweep = Annotated[bool, typer.Option("--sweep", help="First sweep the two constants of the listing.")]
+Item = TypeVar("Item")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command("elastic-operator")(elastic_operator)
+    app.command("external-load")(external_load)
+    app.command("multilevel")(multilevel)
+
+
+def elastic_operator(
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, sweep: Sweep = False, real: Real = True
+) -> None:
+    """The elastic operator beside every fixed thread level, simulated on 16 to 88 cores and on this machine."""
+    from penstock.bench import elastic_operator as bench
+    from penstock.bench.elastic_report import print_elastic
+    from penstock.bench.element_case import best_fixed
+    from penstock.bench.element_pictures import draw_elastic
+    from penstock.bench.real_rows import elastic_runs, side_by_side_runs
+
+    if sweep:
+        from penstock.bench.elastic_sweep import print_sweep
+        from penstock.bench.elastic_sweep import sweep as swept
+
+        print_sweep(_console(), swept())
+    seeds, periods = (bench.SEEDS[:2], 120) if quick else (bench.SEEDS, 600)
+    runs: list[bench.ElasticRun] = []
+    for case in _shown(bench.plant_cases((16, 88) if quick else bench.CORES)):
+        best = best_fixed(case)
+        runs += [bench.measure(case, policy, seed, periods, best) for policy in bench.POLICIES for seed in seeds]
+    side_by_side = [
+        bench.measure_side_by_side(policy, cores, seeds[0], periods, fair=fair)
+        for cores in (16, 88) for fair in (False, True) for policy in bench.POLICIES
+    ]  # fmt: skip
+    measured = _measured(elastic_runs, quick) if real else []
+    competing = _measured(side_by_side_runs, quick) if real else []
+    print_elastic(_console(), [*runs, *measured], side_by_side, competing)
+    if picture is not None:
+        draw_elastic([*runs, *measured], picture)
+    figures = {policy: bench.summary(runs, policy) for policy in bench.POLICIES}
+    ours = bench.summary([*runs, *measured], "leaping")
+    own = bench.summary(measured, "leaping") if measured else None
+    _finish("elastic-operator", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own)
+
+
+def external_load(quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, real: Real = True) -> None:
+    """Throughput and level over time while cores are taken and given back, simulated and on this machine."""
+    from penstock.bench import external_load as bench
+    from penstock.bench.elastic_operator import POLICIES, SEEDS
+    from penstock.bench.elastic_report import print_load
+    from penstock.bench.element_pictures import draw_load
+    from penstock.bench.real_rows import load_runs
+
+    seeds, periods = (SEEDS[:1], 40) if quick else (SEEDS, 120)
+    runs: list[bench.LoadRun] = []
+    for cores in _shown((16,) if quick else (16, 88)):
+        phases = bench.schedule(cores, periods)
+        case = bench.plant_load_case(cores, phases)
+        fixed = bench.fixed_rates_tuples_s(case, phases, seeds[0])
+        runs += [bench.measure(case, policy, phases, seed, fixed) for policy in POLICIES for seed in seeds]
+    measured = _measured(load_runs, quick) if real else []
+    print_load(_console(), [*runs, *measured])
+    if picture is not None:
+        draw_load([*runs, *measured], picture)
+    figures = {policy: bench.summary(runs, policy) for policy in POLICIES}
+    ours = bench.summary([*runs, *measured], "leaping")
+    own = bench.summary(measured, "leaping") if measured else None
+    _finish("external-load", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own)
+
+
+def multilevel(
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, journal: Journal = None,
+    real: Real = True,
+) -> None:  # fmt: skip
+    """Queues and threads chosen together, beside none, all and the exhaustive best, simulated and on this machine."""
+    from penstock.bench import multilevel as bench
+    from penstock.bench import multilevel_cases as cases
+    from penstock.bench.element_pictures import draw_multilevel
+    from penstock.bench.multilevel_report import print_changes, print_graphs, print_settling
+    from penstock.bench.real_rows import change_runs, exhaustive_runs, graph_runs
+
+    large: list[bench.MultiLevelRun] = []
+    small: list[bench.MultiLevelRun] = []
+    settling: list[bench.SettlingRun] = []
+    changes: list[bench.ChangeRun] = []
+    seeds = tuple(cases.seeds(quick))
+    for seed in seeds:
+        large += [bench.measure(cell, case, seed) for cell, case in _shown(cases.large_cases(quick, seed))]
+        small += [
+            bench.measure(cell, case, seed, exhaustive=True) for cell, case in _shown(cases.small_cases(quick, seed))
+        ]
+        settling += [
+            bench.measure_settling(cell, case, seed, rules)
+            for cell, case in _shown(cases.long_pipelines(quick, seed)) for rules in bench.RULES
+        ]  # fmt: skip
+        changes += [bench.measure_change(rules, seed) for rules in bench.RULES]
+    measured = _measured(graph_runs, quick) if real else []
+    tried_out = _measured(exhaustive_runs, quick) if real else []
+    changed = _measured(change_runs, quick) if real else []
+    console = _console(260)
+    print_graphs(console, large, "ratio to the better of no queues and all queues")
+    print_graphs(console, small, "ratio to the exhaustive best, up to eight operators")
+    if real:
+        print_graphs(console, measured, "ratio to the better of no queues and all queues, on this machine", "measured")
+        print_graphs(console, tried_out, "ratio to the exhaustive best, on this machine", "measured")
+    print_settling(console, settling)
+    print_changes(console, changes)
+    if real:
+        print_changes(console, changed, "this machine")
+    if picture is not None:
+        draw_multilevel(large, changes, picture)
+    if journal is not None:
+        journal.write_text("".join(f"{run.cell}\n{_indented(run.found['pieces'].journal)}" for run in large))
+    figures = {rules: bench.summary(large, small, settling, rules) for rules in bench.RULES}
+    all_large, all_small = [*large, *measured], [*small, *tried_out]
+    own = bench.summary(measured, tried_out, settling, "pieces") if real else None
+    ours = bench.summary(all_large, all_small, settling, "pieces") | {
+        "ratio_after_change_worst": round(min(_adapted(changes)), 4)
+    }
+    _finish("multilevel", ours, bench.missed_goals(ours), figures, seeds, None, json_file, own)
+
+
+def _adapted(changes: Sequence[Any]) -> list[float]:
+    return [run.ratio_after for run in changes if run.rules == "pieces"]
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _finish(
+    name: str, figures: dict[str, Any], missed: list[str], by_policy: dict[str, Any], seeds: Sequence[int],
+    periods: int | None, json_file: Path | None, measured: dict[str, Any] | None,
+) -> None:  # fmt: skip
+    """Goals for people, one JSON object for machines; `figures` are over simulated and measured rows together."""
+    print("all goals reached" if not missed else "goals missed: " + "; ".join(missed))
+    body = {
+        "bench": name, **figures, "goals_missed": missed, "by_policy": by_policy, "measured": measured,
+        "simulated": measured is None, "noise": 0.01, "seeds": list(seeds),
+        **({} if periods is None else {"periods": periods}),
+    }  # fmt: skip
+    line = json.dumps(body)
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)
+
+
+def _measured(measure: Callable[..., list[Item]], quick: bool) -> list[Item]:
+    """Rows of real elements on this machine, with progress on the standard error."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from penstock.bench.machine import this_machine
+    from penstock.bench.real_rows import QUICK, RealEffort
+
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task("", total=None)
+        effort, cores = QUICK if quick else RealEffort(), this_machine().cores
+        return measure(effort, cores, lambda step: display.update(task, description=step))
+
+
+def _console(width: int = 150) -> Any:
+    from rich.console import Console
+
+    return Console(width=max(Console().width, width))
+
+
+def _shown(items: Iterable[Item]) -> Iterator[Item]:
+    """The items one by one, with progress on the standard error."""
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(list(items), description="", console=Console(stderr=True), transient=True)

@@ -1,0 +1,184 @@
+"""`bench multilevel`: no queues, all queues with thread count alone, multi-level elasticity, and the best there is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from penstock.bench.element_case import ElementCase
+from penstock.bench.multilevel_cases import CHANGE_PERIOD, Cell, changing_case
+from penstock.control.element_loop import run_periods
+from penstock.control.element_setting import ElementSetting
+from penstock.control.multilevel.policy import MultiLevel
+from penstock.control.multilevel.rules import OURS, PAPER, MultiLevelRules, without_optimisations
+from penstock.simulate.element_plant import ElementPlant, Machine
+
+RULES: dict[str, MultiLevelRules] = {
+    "pieces": OURS,
+    "paper": PAPER,
+    "paper, taking back": replace(PAPER, take_back=True),
+}
+SIMPLE_GOAL, EXHAUSTIVE_GOAL, PERIODS_GOAL, SHORTENING_GOAL = 0.95, 0.9, 40, 0.5
+_MOST_PERIODS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class MultiLevelRun:
+    """One case: throughput of the simple ways, and of each set of rules with threads, queues and periods to settle."""
+
+    cell: Cell
+    seed: int
+    manual_tuples_s: float
+    threads_only_tuples_s: float
+    found: dict[str, Found]
+    exhaustive_tuples_s: float | None = None
+
+    @property
+    def best_simple_tuples_s(self) -> float:
+        return max(self.manual_tuples_s, self.threads_only_tuples_s)
+
+    def ratio(self, rules: str) -> float:
+        return self.found[rules].throughput_tuples_s / self.best_simple_tuples_s
+
+    def ratio_to_exhaustive(self, rules: str) -> float:
+        assert self.exhaustive_tuples_s is not None
+        return self.found[rules].throughput_tuples_s / self.exhaustive_tuples_s
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a policy settled; `periods` is None where it did not within the run."""
+
+    throughput_tuples_s: float
+    threads: int
+    queues: int
+    periods: int | None
+    journal: tuple[str, ...]
+
+
+def settle(case: ElementCase, rules: MultiLevelRules, seed: int, periods: int = _MOST_PERIODS) -> Found:
+    """Runs the policy through the case's port until it has settled."""
+    journal: list[str] = []
+    last = None
+    for step in run_periods(case.port_factory(seed), MultiLevel(replace(rules, seed=seed)), periods):
+        journal.append(str(step))
+        last = step
+        if step.settled:
+            break
+    assert last is not None
+    setting = last.next_setting
+    took = last.period + 1 if last.settled else None
+    return Found(case.fixed_tuples_s(setting), setting.threads, len(setting.queued), took, tuple(journal))
+
+
+def measure(cell: Cell, case: ElementCase, seed: int, *, exhaustive: bool = False) -> MultiLevelRun:
+    """The case in every way; exhaustive search is for a handful of operators."""
+    every = frozenset(case.operators)
+    return MultiLevelRun(
+        cell,
+        seed,
+        case.fixed_tuples_s(ElementSetting(1)),
+        max(case.fixed_tuples_s(ElementSetting(level, every)) for level in case.levels),
+        {name: settle(case, rules, seed) for name, rules in RULES.items()},
+        exhaustive_best_tuples_s(case) if exhaustive else None,
+    )
+
+
+def exhaustive_best_tuples_s(case: ElementCase) -> float:
+    """The best of all placements at all levels."""
+    placements = itertools.chain.from_iterable(
+        itertools.combinations(case.operators, size) for size in range(len(case.operators) + 1)
+    )
+    return max(
+        case.fixed_tuples_s(ElementSetting(level, frozenset(queued))) for queued in placements for level in case.levels
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SettlingRun:
+    """How many periods a case takes to settle, by which optimisations are on; None where it did not settle."""
+
+    cell: Cell
+    seed: int
+    rules: str
+    periods: dict[str, int | None]
+
+
+def measure_settling(cell: Cell, case: ElementCase, seed: int, rules: str) -> SettlingRun:
+    """The same case with both optimisations, with a satisfaction factor of 0, with history alone, with neither."""
+    own = RULES[rules]
+    variants = {
+        "both": own, "factor 0": replace(own, satisfaction=0.0), "history alone": replace(own, satisfaction=None),
+        "neither": without_optimisations(own),
+    }  # fmt: skip
+    periods = {name: settle(case, variant, seed).periods for name, variant in variants.items()}
+    return SettlingRun(cell, seed, rules, periods)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRun:
+    """A workload that changes: throughput to the best simple way before and after, and how long it took to adapt."""
+
+    rules: str
+    seed: int
+    ratio_before: float
+    ratio_after: float
+    ratio_unadapted: float
+    periods: int | None
+    levels: tuple[int, ...]
+    queues: tuple[int, ...]
+    rates_tuples_s: tuple[float, ...]
+
+
+def measure_change(rules: str, seed: int, periods: int = 2 * CHANGE_PERIOD) -> ChangeRun:
+    """10 % heavy operators become 90 % while it runs."""
+    case, before, after = changing_case(seed)
+    steps = list(run_periods(case.port_factory(seed), MultiLevel(replace(RULES[rules], seed=seed)), periods))
+    plants = [ElementPlant(model, Machine(case.cores)) for model in (before, after)]
+    every = frozenset(case.operators)
+    best = [max(plant.throughput_tuples_s(ElementSetting(level, every)) for level in case.levels) for plant in plants]
+    old, new = steps[CHANGE_PERIOD - 1].next_setting, steps[-1].next_setting
+    busy = [step.period for step in steps[CHANGE_PERIOD:] if not step.settled]
+    return ChangeRun(
+        rules,
+        seed,
+        plants[0].throughput_tuples_s(old) / best[0],
+        plants[1].throughput_tuples_s(new) / best[1],
+        plants[1].throughput_tuples_s(old) / best[1],
+        (busy[-1] + 2 - CHANGE_PERIOD if busy else None) if steps[-1].settled else None,
+        tuple(step.setting.threads for step in steps),
+        tuple(len(step.setting.queued) for step in steps),
+        tuple(step.observation.throughput_tuples_s for step in steps),
+    )
+
+
+def summary(
+    large: Sequence[MultiLevelRun], small: Sequence[MultiLevelRun], settling: Sequence[SettlingRun], rules: str
+) -> dict[str, Any]:
+    """The figures of one set of rules; shortening is by case: periods with both optimisations to those with neither."""
+    own = [run for run in settling if run.rules == rules]
+    with_both, with_neither = ([run.periods[name] or _MOST_PERIODS for run in own] for name in ("both", "neither"))
+    shortened = [a / b for a, b in zip(with_both, with_neither, strict=True)]
+    return {
+        "worst_ratio_to_best_simple": round(min(run.ratio(rules) for run in large), 4),
+        "median_ratio_to_best_simple": round(median(run.ratio(rules) for run in large), 4),
+        "worst_ratio_to_exhaustive": round(min(run.ratio_to_exhaustive(rules) for run in small), 4),
+        "periods_with_optimisations": max(with_both),
+        "periods_without": max(with_neither),
+        "periods_with_over_without_median": round(median(shortened), 3),
+        "periods_with_over_without_worst": round(max(shortened), 3),
+    }
+
+
+def missed_goals(figures: dict[str, Any]) -> list[str]:
+    """Which goals of the issue a set of rules misses; shortening is judged by its median over cases."""
+    met = {
+        f"{SIMPLE_GOAL} of the better simple way": figures["worst_ratio_to_best_simple"] >= SIMPLE_GOAL,
+        f"{EXHAUSTIVE_GOAL} of the exhaustive best": figures["worst_ratio_to_exhaustive"] >= EXHAUSTIVE_GOAL,
+        f"settled within {PERIODS_GOAL} periods": figures["periods_with_optimisations"] <= PERIODS_GOAL,
+        "half of the periods without optimisations": figures["periods_with_over_without_median"] <= SHORTENING_GOAL,
+    }
+    return [goal for goal, reached in met.items() if not reached]

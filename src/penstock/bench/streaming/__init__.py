@@ -1,0 +1,1 @@
+"""Benches of the data plane on Spark: throughput, floor, rescaling, state."""

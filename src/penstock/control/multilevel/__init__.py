@@ -1,0 +1,1 @@
+"""MULTILEVEL: which operators get a queue and how many threads there are, chosen together."""

@@ -1,0 +1,22 @@
+"""A sleep that tells when it ended, before the GIL is taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+
+_usleep: Any = types.ExternalFunction("usleep", types.int32(types.uint32))
+_clock_gettime: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.CPointer(types.int64)))  # type: ignore[no-untyped-call]
+_MONOTONIC = 1
+
+
+@njit(nogil=True, cache=True)
+def sleep_then_stamp(sleep_us, moment):  # type: ignore[no-untyped-def]
+    """Sleeps, and gives the nanoseconds of the monotonic clock at which it woke up; `moment` has room for two int64.
+
+    The calling thread waits for the GIL only afterwards: what the clock shows then, less this, is that wait.
+    """
+    _usleep(sleep_us)
+    _clock_gettime(_MONOTONIC, moment.ctypes)
+    return moment[0] * 1_000_000_000 + moment[1]

@@ -1,0 +1,36 @@
+"""What a threaded element tells about a period, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFigures:
+    """A period from one look to the next.
+
+    `tuples` came out of sources and are done; `rate_tuples_s` goes by the moments at which steps were complete, and
+    counts only time in which there was input. `samples` says how often a thread was seen in each operator, older
+    periods counting half as much each; `cpu_s_by_thread` begins with the feeding thread.
+    """
+
+    busy_s: float
+    tuples: int
+    rate_tuples_s: float
+    threads: int
+    max_threads: int
+    queued: frozenset[str]
+    samples: Mapping[str, float]
+    cpu_s_by_thread: tuple[float, ...]
+    most_in_queue: Mapping[str, int]
+    in_flight: int
+    holds_gil: frozenset[str]
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """A sentence for each operator that threads cannot speed up."""
+        return tuple(
+            f"operator '{name}' holds the GIL: a second thread gained nothing; use replicas instead"
+            for name in sorted(self.holds_gil)
+        )

@@ -1,0 +1,211 @@
+"""The runtime of a threaded element: steps, turns and the schedule, under one lock.
+
+No deadlock: every strand of a step is on a thread, in the schedule, or waits for its turn behind a lower step. So the
+lowest step in flight waits for nobody; whoever is awake brings it to its end. Memory is bounded by the steps in
+flight: fed, but not given on. Each stage's queue holds one block of each at most.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from penstock.element.block import Block
+from penstock.element.element import Element
+from penstock.element.position import Frontier
+from penstock.element.threads.calls import TimedCalls
+from penstock.element.threads.failures import failure_of
+from penstock.element.threads.rate import Rate
+from penstock.element.threads.reorder import Reorder
+from penstock.element.threads.schedule import Schedule
+from penstock.element.threads.seat import Seat
+from penstock.element.threads.stage import ThreadedStage
+from penstock.element.threads.step import Step
+from penstock.element.threads.wiring import Wiring
+
+Outputs = dict[str, Block]
+Release = Callable[[Step, Outputs], None]
+
+
+class Runtime:
+    """What the feeding thread and the scheduler threads share.
+
+    `release` gets each complete step (in the order of feeding, if `ordered`) while the lock is held.
+    """
+
+    def __init__(
+        self,
+        element: Element,
+        wiring: Wiring,
+        schedule: Schedule,
+        release: Release,
+        *,
+        ordered: bool,
+        rate: Rate,
+        seats: dict[int, Seat],
+        time_every: int,
+    ) -> None:
+        self.element, self.wiring, self.schedule, self.rate = element, wiring, schedule, rate
+        self.lock = threading.RLock()  # a forgotten element ends its threads whenever garbage is collected, here too
+        self.work = threading.Condition(self.lock)  # threads that are awake and have nothing to do
+        self.awake = threading.Condition(self.lock)  # threads that are suspended
+        self.room = threading.Condition(self.lock)  # the feeding thread
+        self.seats = seats  # by thread
+        self.calls = TimedCalls(time_every)
+        self.level, self.idle, self.in_flight, self.most_in_flight = 0, 0, 0, 1
+        self.failure: BaseException | None = None
+        self.is_closed = False
+        self._reorder = Reorder[tuple[Step, Outputs]](ordered=ordered)
+        self._release = release
+
+    def feed(self, seat: Seat, number: int, blocks: Mapping[str, Block], frontier: Frontier) -> None:
+        """Takes a step in and runs it as far as no queue stops it; waits while too many steps are in flight."""
+        streams = self.wiring.empty.copy()
+        tuples = 0
+        for name, block in blocks.items():
+            streams[self.element.number[name]] = block
+            tuples += block.rows
+        step = Step(number, streams, frontier, self.wiring.missing.copy(), tuples)
+        with self.lock:
+            if self.in_flight >= self.most_in_flight:
+                self._wait(seat, self.most_in_flight // 2)  # half, so as not to wake up for each step
+            self.in_flight += 1
+        roots = [r for r in reversed(self.wiring.roots) if (r.needs_visits or r.has_work(step)) and self._go(r, step)]
+        self.run(seat, roots, step)
+
+    def drain(self, seat: Seat) -> None:
+        """Waits until no step is in flight."""
+        with self.lock:
+            self._wait(seat, 0)
+
+    def _wait(self, seat: Seat, most: int) -> None:
+        """Waits, the lock held, until so few steps are in flight; does the work itself while no thread is awake."""
+        while self.failure is None and self.in_flight > most:
+            if self.level or not len(self.schedule):
+                self.room.wait()
+                continue
+            stage, step = self.take()
+            self.lock.release()
+            try:
+                self.run(seat, [stage], step)
+            finally:
+                self.lock.acquire()
+
+    def take(self) -> tuple[ThreadedStage, Step]:
+        """The next block of the schedule; the lock is held."""
+        stage, step = self.schedule.pop()
+        stage.in_queue -= 1
+        return stage, step
+
+    def run(self, seat: Seat, stages: list[ThreadedStage], step: Step) -> None:
+        """Runs stages and all that follows them, depth first, by function calls, up to the next queues."""
+        seat.step = step
+        try:
+            while stages:
+                stage = seat.stage = stages.pop()
+                self._call(seat, stage, step)
+                if stage.is_ordered:
+                    self._pass_turn(stage)
+                for reader in stage.readers:
+                    if reader.producers > 1:
+                        if not self._is_last(reader, step):
+                            continue
+                    elif not (reader.needs_visits or reader.has_work(step)):
+                        continue
+                    if self._go(reader, step):
+                        stages.append(reader)
+            self._end_strand(step)
+        except BaseException as error:
+            self._fail(seat, error)
+        finally:
+            seat.stage = seat.step = None
+
+    def _call(self, seat: Seat, stage: ThreadedStage, step: Step) -> None:
+        streams = step.streams
+        if not stage.needs_visits or stage.has_work(step):  # the others are visited for work only
+            inputs = [streams[i] for i in stage.inputs]
+            seat.calls += 1
+            if seat.calls % self.calls.every:
+                outputs = stage.process(inputs, step.frontier)
+            else:
+                outputs = self.calls.call(stage, inputs, step.frontier)
+            for i, block in zip(stage.outputs, outputs, strict=True):
+                if stage.places or (stage.places is not None and block.position is not None):
+                    block = self.element.at_depth(i, block)
+                streams[i] = block
+        for i in stage.frees:
+            streams[i] = self.wiring.empty[i]
+
+    def _go(self, stage: ThreadedStage, step: Step) -> bool:
+        """Whether the thread that came to a stage goes on with it itself; else others will."""
+        queues = stage.is_queued and (not stage.needs_visits or stage.has_work(step))
+        if not stage.is_ordered:
+            if queues:
+                with self.lock:
+                    step.strands += 1
+                    self._push(stage, step)
+            return not queues
+        with self.lock:
+            if stage.is_busy or stage.turn != step.number:
+                step.strands += 1
+                stage.waiting[step.number] = step
+                self._count(stage)
+                return False
+            stage.is_busy = True
+            if queues:
+                step.strands += 1
+                self._push(stage, step)
+            return not queues
+
+    def _pass_turn(self, stage: ThreadedStage) -> None:
+        """Lets the next step into an ordered stage; one that waited goes to whoever is free."""
+        with self.lock:
+            stage.turn += 1
+            following = stage.waiting.pop(stage.turn, None)
+            if following is None:
+                stage.is_busy = False
+            else:
+                stage.in_queue -= 1
+                self._push(stage, following)
+
+    def _is_last(self, stage: ThreadedStage, step: Step) -> bool:
+        """Whether all that a stage with several producers reads of a step is there now."""
+        with self.lock:
+            step.missing[stage.number] -= 1
+            return step.missing[stage.number] == 0
+
+    def _push(self, stage: ThreadedStage, step: Step) -> None:
+        if self.failure is not None:
+            return
+        self.schedule.push(stage, step)
+        self._count(stage)
+        if self.idle:
+            self.work.notify()
+        if not self.level:
+            self.room.notify()
+
+    def _count(self, stage: ThreadedStage) -> None:
+        stage.in_queue += 1
+        stage.most_in_queue = max(stage.most_in_queue, stage.in_queue)
+
+    def _end_strand(self, step: Step) -> None:
+        with self.lock:
+            step.strands -= 1
+            if step.strands:
+                return
+            outputs = {name: step.streams[i] for name, i in self.element.wanted if step.streams[i].rows}
+            released = self._reorder.add(step.number, (step, outputs))
+            for complete, blocks in released:
+                self._release(complete, blocks)
+            self.rate.add(step.tuples)
+            self.in_flight -= len(released)  # one that is held for the order still takes memory
+            if self.in_flight <= self.most_in_flight // 2 or not self.level:
+                self.room.notify()
+
+    def _fail(self, seat: Seat, error: BaseException) -> None:
+        """The first failure ends the element: nothing more is started, and the feeding thread is told."""
+        with self.lock:
+            if self.failure is None:
+                self.failure = failure_of(seat.stage, error)
+            self.schedule.clear()
+            self.room.notify_all()

@@ -1,0 +1,70 @@
+"""The sampler: looks every few milliseconds at what each thread is doing, and counts (MULTILEVEL, section 3)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from penstock.element.kernels.gil_probe import sleep_then_stamp
+from penstock.element.threads.seat import Seat
+
+PERIOD_S = 0.02  # a look costs about 50 microseconds of CPU, most of it to wake up
+_LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
+_ENOUGH = 5
+
+
+class Sampler(threading.Thread):
+    """How often a thread was seen in each operator: its relative cost. Sleeps while the element has no input.
+
+    The sampler needs the GIL to look. If it had to wait for it while all busy threads were in one operator, that
+    operator holds the GIL: no other thread can compute in the meantime, so a second one would gain nothing. Cores taken
+    by other processes do not disturb this, as a free GIL is taken without giving up the core.
+    """
+
+    def __init__(self, seats: Mapping[int, Seat], period_s: float = PERIOD_S) -> None:
+        super().__init__(name="penstock-sampler", daemon=True)
+        self._seats, self._period_us = seats, round(period_s * 1e6)
+        self._has_input, self._ends = threading.Event(), False
+        self.seat = Seat()
+        self.counts: dict[str, float] = {}
+        self.late: dict[str, int] = {}
+        self.prompt: dict[str, int] = {}
+
+    def resume(self) -> None:
+        self._has_input.set()
+
+    def pause(self) -> None:
+        if not self._ends:
+            self._has_input.clear()
+
+    def end(self) -> None:
+        self._ends = True
+        self._has_input.set()
+
+    def run(self) -> None:
+        self.seat.take()
+        moment = np.zeros(2, np.int64)
+        while not self._ends:
+            woken_ns = sleep_then_stamp(self._period_us, moment)
+            self.sample(time.perf_counter_ns() - woken_ns)
+            self._has_input.wait()
+
+    def sample(self, waited_ns: int) -> None:
+        """One look at all threads, after so long a wait for the GIL."""
+        seen = [seat.stage.operator.name for seat in list(self._seats.values()) if seat.stage is not None]
+        for name in seen:
+            self.counts[name] = self.counts.get(name, 0.0) + 1.0
+        operators = set(seen)
+        if waited_ns < _LATE_NS:
+            for name in operators:
+                self.prompt[name] = self.prompt.get(name, 0) + 1
+        elif len(operators) == 1:
+            self.late[seen[0]] = self.late.get(seen[0], 0) + 1
+
+    def holds_gil(self) -> frozenset[str]:
+        """Operators in which threads were late more often than not."""
+        late = list(self.late.items())
+        return frozenset(name for name, count in late if count >= _ENOUGH and count > self.prompt.get(name, 0))

@@ -1,0 +1,35 @@
+"""A seat: what a thread of an element is doing, for all to see."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+from penstock.element.threads.stage import ThreadedStage
+from penstock.element.threads.step import Step
+
+
+class Seat:
+    """`stage` is the one the thread is in, None while it is idle; writing it costs a thread next to nothing."""
+
+    __slots__ = ("_clock", "_cpu_s", "calls", "stage", "step")
+
+    def __init__(self) -> None:
+        self.stage: ThreadedStage | None = None
+        self.step: Step | None = None
+        self.calls = 0
+        self._cpu_s = 0.0
+        self._clock: int | None = None
+
+    def take(self) -> None:
+        """Called on the thread that sits down, so that others can read its clock."""
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of the thread so far; of one that has ended, when it was last asked."""
+        if self._clock is not None:
+            with contextlib.suppress(OSError):
+                self._cpu_s = time.clock_gettime(self._clock)
+        return self._cpu_s

@@ -1,0 +1,29 @@
+"""Dead letters of a threaded element: kept with their step, and let go in the order of steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from penstock.element.dead_letters import DeadLetters, Letter
+from penstock.element.threads.seat import Seat
+from penstock.element.threads.step import Step
+
+
+class StepLetters(DeadLetters):
+    """What operators add goes to the step that their thread works on; elsewhere straight to the application's."""
+
+    def __init__(self, letters: DeadLetters, seats: Mapping[int, Seat]) -> None:
+        super().__init__(fail=letters.fail)
+        self._all, self._seats = letters, seats
+
+    def keep(self, letter: Letter) -> None:
+        seat = self._seats[threading.get_ident()]
+        assert seat.step is not None
+        assert seat.stage is not None
+        seat.step.letters.append((seat.stage.number, letter))
+
+    def release(self, step: Step) -> None:
+        """A complete step's letters, in program order."""
+        for _, letter in sorted(step.letters, key=lambda pair: pair[0]):
+            self._all.keep(letter)

@@ -1,0 +1,244 @@
+"""The threaded element: what `Element` computes, on several threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from penstock.app.graph import Graph
+from penstock.element.block import Block
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.element import Element, MakeOperator
+from penstock.element.operators.protocol import RunningOperator
+from penstock.element.position import EVERYTHING, Frontier
+from penstock.element.running import running_operator
+from penstock.element.threads.calls import EVERY
+from penstock.element.threads.figures import ThreadFigures
+from penstock.element.threads.rate import Moment, Rate
+from penstock.element.threads.runtime import Outputs, Runtime
+from penstock.element.threads.sampler import PERIOD_S, Sampler
+from penstock.element.threads.schedule import schedule_of
+from penstock.element.threads.scheduler_thread import SchedulerThread
+from penstock.element.threads.seat import Seat
+from penstock.element.threads.setting_checks import checked_queues, checked_threads
+from penstock.element.threads.shards import sharded
+from penstock.element.threads.step import Step
+from penstock.element.threads.step_letters import StepLetters
+from penstock.element.threads.wiring import wire
+from penstock.errors import OperatorError
+
+BLOCKS_PER_THREAD = 4
+MAX_THREADS = 64
+_FADING = 0.5  # what a sample counts for one period later
+
+
+class Finished(NamedTuple):
+    """What one step gave: its number, counted from 0 as steps were fed, and the blocks that were asked for."""
+
+    step: int
+    blocks: dict[str, Block]
+
+
+class ThreadedElement:
+    """Operators of a graph on several threads; the results are those of `Element.step`, to the bit.
+
+    Where an operator has a queue in front, the thread that brings a block leaves it there; `threads` scheduler threads
+    take blocks from the queues, the oldest step first. Elsewhere operators are called as functions. With no thread
+    awake the feeding thread does everything. Both settings may be changed at any moment, by any thread.
+
+    An exception in an operator is raised by the next call of `feed` or `drain`; after it the element is closed.
+    `shards` splits the state of aggregates over groups' own windows by slot (None: where that pays), so that several
+    threads work on it; `time_every` says which calls are timed.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        letters: DeadLetters,
+        wanted: Mapping[str, str],
+        *,
+        threads: int = 0,
+        queued: Iterable[str] = (),
+        positioned: frozenset[str] | None = None,
+        make: MakeOperator = running_operator,
+        schedule: str = "oldest_first",
+        ordered: bool = True,
+        shards: int | None = None,
+        max_threads: int = MAX_THREADS,
+        blocks_per_thread: int = BLOCKS_PER_THREAD,
+        sample_period_s: float | None = PERIOD_S,
+        time_every: int = EVERY,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.graph, self.max_threads, self._blocks_per_thread = graph, max_threads, blocks_per_thread
+        seats: dict[int, Seat] = {}
+        self._results = _Results(StepLetters(letters, seats))
+        if shards is None and make is not running_operator:
+            shards = 1  # another maker's state may not bear to be made twice
+        element = Element(graph, self._results.letters, wanted, positioned=positioned, make=sharded(make, shards))
+        self.running: dict[str, RunningOperator] = element.running
+        self._rate = Rate(clock)
+        self._runtime = Runtime(
+            element, wire(element, graph), schedule_of(schedule), self._results.release,
+            ordered=ordered, rate=self._rate, seats=seats, time_every=time_every,
+        )  # fmt: skip
+        self._threads: list[SchedulerThread] = []
+        self._seat, self._feeder, self._steps = Seat(), -1, 0
+        self._looked_at = 0.0, Moment()
+        self._sampler = None if sample_period_s is None else Sampler(self._runtime.seats, sample_period_s)
+        self._finalize = weakref.finalize(self, _end, self._runtime, self._sampler)
+        self.set(threads, queued)
+        if self._sampler is not None:
+            self._sampler.start()
+
+    def feed(self, blocks: Mapping[str, Block], frontier: Frontier = EVERYTHING) -> list[Finished]:
+        """Takes the next step, one block per source; gives what is complete by now.
+
+        Waits while too many steps are in flight, so memory is bounded however fast blocks come.
+        """
+        self._begin()
+        self._runtime.feed(self._seat, self._steps, blocks, frontier)
+        self._steps += 1
+        return self._taken()
+
+    def drain(self) -> list[Finished]:
+        """Waits until everything that was fed is complete, and gives the rest of it."""
+        self._begin()
+        self._runtime.drain(self._seat)
+        self._rate.pause()
+        if self._sampler is not None:
+            self._sampler.pause()
+        return self._taken()
+
+    def set(self, threads: int | None = None, queued: Iterable[str] | None = None) -> None:
+        """Changes thread level and queue placement (None: leaves as it is), while the element runs."""
+        level = None if threads is None else checked_threads(threads, self.max_threads)
+        names = None if queued is None else checked_queues(queued, self.graph)
+        runtime = self._runtime
+        with runtime.lock:
+            for stage in runtime.wiring.stages if names is not None else ():
+                stage.is_queued = names is not None and stage.operator.name in names and stage.can_queue
+            if level is not None:
+                self._set_level(level)
+
+    def observe(self) -> ThreadFigures:
+        """The figures since the last time."""
+        runtime, rate = self._runtime, self._rate
+        with runtime.lock:
+            from_s, earlier = self._looked_at
+            busy_s, last = self._looked_at = rate.busy_s, rate.last
+        stages = runtime.wiring.stages
+        queues = {stage.operator.name: stage.most_in_queue for stage in stages if stage.most_in_queue}
+        seats = [self._seat, *(thread.seat for thread in self._threads)]
+        return ThreadFigures(
+            busy_s=busy_s - from_s,
+            tuples=last.tuples - earlier.tuples,
+            rate_tuples_s=last.tuples_s(earlier),
+            threads=runtime.level,
+            max_threads=self.max_threads,
+            queued=frozenset(stage.operator.name for stage in stages if stage.is_queued),
+            samples=self._samples(),
+            cpu_s_by_thread=tuple(seat.cpu_s for seat in seats),
+            most_in_queue=queues,
+            in_flight=runtime.in_flight,
+            holds_gil=frozenset() if self._sampler is None else self._sampler.holds_gil(),
+        )
+
+    @property
+    def busy_s(self) -> float:
+        """Seconds during which there was input."""
+        return self._rate.busy_s
+
+    @property
+    def operator_cpu_s(self) -> dict[str, float]:
+        """CPU seconds by operator, extrapolated from the calls that were timed."""
+        calls = self._runtime.calls
+        return {name: calls.every * spent_ns / 1e9 for name, spent_ns in calls.cpu_ns.items()}
+
+    @property
+    def machinery_cpu_s(self) -> float:
+        """CPU seconds of the sampler."""
+        return 0.0 if self._sampler is None else self._sampler.seat.cpu_s
+
+    def close(self) -> None:
+        """Ends all threads once each has done with the block it is at; the element is of no more use."""
+        self._finalize()
+        for thread in [*self._threads, self._sampler]:
+            if thread is not None and thread.ident is not None and thread is not threading.current_thread():
+                thread.join()
+
+    def __enter__(self) -> ThreadedElement:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self) -> None:
+        if self._runtime.is_closed:
+            raise OperatorError("this element is closed, after an operator failed or by close(); make a new one")
+        ident = threading.get_ident()
+        if ident != self._feeder:
+            with self._runtime.lock:
+                self._runtime.seats.pop(self._feeder, None)
+                self._runtime.seats[ident] = self._seat
+            self._seat.take()
+            self._feeder = ident
+        if not self._rate.is_running:
+            self._rate.resume()
+            if self._sampler is not None:
+                self._sampler.resume()
+
+    def _taken(self) -> list[Finished]:
+        with self._runtime.lock:
+            failure = self._runtime.failure
+            finished = self._results.take()
+        if failure is not None:
+            self._finalize()  # without waiting for threads that may be in a long call
+            raise failure
+        return finished
+
+    def _set_level(self, level: int) -> None:
+        runtime = self._runtime
+        runtime.level, runtime.most_in_flight = level, self._blocks_per_thread * (level + 1)
+        while len(self._threads) < level:
+            self._threads.append(SchedulerThread(runtime, len(self._threads)))
+            self._threads[-1].start()
+        for waiting in (runtime.awake, runtime.work, runtime.room):
+            waiting.notify_all()
+
+    def _samples(self) -> dict[str, float]:
+        if self._sampler is None:
+            return {}
+        counts = dict(self._sampler.counts)
+        for name, count in counts.items():
+            self._sampler.counts[name] -= count * (1 - _FADING)
+        return counts
+
+
+class _Results:
+    """Complete steps until they are asked for, and the dead letters that come with them."""
+
+    def __init__(self, letters: StepLetters) -> None:
+        self.letters = letters
+        self._finished: list[Finished] = []
+
+    def release(self, step: Step, outputs: Outputs) -> None:
+        self.letters.release(step)
+        if outputs:
+            self._finished.append(Finished(step.number, outputs))
+
+    def take(self) -> list[Finished]:
+        finished, self._finished = self._finished, []
+        return finished
+
+
+def _end(runtime: Runtime, sampler: Sampler | None) -> None:
+    with runtime.lock:
+        runtime.is_closed = True
+        for waiting in (runtime.awake, runtime.work, runtime.room):
+            waiting.notify_all()
+    if sampler is not None:
+        sampler.end()

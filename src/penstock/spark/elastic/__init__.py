@@ -1,0 +1,1 @@
+"""An elastic pool of threads inside one `mapInArrow`, for any PySpark DataFrame."""

@@ -1,0 +1,148 @@
+"""The level of a pool: found by a policy from the rate of whole periods, kept between tasks, told to new workers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from penstock.control.element_setting import ElementSetting
+from penstock.control.leaping_operator import LeapingOperator, LeapingState
+from penstock.control.level_search import start_search
+from penstock.element.state.home import temporary_directory
+from penstock.measure.element_observation import ElementObservation
+
+_LEAST_CALLS = 8
+_STARVED_RATIO = 0.2  # a period in which so much time went by without anything to do says nothing about the level
+
+
+class LevelKeeper:
+    """Counts what a pool completes while it has enough to do, and asks the policy once a period, unless it is `fixed`.
+
+    Time in which the consumer holds the task up, or input is awaited with nothing left to do, does not count; nor do
+    calls that were begun at another level.
+    """
+
+    def __init__(
+        self,
+        max_level: int,
+        period_s: float,
+        known: Path | None = None,
+        journal: Path | None = None,
+        fixed: int | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.max_level, self._period_s, self._known, self._journal, self._clock = (
+            max_level,
+            period_s,
+            known,
+            journal,
+            clock,
+        )
+        # A service may take more than it did without any sign of it below its limit, so one looks upwards often.
+        self._policy = LeapingOperator(probe_periods=10, longest_probe_periods=20)
+        self._fixed = fixed
+        level = min(_read_level(known), max_level) if fixed is None else fixed
+        self._state = LeapingState(start_search(level, max_level), probe_periods=self._policy.probe_periods)
+        self.level = level
+        self._resumed_s: float | None = None
+        self._count_from = 0
+        self._begun = False  # whether a call of this level has ended, from which on time counts
+        self._forget()
+
+    @property
+    def settled(self) -> bool:
+        return self._fixed is not None or self._policy.settled(self._state)
+
+    def resume(self) -> None:
+        """The task goes on."""
+        self._resumed_s = self._clock()
+
+    def pause(self) -> None:
+        """The consumer has the turn."""
+        if self._resumed_s is not None:
+            self._busy_s += self._clock() - self._resumed_s
+            self._resumed_s = None
+
+    def starved(self, seconds: float) -> None:
+        """Nothing was there to do."""
+        self._starved_s += seconds
+
+    def completed(self, number: int, rows: int, submitted: int) -> int | None:
+        """A unit is done, of so many submitted; gives the new level where it changes."""
+        if number < self._count_from:
+            return None
+        if not self._begun:
+            self._begun, self._busy_s = True, 0.0
+            self._resumed_s = self._clock()
+            return None
+        self._rows += rows
+        self._calls += 1
+        busy_s = self._busy_s + (0.0 if self._resumed_s is None else self._clock() - self._resumed_s)
+        if busy_s < self._period_s or self._calls < max(_LEAST_CALLS, self.level):
+            return None
+        return self._decided(busy_s, submitted)
+
+    def next_task(self) -> None:
+        """Another partition: its units are numbered anew."""
+        self._count_from = 0
+        self._begun = False
+
+    def _decided(self, busy_s: float, submitted: int) -> int | None:
+        rows, calls, starved_s = self._rows, self._calls, self._starved_s
+        self._forget()
+        if self._resumed_s is not None:
+            self._resumed_s = self._clock()
+        if starved_s > _STARVED_RATIO * busy_s:
+            return None
+        observation = ElementObservation(busy_s, rows, rows / busy_s, self.level, self.max_level, {"function": 1.0})
+        if self._fixed is not None:
+            self._write_journal(observation, calls, self._fixed, "fixed")
+            return None
+        setting: ElementSetting
+        self._state, setting, reason = self._policy.decide(self._state, observation)
+        self._write_journal(observation, calls, setting.threads, reason)
+        if self.settled:
+            self._tell(setting.threads)
+        if setting.threads == self.level:
+            return None
+        self.level, self._count_from, self._begun = setting.threads, submitted, False
+        return self.level
+
+    def _forget(self) -> None:
+        self._rows = self._calls = 0
+        self._busy_s = self._starved_s = 0.0
+
+    def _tell(self, level: int) -> None:
+        if self._known is not None:
+            with contextlib.suppress(OSError):  # a hint for others; without it they begin at one thread
+                self._known.parent.mkdir(parents=True, exist_ok=True)
+                draft = self._known.with_suffix(f".{os.getpid()}")
+                draft.write_text(json.dumps({"level": level}))
+                draft.replace(self._known)
+
+    def _write_journal(self, observation: ElementObservation, calls: int, level: int, reason: str) -> None:
+        if self._journal is None:
+            return
+        line = {
+            "at_s": round(time.time(), 3), "pid": os.getpid(), "period_s": round(observation.period_s, 4),
+            "level": observation.level, "tuples_s": round(observation.throughput_tuples_s, 2), "calls": calls,
+            "next_level": level, "settled": self.settled, "reason": reason,
+        }  # fmt: skip
+        with self._journal.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def known_level_path(identity: str) -> Path:
+    """Where workers of a host tell each other the level that was found."""
+    return Path(temporary_directory(), "elastic", f"{identity}.json")
+
+
+def _read_level(path: Path | None) -> int:
+    try:
+        return max(1, int(json.loads(path.read_text())["level"])) if path is not None else 1
+    except (OSError, ValueError, KeyError, TypeError):
+        return 1

@@ -1,0 +1,141 @@
+"""One partition through a pool: read ahead, hand out, put in order, yield."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from penstock.spark.elastic.calls import Calls, Outcome, Unit
+from penstock.spark.elastic.level_keeper import LevelKeeper
+from penstock.spark.elastic.pool import Pool, pool_of
+
+_AHEAD = 4  # units in flight per thread
+_LEAST_AHEAD = 16
+_UNIT_S = 0.002  # per-tuple calls are handed out in units that take about so long
+_MOST_UNIT_ROWS = 1024
+_YIELD_ROWS = 1024
+_YIELD_S = 0.2
+
+
+class ElasticFailure(RuntimeError):
+    """A call failed for good, and the user wants to hear of it at once."""
+
+
+class ElasticStream:
+    """The pool and level of one `elastic_map` in a worker process; they outlive tasks, as a cache."""
+
+    def __init__(self, calls: Calls, keeper: LevelKeeper, *, ordered: bool, block_rows: int, name: str) -> None:
+        self.calls, self.keeper, self.ordered, self.block_rows, self.name = calls, keeper, ordered, block_rows, name
+        self.pool: Pool = pool_of(calls)
+        self.pool.set_level(keeper.level)
+        self._call_s = 0.0  # per row, smoothed
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Outputs of a partition's batches."""
+        self.keeper.next_task()
+        task = _Task(self, batches)
+        while (outputs := task.advance()) is not None:
+            if outputs:
+                self.keeper.pause()
+                yield from outputs
+                self.keeper.resume()
+
+    def unit_rows(self) -> int:
+        if not self.calls.per_tuple:
+            return self.block_rows
+        return max(1, min(_MOST_UNIT_ROWS, int(_UNIT_S / self._call_s))) if self._call_s > 0 else 1
+
+    def learn(self, outcome: Outcome) -> None:
+        if outcome.rows_in:
+            own_s = outcome.busy_s / outcome.rows_in
+            self._call_s = own_s if self._call_s == 0 else 0.9 * self._call_s + 0.1 * own_s
+
+
+class _Task:
+    """What is known of one partition."""
+
+    def __init__(self, stream: ElasticStream, batches: Iterable[pa.RecordBatch]) -> None:
+        self.stream, self._units = stream, _Units(stream, batches)
+        self._submitted = self._collected = self._released = 0
+        self._waiting: dict[int, Outcome] = {}
+        self._rows: list[pa.RecordBatch] = []
+        self._row_count, self._yielded_s = 0, time.monotonic()
+
+    def advance(self) -> list[pa.RecordBatch] | None:
+        """Does something; gives what can be yielded now, None at the end."""
+        self._hand_out()
+        if self._collected == self._submitted:
+            rest, self._rows = self._rows, []
+            return _joined(rest) if rest else None
+        outcome = self.stream.pool.take(0.05)
+        if outcome is not None:
+            self._collect(outcome)
+        late = time.monotonic() - self._yielded_s > _YIELD_S
+        if self._rows and (self._row_count >= _YIELD_ROWS or late):
+            ready, self._rows, self._row_count, self._yielded_s = self._rows, [], 0, time.monotonic()
+            return _joined(ready)
+        return []
+
+    def _hand_out(self) -> None:
+        """Keeps the threads in work; outputs that wait for earlier ones count as in flight, so memory is bounded."""
+        most = max(_AHEAD * self.stream.keeper.level, _LEAST_AHEAD)
+        while self._submitted - self._released < most and not self._units.ended:
+            idle = self._submitted == self._collected
+            begin = time.perf_counter()
+            unit = self._units.next(self._submitted)
+            if idle:
+                self.stream.keeper.starved(time.perf_counter() - begin)
+            if unit is None:
+                return
+            self.stream.pool.submit(unit)
+            self._submitted += 1
+
+    def _collect(self, outcome: Outcome) -> None:
+        self._collected += 1
+        self.stream.learn(outcome)
+        keeper = self.stream.keeper
+        if not self._units.ended:  # towards the end of a partition there is not enough to do
+            level = keeper.completed(outcome.number, outcome.rows_in, self._submitted)
+            if level is not None:
+                self.stream.pool.set_level(level)
+        if not self.stream.ordered:
+            self._release(outcome)
+            return
+        self._waiting[outcome.number] = outcome
+        while self._released in self._waiting:
+            self._release(self._waiting.pop(self._released))
+
+    def _release(self, outcome: Outcome) -> None:
+        self._released += 1
+        if outcome.error is not None:
+            raise ElasticFailure(f"{self.stream.name} {outcome.error}")
+        if outcome.batch is not None and outcome.batch.num_rows:
+            self._rows.append(outcome.batch)
+            self._row_count += outcome.batch.num_rows
+
+
+class _Units:
+    """Batches cut into units."""
+
+    def __init__(self, stream: ElasticStream, batches: Iterable[pa.RecordBatch]) -> None:
+        self._stream, self._batches = stream, iter(batches)
+        self._batch: pa.RecordBatch | None = None
+        self._start = 0
+        self.ended = False
+
+    def next(self, number: int) -> Unit | None:
+        while self._batch is None or self._start >= self._batch.num_rows:
+            self._batch, self._start = next(self._batches, None), 0
+            if self._batch is None:
+                self.ended = True
+                return None
+        rows = self._stream.unit_rows()
+        part = self._batch.slice(self._start, rows)
+        self._start += rows
+        return Unit(number, part)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    return [batches[0] if len(batches) == 1 else pa.concat_batches(batches)]

@@ -1,0 +1,30 @@
+"""Batches that run again as a whole, since Spark refused to mix outputs of two attempts of a task.
+
+When map output is lost, Spark runs its tasks again, compares checksums, and gives a job up if the output is another
+one that some task of the last stage has read already.  Ours always is: tokens and times are in it.  All of a batch can
+run again, since state is rebuilt to the batch before; so functions that are not deterministic do no harm either.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+_log = logging.getLogger(__name__)
+_TIMES = 10
+_SIGN = "with indeterminate output was failed and retried"
+
+Result = TypeVar("Result")
+
+
+def again_if_rolled_back(action: Callable[[], Result]) -> Result:
+    """What an action gives, done again where Spark gave it up for that reason."""
+    for _ in range(_TIMES):
+        try:
+            return action()
+        except Exception as error:
+            if _SIGN not in str(error):
+                raise
+            _log.info("an executor's output was lost; the micro-batch runs again")
+    return action()

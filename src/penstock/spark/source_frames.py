@@ -1,0 +1,89 @@
+"""All sources of an application as one streaming DataFrame of rows for the first element."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSink, ParquetSource
+from penstock.app.graph import Graph
+from penstock.app.operators import Operator, Sink, Source
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.readers import read_source
+from penstock.element.source_files import is_growing
+from penstock.element.state.whole_file import sync
+from penstock.errors import ApplicationError, InputError, Problem
+from penstock.spark.letter_box import BEFORE_ALL, LetterBox
+from penstock.spark.offset_reader import NAME, OffsetDataSource
+from penstock.spark.offset_sources import offset_source
+from penstock.spark.recording import recorded
+from penstock.spark.registration import register
+from penstock.spark.row_sources import rows_of
+
+
+def check_sources(graph: Graph) -> None:
+    """All sources that have no tuples of their own, reported together."""
+    problems = []
+    for source in graph.sources:
+        where = f"operator '{source.name}'" + (f" ({source.place})" if source.place else "")
+        if source.connector is None:
+            hint = "give it one, such as ps.sources.csv(...), or a table to ps.evaluate"
+            problems.append(Problem(where, "has no source of its own to run from", hint))
+    if problems:
+        raise ApplicationError(problems)
+
+
+def prepared(graph: Graph, directory: Path, letters: LetterBox) -> Graph:
+    """The graph as it runs: single files, which have an end, as tables in the checkpoint, and paths that tasks can use.
+
+    Malformed rows of those files come before any batch.
+    """
+    found = DeadLetters()
+    tables = {s.name: read_source(s, found) for s in graph.sources if _is_one_file(s)}
+    if tables:
+        folder = (directory / "tables").absolute()
+        graph = recorded(graph, tables, str(folder), found)
+        for path in (*folder.iterdir(), folder):
+            sync(str(path))
+    letters.refuse([found.table()])
+    letters.add(BEFORE_ALL, [found.table()])
+    return replace(graph, operators=tuple(map(_with_absolute_path, graph.operators)))
+
+
+def _with_absolute_path(operator: Operator) -> Operator:
+    """Tasks write a sink's files, and may work in another directory than the driver."""
+    if isinstance(operator, Sink) and isinstance(operator.connector, ParquetSink):
+        path = str(Path(operator.connector.path).absolute())
+        return replace(operator, connector=replace(operator.connector, path=path))
+    return operator
+
+
+def _is_one_file(source: Source) -> bool:
+    connector = source.connector
+    return isinstance(connector, CsvSource | ParquetSource) and not is_growing(connector.path)
+
+
+def session_of(graph: Graph) -> SparkSession | None:
+    """The session of the user's DataFrames, which the query must share; None where there are none."""
+    sessions = {s.connector.frame.sparkSession for s in graph.sources if _has_frame(s)}  # type: ignore[union-attr]
+    if len(sessions) > 1:
+        raise InputError("the DataFrames of an application's sources are of one Spark session; got several")
+    return next(iter(sessions), None)
+
+
+def _has_frame(source: Source) -> bool:
+    return isinstance(source.connector, DataFrameSource) and source.connector.frame is not None
+
+
+def source_frame(session: SparkSession, graph: Graph, stored: Graph, directory: Path) -> DataFrame:
+    """The rows of all sources; `stored` is the graph in the checkpoint, `graph` the one with the user's frames."""
+    register(session, OffsetDataSource)
+    frame = session.readStream.format(NAME).option("checkpoint", str(directory)).load()
+    for source in stored.sources:
+        if offset_source(source, 0) is None:
+            own = graph.operator(source.name)
+            assert isinstance(own, Source)
+            frame = frame.union(rows_of(session, own, directory))
+    return frame

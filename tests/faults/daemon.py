@@ -1,0 +1,56 @@
+"""Spark's worker daemon with orders to fail: Penstock's own, with the points of a stateful task taken over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from penstock.spark import warm
+from tests.faults.orders import VARIABLE, Orders
+from tests.faults.syncs import note_syncs
+
+
+def take_over(orders: Orders) -> None:
+    """Has every stateful task come by the orders; after the preload, which must see to threads first."""
+    from penstock.element.state.row_store import RowStore, RowTask
+
+    _meet_around(RowStore, "open", orders, before="opening", after="opened")
+    _meet_around(RowTask, "record", orders, after="changed")
+    _meet_around(RowTask, "commit", orders, before="committing", after="committed")
+
+
+def _meet_around(owner: type, name: str, orders: Orders, *, before: str = "", after: str = "") -> None:
+    """Has a method of a store or its task come by points before and after it does its work."""
+    from pyspark import TaskContext
+
+    method: Callable[..., Any] = getattr(owner, name)
+
+    def around(self: Any, *arguments: Any) -> Any:
+        operator, task = Path(getattr(self, "_store", self).memory.directory).parent.name, TaskContext.get()
+        assert task is not None
+        if before:
+            orders.meet(operator, before, task.partitionId())
+        result = method(self, *arguments)
+        if after:
+            orders.meet(operator, after, task.partitionId())
+        return result
+
+    setattr(owner, name, around)
+
+
+def main() -> None:
+    preload, orders = warm.preload, Orders(Path(os.environ[VARIABLE]))
+
+    def preload_and_take_over() -> None:
+        preload()
+        take_over(orders)
+
+    warm.preload = preload_and_take_over
+    note_syncs()
+    warm.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,417 @@
+"""The threaded element: what it does with settings, failures, full queues and figures."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.app.graph import Graph
+from penstock.element.block import Block, block_of
+from penstock.element.dead_letters import DeadLetters
+from penstock.element.threads.rate import Moment, Rate
+from penstock.element.threads.reorder import Reorder
+from penstock.element.threads.sampler import Sampler
+from penstock.element.threads.schedule import SCHEDULES
+from penstock.element.threads.seat import Seat
+from penstock.element.threads.stage import ThreadedStage
+from penstock.element.threads.step import Step
+from penstock.element.threads.threaded_element import ThreadedElement
+from penstock.errors import InputError, OperatorError
+from tests.reference.threaded import steps_of, within_time
+
+SCHEMA = {"x": "int64"}
+Function = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def mapped(function: Function, *more: Function) -> Graph:
+    """A source, maps of these functions one after the other, a sink."""
+    app = ps.Application("mapped")
+    stream = app.source("numbers", schema=SCHEMA)
+    for number, each in enumerate((function, *more), 1):
+        stream = stream.map(f"map{number}", each, SCHEMA, per_tuple=True)
+    stream.sink("out")
+    return app.graph
+
+
+def block(*values: int) -> dict[str, Block]:
+    table = numbers_table(*values)
+    return {"numbers": block_of(table, table.schema)}
+
+
+def numbers_table(*values: int) -> pa.Table:
+    return pa.table({"x": pa.array(values, pa.int64())})
+
+
+def element(graph: Graph, **options: Any) -> ThreadedElement:
+    return ThreadedElement(graph, options.pop("letters", DeadLetters()), {"out": "out"}, **options)
+
+
+def same(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+def values(finished: list[Any]) -> list[list[int]]:
+    return [blocks["out"].columns[0].values.tolist() for _, blocks in finished]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        time.sleep(0.001)
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    deadline_s = time.monotonic() + 5
+    while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("penstock")]:
+        gc.collect()
+        assert time.monotonic() < deadline_s, left
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_results_come_in_the_order_of_feeding(threads: int) -> None:
+    def slow_when_even(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.003 if row["x"] % 2 == 0 else 0.0)
+        return row
+
+    with element(mapped(slow_when_even), threads=threads, queued=["map1"]) as running:
+        finished = [f for x in range(12) for f in running.feed(block(x))] + running.drain()
+        assert [f.step for f in finished] == list(range(12))
+        assert values(finished) == [[x] for x in range(12)]
+
+
+def test_without_order_results_come_as_they_are_complete() -> None:
+    first_may_end = threading.Event()
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] or first_may_end.wait(30)
+        return row
+
+    with element(mapped(held), threads=2, queued=["map1"], ordered=False) as running:
+        early = running.feed(block(0)) + running.feed(block(1))
+        within_time(lambda: wait_until(lambda: running.observe().tuples == 1))
+        first_may_end.set()
+        assert [f.step for f in early + running.drain()] == [1, 0]
+
+
+def test_a_thread_level_of_two_works_on_two_blocks_at_once() -> None:
+    both = threading.Barrier(2, timeout=30)
+
+    def meeting(row: dict[str, Any]) -> dict[str, Any]:
+        both.wait()
+        return row
+
+    with element(mapped(meeting), threads=2, queued=["map1"]) as running:
+        running.feed(block(0))
+        running.feed(block(1))
+        within_time(running.drain)
+
+
+def test_threads_are_suspended_and_woken_but_never_ended() -> None:
+    seen: set[int] = set()
+
+    def noting(row: dict[str, Any]) -> dict[str, Any]:
+        seen.add(threading.get_ident())
+        time.sleep(0.002)
+        return row
+
+    with element(mapped(noting), threads=3, queued=["map1"]) as running:
+        for level in (3, 1, 0, 2, 3):
+            running.set(threads=level)
+            for x in range(8):
+                running.feed(block(x))
+            running.drain()
+            assert running.observe().threads == level
+        alive = [thread for thread in threading.enumerate() if thread.name.startswith("penstock-")]
+        assert len(alive) == 4  # three and the sampler
+        assert len(seen) == 4  # three and, at level 0, the one that feeds
+
+
+def test_feeding_waits_while_too_many_steps_are_in_flight() -> None:
+    go_on = threading.Event()
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert go_on.wait(30)
+        return row
+
+    fed: list[int] = []
+    with element(mapped(held), threads=1, queued=["map1"], blocks_per_thread=2) as running:
+
+        def feed() -> None:
+            for x in range(20):
+                running.feed(block(x))
+                fed.append(x)
+
+        feeding = threading.Thread(target=feed)
+        feeding.start()
+        within_time(lambda: wait_until(lambda: len(fed) == 4))
+        time.sleep(0.05)
+        assert len(fed) == 4
+        assert running.observe().in_flight == 4
+        go_on.set()
+        feeding.join(30)
+        running.drain()
+        assert running.observe().most_in_queue["map1"] <= 4
+
+
+def test_steps_that_are_held_for_the_order_count_as_in_flight() -> None:
+    go_on = threading.Event()
+
+    def first_is_held(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] or go_on.wait(30)
+        return row
+
+    with element(mapped(first_is_held), threads=2, queued=["map1"], blocks_per_thread=2) as running:
+        feeding = threading.Thread(target=lambda: [running.feed(block(x)) for x in range(50)])
+        feeding.start()
+        within_time(lambda: wait_until(lambda: running._rate.last.tuples == 5))
+        time.sleep(0.05)
+        assert feeding.is_alive()
+        figures = running.observe()
+        assert (figures.in_flight, figures.tuples) == (6, 5)
+        go_on.set()
+        feeding.join(30)
+        assert not feeding.is_alive()
+        running.drain()
+
+
+def test_queues_can_be_taken_away_while_blocks_are_in_them() -> None:
+    go_on = threading.Event()
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert go_on.wait(30)
+        return row
+
+    with element(mapped(held, same), threads=1, queued=["map1", "map2"]) as running:
+        running.feed(block(0))
+        running.feed(block(1))
+        running.set(queued=[], threads=0)
+        go_on.set()
+        within_time(running.drain)
+        assert running.observe().queued == frozenset()
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_where_streams_meet_every_step_is_heard_of(threads: int) -> None:
+    app = ps.Application("met")
+    one, two = (app.source(name, schema=SCHEMA) for name in ("one", "two"))
+    one.functor("half", where="x % 2 = 0").union("both", two).sink("out")
+    steps = steps_of(app.graph, {"one": numbers_table(0, 1), "two": numbers_table(4, 5, 6)}, 1)
+    with element(app.graph, threads=threads, queued=["half", "both"]) as running:
+        finished = [f for step in steps for f in running.feed(*step)] + running.drain()
+    assert sorted(x for found in values(finished) for x in found) == [0, 4, 5, 6]
+
+
+@pytest.mark.parametrize(("threads", "queued"), [(0, []), (0, ["map1"]), (2, ["map1"]), (2, ["map2"])])
+def test_a_failure_on_any_thread_names_operator_and_lines(threads: int, queued: list[str]) -> None:
+    def broken(operator: Any, graph: Graph, letters: DeadLetters) -> Any:
+        from penstock.element.running import running_operator
+
+        running = running_operator(operator, graph, letters)
+        if operator.name == "map2":
+            running.process = fails  # type: ignore[method-assign]
+        return running
+
+    def fails(inputs: Any, frontier: Any) -> Any:
+        raise ValueError("no such luck")
+
+    running = element(mapped(same, same), threads=threads, queued=queued, make=broken)
+
+    def until_it_fails() -> None:
+        while True:
+            running.feed(block(1))
+
+    place = r"test_threaded_element.py:\d+"
+    with pytest.raises(OperatorError, match=rf"'map2' \({place}\) failed with ValueError: no such luck at {place}"):
+        within_time(until_it_fails)
+    with pytest.raises(OperatorError, match="is closed, after an operator failed or by close"):
+        running.feed(block(1))
+    with pytest.raises(OperatorError, match="is closed"):
+        running.drain()
+
+
+def test_a_failure_does_not_wait_for_other_threads() -> None:
+    go_on = threading.Event()
+
+    def held_or_fails(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] or go_on.wait(60)
+        return {"x": 1 // (row["x"] - 1)}
+
+    running = element(mapped(held_or_fails), threads=2, queued=["map1"], letters=DeadLetters(fail=True))
+    running.feed(block(0))
+    begin_s = time.monotonic()
+    with pytest.raises(OperatorError, match="ZeroDivisionError"):
+        within_time(lambda: (running.feed(block(1)), running.drain()))
+    assert time.monotonic() - begin_s < 30
+    go_on.set()
+
+
+def test_on_error_fail_stops_with_the_sentence_of_the_dead_letter() -> None:
+    def picky(row: dict[str, Any]) -> dict[str, Any]:
+        return {"x": 1 // row["x"]}
+
+    running = element(mapped(picky), threads=2, queued=["map1"], letters=DeadLetters(fail=True))
+    running.feed(block(1))
+    with pytest.raises(OperatorError, match=r"operator 'map1' failed with ZeroDivisionError.*on_error='fail' stops"):
+        within_time(lambda: (running.feed(block(0)), running.drain()))
+
+
+def test_an_element_that_is_forgotten_ends_its_threads() -> None:
+    running = element(mapped(same), threads=2, queued=["map1"])
+    running.feed(block(1))
+    del running  # the fixture waits for the threads
+
+
+def test_evaluate_on_threads_gives_the_same() -> None:
+    app = ps.Application("groups")
+    numbers = app.source("numbers", schema={"k": "int64", "x": "float64"})
+    window = ps.sliding(count=3, per_group=True)
+    numbers.aggregate("sums", window=window, by="k", emit={"k": "any(k)", "s": "sum(x)"}).sink("out")
+    table = pa.table({"k": [i % 7 for i in range(500)], "x": [0.1 * i for i in range(500)]})
+    one = ps.evaluate(app, {"numbers": table}, block_rows=16)
+    several = ps.evaluate(app, {"numbers": table}, block_rows=16, threads=3, queued=["sums", "out"])
+    assert several["out"].equals(one["out"])
+    assert several.advice == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"threads": -1}, "threads is a whole number from 0 to 64; got -1"),
+        ({"threads": 65}, "threads is a whole number from 0 to 64; got 65"),
+        ({"threads": True}, "threads is a whole number from 0 to 64; got True"),
+        ({"schedule": "oldest"}, "schedule is one of oldest_first, round_robin, nearest_to_sink; got 'oldest'"),
+        (
+            {"queued": ["map"]},
+            "application 'mapped' has no operator 'map' to put a queue in front of; it has: map1, out; "
+            "did you mean 'map1'?",
+        ),
+        ({"queued": "numbers"}, "has no operator 'numbers' to put a queue in front of"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_told(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        element(mapped(same), **options)
+    assert sentence in str(caught.value)
+
+
+def test_the_state_of_shards_goes_on_in_another_element() -> None:
+    app = ps.Application("kept")
+    numbers = app.source("numbers", schema=SCHEMA)
+    numbers.aggregate("sums", window=ps.sliding(count=3, per_group=True), by="x", emit={"n": "count()"}).sink("out")
+    with element(app.graph, shards=2) as first, element(app.graph, shards=2) as second:
+        first.feed(block(1, 2, 3, 1))
+        first.drain()
+        second.running["sums"].restore(first.running["sums"].export())
+        assert values(second.feed(block(3, 1, 2, 9)) + second.drain()) == [[2, 3, 2, 1]]
+
+
+def test_the_engine_needs_a_thread() -> None:
+    with pytest.raises(InputError, match="threads is a whole number from 1 to 64; got 0"):
+        ps.Engine(mapped(same), threads=0)
+
+
+def _popped(name: str, pushed: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs of stage and step in the order that a schedule gives them."""
+    operator = mapped(same).operator("map1")
+    schedule, stages = SCHEDULES[name](), {}
+    for stage, step in pushed:
+        made = stages.setdefault(stage, ThreadedStage(operator, lambda inputs, frontier: (), (), ()))
+        made.number = stage
+        schedule.push(made, Step(step, [], None, {}, 0))  # type: ignore[arg-type]
+    assert len(schedule) == len(pushed)
+    return [(stage.number, step.number) for stage, step in (schedule.pop() for _ in pushed)]
+
+
+def test_schedules_choose_as_they_are_called() -> None:
+    pushed = [(0, 5), (0, 7), (2, 6), (1, 5), (2, 9)]
+    assert _popped("oldest_first", pushed) == [(1, 5), (0, 5), (2, 6), (0, 7), (2, 9)]
+    assert _popped("nearest_to_sink", pushed) == [(2, 6), (2, 9), (1, 5), (0, 5), (0, 7)]
+    assert _popped("round_robin", pushed) == [(0, 5), (2, 6), (1, 5), (0, 7), (2, 9)]
+
+
+def test_the_rate_counts_busy_time_only() -> None:
+    now_s = 0.0
+    rate = Rate(lambda: now_s)
+    rate.resume()
+    first = rate.last
+    now_s = 1.0
+    rate.add(50)
+    rate.pause()
+    now_s = 61.0
+    rate.resume()
+    now_s = 62.0
+    rate.add(70)
+    rate.pause()
+    assert (rate.busy_s, rate.last, rate.last.tuples_s(first)) == (2.0, Moment(2.0, 120), 60.0)
+    assert rate.last.tuples_s(rate.last) == 0.0
+
+
+def test_figures_are_of_the_period_since_the_last_look() -> None:
+    now_s = 0.0
+    with element(mapped(same), clock=lambda: now_s) as running:
+        for number, (moment_s, rows) in enumerate([(1.0, 10), (2.0, 20), (5.0, 30), (6.0, 40)]):
+            running.feed({})  # the clock runs from the first step on
+            now_s = moment_s
+            running.feed(block(*range(rows)))
+            if number % 2:
+                figures = running.observe()
+        running.drain()
+    assert (figures.busy_s, figures.tuples, figures.rate_tuples_s) == (4.0, 70, 17.5)
+
+
+def test_reorder_holds_what_is_early() -> None:
+    reorder = Reorder[str](ordered=True)
+    assert [reorder.add(number, str(number)) for number in (2, 0, 1, 3)] == [[], ["0"], ["1", "2"], ["3"]]
+
+
+def test_a_late_sampler_means_that_the_gil_is_held() -> None:
+    with element(mapped(same, same)) as running:
+        one, two, _ = running._runtime.wiring.stages
+    seats = {1: Seat(), 2: Seat()}
+    sampler = Sampler(seats)
+    for first, second, waited_ms in ((one, one, 5), (one, None, 7), (one, two, 6), (None, two, 0), (two, two, 0)) * 4:
+        seats[1].stage, seats[2].stage = first, second
+        sampler.sample(waited_ms * 1_000_000)
+    assert sampler.holds_gil() == {"map1"}  # where both are seen it might be either
+
+
+def test_samples_tell_where_threads_are() -> None:
+    def slow(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.02)
+        return row
+
+    with element(mapped(same, slow), threads=1, queued=["map1"], sample_period_s=0.001) as running:
+        for x in range(10):
+            running.feed(block(x))
+        running.drain()
+        samples = running.observe().samples
+        assert samples["map2"] > 0.7 * sum(samples.values())
+        assert running.observe().samples["map2"] == samples["map2"] / 2  # fades
+
+
+def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
+    def spins(row: dict[str, Any]) -> dict[str, Any]:
+        total = 0
+        for i in range(200_000):
+            total += i
+        return {"x": total}
+
+    app = ps.Application("two_kinds")
+    spun = app.source("numbers", schema=SCHEMA).map("spins", spins, SCHEMA, per_tuple=True)
+    spun.load("burns", 10_000_000).sink("out")
+    with element(app.graph, queued=["spins"], threads=1) as running:
+        for x in range(30):
+            running.feed(block(x))
+        running.drain()
+        figures = running.observe()
+    assert figures.holds_gil == {"spins"}
+    assert figures.advice == ("operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",)

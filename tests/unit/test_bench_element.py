@@ -1,0 +1,154 @@
+"""The benchmarks of an element's level: their keys, what they count, and that losses are shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.bench import elastic_operator, external_load, multilevel, multilevel_cases
+from penstock.bench.command import app
+from penstock.bench.element_case import ElementCase, best_fixed, observed_tuples_s, plant_case
+from penstock.control.elastic_operator import ElasticOperator
+from penstock.control.element_setting import ElementSetting
+from penstock.control.multilevel.rules import OURS, PAPER
+from penstock.simulate.element_plant import Change
+from penstock.simulate.element_shapes import balanced, one_operator, pipeline
+
+
+@pytest.mark.parametrize(
+    ("command", "keys"),
+    [
+        (
+            "elastic-operator",
+            {
+                "elastic_over_best_static_median", "elastic_over_best_static_worst", "periods_to_settle_worst",
+                "changes_per_minute_worst",
+            },
+        ),
+        ("external-load", {"worst_phase_ratio", "recovery_periods_worst"}),
+        (
+            "multilevel",
+            {
+                "worst_ratio_to_best_simple", "worst_ratio_to_exhaustive", "periods_with_optimisations",
+                "periods_without",
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_the_last_line_is_json_with_the_keys_and_the_picture_is_drawn(command, keys, tmp_path):
+    picture, file = tmp_path / "picture.png", tmp_path / "figures.json"
+    result = CliRunner().invoke(app, [command, "--quick", "--no-real", "--picture", str(picture), "--json", str(file)])
+    assert result.exit_code == 0, result.output
+    body = json.loads(result.stdout.splitlines()[-1])
+    assert keys <= body.keys()
+    assert all(isinstance(body[key], int | float) for key in keys)
+    assert body["simulated"] is True
+    assert json.loads(file.read_text()) == body
+    assert picture.stat().st_size > 10_000
+
+
+def small_case() -> ElementCase:
+    return plant_case(
+        "heavy, 4 cores", one_operator(10_000, block_tuples=100), 4, max_level=8, queued=frozenset({"work"})
+    )
+
+
+def test_the_best_fixed_level_is_that_of_the_cores():
+    level, rate = best_fixed(small_case())
+    assert level == 4
+    assert rate == pytest.approx(4e5, rel=0.02)
+
+
+def test_throughput_through_a_port_is_near_the_truth():
+    case = small_case()
+    setting = ElementSetting(3, case.queued)
+    assert observed_tuples_s(case.port_factory, 50)(setting) == pytest.approx(case.fixed_tuples_s(setting), rel=0.01)
+
+
+def test_a_run_counts_periods_until_the_level_holds_and_changes_afterwards():
+    run = elastic_operator.measure(small_case(), "leaping", 1, 120)
+    before, after = run.levels[: run.periods_to_settle], run.levels[run.periods_to_settle :]
+    assert before[-1] != after[0]
+    assert len(set(after)) == 1
+    assert run.changes_per_minute == 0
+    assert run.ratio >= 0.97
+
+
+def test_a_run_that_never_holds_a_level_is_shown_as_such():
+    assert elastic_operator._settled_period([1, 2] * 30) is None
+
+    class Restless(ElasticOperator):
+        def decide(self, state, observation):
+            threads = 3 - observation.level
+            return state, ElementSetting(threads, observation.queued), "to and fro"
+
+    run = elastic_operator.measure(small_case(), Restless(), 1, 120)
+    assert run.periods_to_settle == 120
+    assert run.changes_per_minute == pytest.approx(60, rel=0.05)
+    assert run.ratio == pytest.approx(1.5 / 4, rel=0.02)  # one and two threads in turns, of four
+
+
+def test_goals_are_judged_by_the_figures():
+    good = {
+        "elastic_over_best_static_median": 0.99, "elastic_over_best_static_worst": 0.95,
+        "periods_beyond_climb_worst": 3, "changes_per_minute_worst": 0.5,
+    }  # fmt: skip
+    assert elastic_operator.missed_goals(good) == []
+    bad = good | {"elastic_over_best_static_worst": 0.5, "changes_per_minute_worst": 2.0}
+    assert elastic_operator.missed_goals(bad) == ["worst 90% of the best level", "at most 1 change a minute"]
+
+
+def test_recovery_counts_to_a_stretch_that_lasts():
+    assert external_load._recovery([9, 9, 1, 9, 1, 9, 9, 9, 9, 9, 9], 5) == 5
+    assert external_load._recovery([1] * 20, 5) is None
+    assert external_load._worst([3, None, 5]) is None
+    assert external_load._worst([3, 5]) == 5
+
+
+def test_phases_are_compared_with_the_best_level_of_each():
+    phases = external_load.schedule(8, 30)
+    case = external_load.plant_load_case(8, phases)
+    fixed = external_load.fixed_rates_tuples_s(replace(case, levels=(2, 8)), phases, 1)
+    run = external_load.measure(case, "leaping", phases, 1, fixed)
+    assert run.phases[0].best_level == 8
+    assert fixed[8][0] > 1.9 * fixed[8][2]  # all cores are taken
+    assert len(run.levels) == 150
+
+
+def test_exhaustive_search_finds_what_no_other_placement_beats():
+    case = plant_case("small", pipeline(4, balanced(10_000)), 4)
+    best = multilevel.exhaustive_best_tuples_s(case)
+    assert best >= case.fixed_tuples_s(ElementSetting(4, frozenset(case.operators)))
+    assert best >= case.fixed_tuples_s(ElementSetting(1))
+    assert multilevel.settle(case, OURS, 1).throughput_tuples_s <= best
+
+
+def test_a_policy_that_does_not_settle_in_time_says_so():
+    case = plant_case("long", pipeline(100, balanced()), 16)
+    assert multilevel.settle(case, PAPER, 1, periods=3).periods is None
+
+
+def test_a_changed_workload_counts_from_the_change():
+    run = multilevel.measure_change("pieces", 5)
+    assert run.ratio_unadapted < 0.2
+    assert run.ratio_after > 0.9
+    assert run.periods is not None
+    assert 3 <= run.periods <= 40
+    assert run.levels[multilevel_cases.CHANGE_PERIOD - 1] < run.levels[-1]
+
+
+def test_cases_cover_every_graph_cost_and_block_size():
+    cells = [cell for cell, _ in multilevel_cases.large_cases(False, 1) if cell.machine == "standard"]
+    assert len(cells) == len(set(cells)) == 10 * 2 * 3 * 2
+    assert all(len(case.operators) <= 8 for _, case in multilevel_cases.small_cases(False, 1))
+
+
+def test_a_change_of_cores_is_felt_by_the_port():
+    case = plant_case("heavy", one_operator(10_000), 4, noise=0, queued=frozenset({"work"}), changes=(Change(1, 4),))
+    port = case.port_factory(1)
+    port.apply(ElementSetting(4, case.queued))
+    before, after = port.observe(), port.observe()
+    assert after.throughput_tuples_s < 0.6 * before.throughput_tuples_s

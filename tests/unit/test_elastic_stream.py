@@ -1,0 +1,202 @@
+"""A partition through the elastic pool: order, errors, retries, timeouts, coroutines, and the level that is found."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.spark.elastic.calls import Calls
+from penstock.spark.elastic.level_keeper import LevelKeeper
+from penstock.spark.elastic.stream import ElasticFailure, ElasticStream
+
+IN = pa.schema({"n": pa.int64()})
+OUT = pa.schema({"m": pa.int64()})
+
+
+def stream(
+    function: Callable[..., Any],
+    *,
+    level: int = 4,
+    per_tuple: bool = True,
+    retries: int = 0,
+    error_column: str | None = None,
+    timeout_s: float | None = None,
+    ordered: bool = True,
+    keeper: LevelKeeper | None = None,
+    block_rows: int = 5,
+) -> ElasticStream:
+    calls = Calls(function, OUT, per_tuple=per_tuple, retries=retries, error_column=error_column, timeout_s=timeout_s)
+    keeper = keeper or LevelKeeper(level, 1.0, fixed=level)
+    return ElasticStream(calls, keeper, ordered=ordered, block_rows=block_rows, name="doubled")
+
+
+def batches(sizes: list[int]) -> list[pa.RecordBatch]:
+    made, start = [], 0
+    for size in sizes:
+        made.append(pa.RecordBatch.from_pydict({"n": list(range(start, start + size))}, IN))
+        start += size
+    return made
+
+
+def results(own: ElasticStream, sizes: list[int]) -> list[dict[str, Any]]:
+    rows = [row for batch in own.run(batches(sizes)) for row in batch.to_pylist()]
+    own.pool.close()
+    return rows
+
+
+def doubled(row: dict[str, Any]) -> dict[str, Any]:
+    time.sleep(0.001 * (row["n"] * 7 % 3))
+    return {"m": 2 * row["n"]}
+
+
+async def doubled_soon(row: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.sleep(0.001 * (row["n"] * 7 % 3))
+    return {"m": 2 * row["n"]}
+
+
+def doubled_block(batch: pa.RecordBatch) -> dict[str, Any]:
+    return {"m": [2 * n for n in batch["n"].to_pylist()]}
+
+
+def several(row: dict[str, Any]) -> list[dict[str, Any]] | None:
+    return [{"m": row["n"]}] * (row["n"] % 3) or None
+
+
+@given(
+    sizes=st.lists(st.integers(0, 30), max_size=5),
+    level=st.integers(1, 9),
+    function=st.sampled_from([doubled, doubled_soon, doubled_block, several]),
+    ordered=st.booleans(),
+)
+@settings(deadline=None)
+def test_nothing_is_lost_repeated_or_out_of_order(
+    sizes: list[int], level: int, function: Callable[..., Any], ordered: bool
+) -> None:
+    got = results(stream(function, level=level, per_tuple=function is not doubled_block, ordered=ordered), sizes)
+    numbers = range(sum(sizes))
+    expected = [n for n in numbers for _ in range(n % 3)] if function is several else [2 * n for n in numbers]
+    values = [row["m"] for row in got]
+    assert values == expected if ordered else sorted(values) == expected
+
+
+def test_an_error_is_raised_with_the_function_and_the_line() -> None:
+    def bad(row: dict[str, Any]) -> dict[str, Any]:
+        return {"m": 1 // (row["n"] - 7)}
+
+    with pytest.raises(
+        ElasticFailure, match=r"doubled failed with ZeroDivisionError: .* at test_elastic_stream.py:\d+"
+    ):
+        results(stream(bad), [20])
+
+
+def test_errors_can_go_into_a_column() -> None:
+    def bad(row: dict[str, Any]) -> dict[str, Any]:
+        if row["n"] == 3:
+            raise ValueError("three")
+        return {"m": row["n"]}
+
+    got = results(stream(bad, error_column="error"), [5])
+    assert [row["m"] for row in got] == [0, 1, 2, None, 4]
+    assert [bool(row["error"]) for row in got] == [False, False, False, True, False]
+    assert "ValueError: three" in got[3]["error"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_call_that_fails_is_tried_again(is_async: bool) -> None:
+    tries: dict[int, int] = {}
+
+    def flaky(row: dict[str, Any]) -> dict[str, Any]:
+        tries[row["n"]] = tries.get(row["n"], 0) + 1
+        if tries[row["n"]] < 3:
+            raise ConnectionError("down")
+        return {"m": row["n"]}
+
+    async def flaky_soon(row: dict[str, Any]) -> dict[str, Any]:
+        return flaky(row)
+
+    got = results(stream(flaky_soon if is_async else flaky, retries=2), [6])
+    assert [row["m"] for row in got] == list(range(6))
+    assert set(tries.values()) == {3}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_call_that_takes_too_long_is_given_up_and_the_others_go_on(is_async: bool) -> None:
+    free = threading.Event()
+
+    def slow(row: dict[str, Any]) -> dict[str, Any]:
+        if row["n"] == 2:
+            free.wait(20)
+        return {"m": row["n"]}
+
+    async def slow_soon(row: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.sleep(20 if row["n"] == 2 else 0)
+        return {"m": row["n"]}
+
+    own = stream(slow_soon if is_async else slow, level=2, error_column="error", timeout_s=0.3)
+    begin = time.monotonic()
+    got = results(own, [30])
+    free.set()
+    assert time.monotonic() - begin < 10
+    assert [row["m"] for row in got] == [None if n == 2 else n for n in range(30)]
+    assert got[2]["error"] == "took longer than timeout_s=0.3"
+
+
+class Service:
+    """A service in virtual time: `delay_s` a call, more than that beyond `knee` calls at once."""
+
+    def __init__(self, delay_s: float, knee: int) -> None:
+        self.delay_s, self.knee, self.now, self.most = delay_s, knee, 0, 0
+        self.lock = threading.Lock()
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            pressure = max(1.0, self.now / self.knee)
+        time.sleep(self.delay_s * pressure**2)
+        with self.lock:
+            self.now -= 1
+        return {"m": row["n"]}
+
+
+def test_the_pool_finds_the_knee_of_a_service_and_stays_there() -> None:
+    service = Service(0.02, knee=8)
+    keeper = LevelKeeper(max_level=64, period_s=0.15)
+    own = stream(service, keeper=keeper)
+    levels = []
+    for batch in own.run(batches([40] * 60)):
+        levels.append(keeper.level)
+        assert batch.num_rows
+    own.pool.close()
+    assert keeper.settled
+    assert 5 <= keeper.level <= 12
+    assert max(levels) <= 32  # it looked one leap past the knee, and no further
+
+
+def test_what_was_found_is_told_to_new_workers(tmp_path: Any) -> None:
+    known = tmp_path / "level.json"
+    known.write_text('{"level": 12}')
+    assert LevelKeeper(64, 1.0, known).level == 12
+    assert LevelKeeper(4, 1.0, known).level == 4
+    known.write_text("torn")
+    assert LevelKeeper(64, 1.0, known).level == 1
+
+
+def test_time_without_work_does_not_count() -> None:
+    now = [0.0]
+    keeper = LevelKeeper(64, 1.0, clock=lambda: now[0])
+    keeper.resume()
+    keeper.completed(0, 1, 1)
+    for number in range(1, 30):
+        now[0] += 0.1
+        keeper.starved(0.1)
+        assert keeper.completed(number, 1, number + 1) is None
+    assert keeper.level == 1

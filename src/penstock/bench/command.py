@@ -168,3 +168,68 @@ def elastic_map(
 
 
 element_command.register(app)
+
+
+@app.command()
+def mpc(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer problems; figures are rougher.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """Optimisation of MPC: exhaustive, branch and bound, dynamic programming; time, nodes, and the same optimum."""
+    from rich.console import Console
+
+    from penstock.bench.machine import this_machine
+    from penstock.bench.mpc import QUICK, MpcEffort, measure, print_report, summary
+
+    effort, machine = QUICK if quick else MpcEffort(), this_machine()
+    rows = measure(effort)
+    print_report(Console(width=max(Console().width, 140)), rows, machine)
+    line = json.dumps(summary(rows, machine, effort))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)
+
+
+@app.command()
+def saso(
+    trace: Annotated[
+        list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(metavar="comparisons|paper|situations", help="One part alone.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was tuned on 1 to 3.")] = 11,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also draw every case and situation into this directory.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """Policies for replicas on the queue model: MPC beside its rivals at their best, and an oracle."""
+    from penstock.bench.saso_command import run_saso
+    from penstock.errors import InputError
+
+    if only not in (None, "comparisons", "paper", "situations"):
+        raise InputError(f"--only is comparisons, paper or situations; got '{only}'")
+    run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
+
+
+@app.command()
+def forecast(
+    trace: Annotated[
+        list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
+    ] = None,
+    steps: Annotated[int, typer.Option(help="How many intervals of a trace, from its middle.")] = 2000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same loads.")] = 3,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+) -> None:
+    """Forecasters of a rate: how far each is off, by how many steps it looks ahead."""
+    from rich.console import Console
+
+    from penstock.bench.forecast import loads, measure, print_report, summary
+    from penstock.bench.machine import this_machine
+
+    rows = measure(loads(seed, trace or [], steps))
+    print_report(Console(width=max(Console().width, 100)), rows)
+    line = json.dumps(summary(rows, this_machine(), seed))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)

@@ -176,6 +176,37 @@ def journal(
 
 
 @app.command()
+def replay(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="JOURNAL", help="A journal, or the checkpoint that has one.", show_default=False),
+    ],
+    policy: Annotated[
+        str, typer.Option(metavar="P", help="mpc, static, thresholds, spl, ds2, flink-autoscaler, th-node, ...")
+    ] = "mpc",
+    p95_ms: Annotated[float | None, typer.Option(metavar="MS", help="A latency goal; else throughput.")] = None,
+    max_replicas: Annotated[
+        int | None, typer.Option(metavar="N", help="The most replicas; else the most that the run had.")
+    ] = None,
+    speed_up: Annotated[
+        float, typer.Option(metavar="X", help="How many times as fast the trace was replayed: rivals follow.")
+    ] = 1.0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+) -> None:
+    """Show what another policy would have decided in a recorded run.
+
+    Examples:
+
+    - `penstock replay out/checkpoint --policy mpc --max-replicas 8`
+
+    - `penstock replay out/checkpoint/journal.jsonl --policy flink-autoscaler --speed-up 100 --json`
+    """
+    from penstock.cli.replay import ReplayWish, replay_command
+
+    replay_command(ReplayWish(path, policy, p95_ms, max_replicas, speed_up, json))
+
+
+@app.command()
 def generate(
     name: Annotated[
         str, typer.Argument(metavar="NAME|all", help="Which data; see the list below.", show_default=False)

@@ -26,13 +26,15 @@ class Configuration:
     """Replicas and routes of every element, and the sizes of blocks and micro-batches.
 
     `micro_batch_tuples` caps what one micro-batch takes from sources; `unfused` are operators that begin an element of
-    their own although they could run in the one before.
+    their own although they could run in the one before; `frequency_ghz` is that of the cores in use, None where it is
+    left alone.
     """
 
     elements: tuple[ElementConfiguration, ...]
     block_rows: int = 32_768
     micro_batch_tuples: int = 8_388_608
     unfused: tuple[str, ...] = ()
+    frequency_ghz: float | None = None
 
     def element(self, name: str) -> ElementConfiguration:
         return next(e for e in self.elements if e.name == name)
@@ -109,6 +111,8 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
                              f"got {min(own.route)} to {max(own.route)}")  # fmt: skip
     if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
         raise InputError("block_rows and micro_batch_tuples are at least 1")
+    if configuration.frequency_ghz is not None and configuration.frequency_ghz <= 0:
+        raise InputError(f"a frequency is above 0 GHz; got {configuration.frequency_ghz:g}")
 
 
 def configuration_to_json(configuration: Configuration) -> dict[str, object]:
@@ -118,15 +122,19 @@ def configuration_to_json(configuration: Configuration) -> dict[str, object]:
         "block_rows": configuration.block_rows,
         "micro_batch_tuples": configuration.micro_batch_tuples,
         "unfused": list(configuration.unfused),
+        "frequency_ghz": configuration.frequency_ghz,
     }
 
 
 def configuration_from_json(body: Mapping[str, object]) -> Configuration:
+    """What `configuration_to_json` wrote, by an older version too."""
     elements = body["elements"]
     assert isinstance(elements, list)
+    frequency_ghz = body.get("frequency_ghz")
     return Configuration(
         tuple(ElementConfiguration(e["name"], e["replicas"], tuple(e["route"])) for e in elements),
         int(str(body["block_rows"])),
         int(str(body["micro_batch_tuples"])),
         tuple(body.get("unfused", ())),  # type: ignore[arg-type]
+        None if frequency_ghz is None else float(str(frequency_ghz)),
     )

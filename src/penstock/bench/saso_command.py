@@ -1,0 +1,49 @@
+"""What `penstock bench saso` does, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from penstock.bench.machine import this_machine
+from penstock.bench.saso import cases, compare
+from penstock.bench.saso_paper import directions, run_paper
+from penstock.bench.saso_picture import draw_runs, file_name
+from penstock.bench.saso_report import print_comparisons, print_paper, print_scenarios, summary
+from penstock.bench.saso_scenarios import run_scenario, scenarios
+
+_DRAWN = ("mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
+
+
+def run_saso(
+    traces: Sequence[Path], seed: int, pictures: Path | None, json_file: Path | None, only: str | None, *, quick: bool
+) -> None:
+    """Comparisons, the paper's strategies, the situations; each part is printed when it is done."""
+    console, errors = Console(width=max(Console().width, 150)), Console(stderr=True)
+    machine = this_machine()
+    console.print(f"{machine}; queue model, simulated time, seed {seed}", soft_wrap=True, highlight=False)
+    comparisons, runs, outcomes = [], [], []
+    if only in (None, "comparisons"):
+        for case in cases(seed, traces, quick=quick):
+            comparisons.append(compare(case, quick=quick, progress=lambda text: errors.print(text, style="dim")))
+            print_comparisons(console, comparisons[-1:])
+    if only in (None, "paper"):
+        runs = run_paper(range(seed, seed + (3 if quick else 10)))
+        print_paper(console, runs, directions(runs))
+    if only in (None, "situations"):
+        outcomes = [run_scenario(scenario) for scenario in scenarios()]
+        print_scenarios(console, outcomes)
+    if pictures is not None:
+        for comparison in comparisons:
+            drawn = {name: comparison.records[name] for name in _DRAWN if name in comparison.records}
+            draw_runs(comparison.case.name, drawn, pictures / file_name(comparison.case.name))
+        for outcome in outcomes:
+            title = f"{outcome.scenario.name}: {outcome.scenario.question}"
+            draw_runs(title, outcome.records, pictures / file_name(outcome.scenario.name))
+    line = json.dumps(summary(comparisons, runs, directions(runs) if runs else [], outcomes, machine, seed))
+    if json_file is not None:
+        json_file.write_text(line + "\n")
+    print(line)

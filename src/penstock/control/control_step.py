@@ -1,0 +1,79 @@
+"""One control step as the policies of the application level see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.control.setting import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class ElementLoad:
+    """One element in a step, for policies that go through the graph: true rate = tuples_in / busy_s per replica."""
+
+    name: str
+    replicas: int
+    tuples_in: float
+    tuples_out: float
+    busy_s: float
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlStep:
+    """A whole number of micro-batches, at least one control period long.
+
+    `service_s`: mean computation time of a tuple on one replica at the frequency in force, waiting for services
+    included; None where nothing was served.  `imbalance`: busiest over mean replica.  `overhead_s`: the part of a
+    micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end.
+    """
+
+    step: int
+    ended_at_s: float
+    period_s: float
+    setting: Setting
+    arrived_tuples: float
+    served_tuples: float
+    backlog_tuples: float
+    busy_ratio: float
+    micro_batches: int = 1
+    micro_batch_s: float | None = None
+    overhead_s: float | None = None
+    service_s: float | None = None
+    service_cv: float = 0.0
+    arrival_cv: float = 0.0
+    imbalance: float = 1.0
+    waiting_ratio: float = 0.0
+    latency_mean_s: float | None = None
+    latency_p95_s: float | None = None
+    load_by_slot: tuple[float, ...] = ()
+    elements: tuple[ElementLoad, ...] = ()
+    reconfigured: bool = False
+    replicas_ready: int | None = None
+    settled_below: bool = True
+
+    @property
+    def rate_tuples_s(self) -> float:
+        """Arrivals, not what was served: the load that a policy has to follow."""
+        return self.arrived_tuples / self.period_s
+
+    @property
+    def served_tuples_s(self) -> float:
+        return self.served_tuples / self.period_s
+
+    @property
+    def served_ratio(self) -> float:
+        return self.served_tuples / self.arrived_tuples if self.arrived_tuples > 0 else 1.0
+
+    @property
+    def queued_tuples(self) -> float:
+        """The backlog without what a micro-batch of usual length collects anyway."""
+        collected_s = min(self.micro_batch_s or 0.0, self.period_s / max(self.micro_batches, 1), 1.0)
+        return max(self.backlog_tuples - self.rate_tuples_s * collected_s, 0.0)
+
+    @property
+    def offered_ratio(self) -> float | None:
+        """Utilization that the arrivals ask for, above 1 where they are too many; None where costs are unknown."""
+        if self.service_s is None:
+            return None
+        return self.rate_tuples_s * self.service_s * self.imbalance / self.setting.replicas

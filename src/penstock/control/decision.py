@@ -1,0 +1,45 @@
+"""What a policy answers: another setting, or none with the reason; and what it expects of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.control.setting import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the models say of the next control step under the chosen setting; None where a policy has no such model."""
+
+    rate_tuples_s: float | None = None
+    capacity_tuples_s: float | None = None
+    latency_mean_s: float | None = None
+    backlog_tuples: float | None = None
+    watts_estimated: float | None = None
+    saturated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Go to another setting."""
+
+    setting: Setting
+    because: str
+    expected: Expectation = Expectation()
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Stay; that, too, has a reason."""
+
+    because: str
+    expected: Expectation = Expectation()
+
+
+Decision = Change | Hold
+
+
+def change_or_hold(current: Setting, desired: Setting, because: str, expected: Expectation | None = None) -> Decision:
+    """A change where there is something to change."""
+    expected = expected or Expectation()
+    return Hold(because, expected) if desired == current else Change(desired, because, expected)

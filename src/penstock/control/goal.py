@@ -1,0 +1,103 @@
+"""What a user asks for, and the weights of the cost that follow from it: nobody tunes alpha, beta, gamma."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.errors import InputError
+
+Quality = Literal["service_time", "exponential_latency", "backlog", "latency"]
+QUALITIES: tuple[Quality, ...] = ("service_time", "exponential_latency", "backlog", "latency")
+SERVED_RATIO = 0.95  # theta of PROACTIVE, section 5.3.3
+MEAN_TO_P95 = 1.3  # of a steady stream of micro-batches: 1.95 / 1.5 durations
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Keep up with the stream (`served_ratio` of each step's tuples, due after `due_s`), or stay below a latency."""
+
+    served_ratio: float = SERVED_RATIO
+    due_s: float = 1.0
+    mean_s: float | None = None
+    p95_s: float | None = None
+
+    @property
+    def threshold_s(self) -> float | None:
+        """The mean latency that meets the goal; None for a throughput goal."""
+        bounds = [b for b in (self.mean_s, self.p95_s / MEAN_TO_P95 if self.p95_s is not None else None) if b]
+        return min(bounds) if bounds else None
+
+
+def throughput(served_ratio: float = SERVED_RATIO) -> Goal:
+    """Keep up with the stream.
+
+    >>> throughput().threshold_s is None
+    True
+    """
+    if not 0 < served_ratio <= 1:
+        raise InputError(f"a throughput goal is a share of the tuples, above 0 and at most 1; got {served_ratio}")
+    return Goal(served_ratio=served_ratio)
+
+
+def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:
+    """Keep the latency of results below a bound.
+
+    >>> latency(p95_ms=1300).threshold_s
+    1.0
+    """
+    if p95_ms is None and mean_ms is None:
+        raise InputError("a latency goal needs a bound; give p95_ms or mean_ms")
+    for name, bound in (("p95_ms", p95_ms), ("mean_ms", mean_ms)):
+        if bound is not None and bound <= 0:
+            raise InputError(f"{name} of a latency goal is above 0; got {bound}")
+    return Goal(mean_s=None if mean_ms is None else mean_ms / 1000, p95_s=None if p95_ms is None else p95_ms / 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What resources cost; only their ratio matters to decisions.  `kwh` counts where frequencies can be chosen."""
+
+    core_hour: float = 1.0
+    kwh: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Equations 10-15 as numbers: alpha, beta, gamma by axis (replicas, frequency, cap), and the threshold delta.
+
+    A step costs alpha * quality + beta * (replicas + watts * `watts_weight`) + gamma * squared distance.
+    """
+
+    quality: Quality
+    alpha: float
+    beta: float
+    gammas: tuple[float, float, float]
+    threshold_s: float = 1.0
+    replicas_weight: float = 1.0
+    watts_weight: float = 0.0
+
+
+_VIOLATION_STEPS = 3.0
+_CAP_PART = 0.02
+
+
+def derived_weights(goal: Goal, highest_replicas: int, price: Price, payback_s: float, period_s: float) -> Weights:
+    """Weights in core-steps: one replica for one control step costs 1.
+
+    A step that misses its goal by all of it costs `_VIOLATION_STEPS` steps of every replica there is, so that no
+    saving is worth a violation that is foreseen.  A change by one replica costs what one replica costs in `payback_s`,
+    so that a change which is taken back sooner does not pay.
+    """
+    threshold_s = goal.threshold_s
+    gamma = payback_s / period_s / 2  # both ways, there and back, pay once
+    watts_weight = price.kwh / 1000 / price.core_hour if price.core_hour > 0 else price.kwh / 1000
+    return Weights(
+        quality="backlog" if threshold_s is None else "latency",
+        alpha=_VIOLATION_STEPS * highest_replicas / (1 - SERVED_RATIO if threshold_s is None else 1.0),
+        beta=1.0,
+        gammas=(gamma, gamma, gamma * _CAP_PART),
+        threshold_s=threshold_s if threshold_s is not None else 1.0,
+        replicas_weight=1.0 if price.core_hour > 0 else 0.0,
+        watts_weight=watts_weight,
+    )

@@ -1,0 +1,73 @@
+"""The loop of the application level: observe, learn, decide, guard, act, record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from penstock.control.control_step import ControlStep
+from penstock.control.decision import Change, Decision
+from penstock.control.goal import Goal
+from penstock.control.guard import Guard, GuardState
+from penstock.control.plant_port import Plant
+from penstock.control.policy import Policy
+from penstock.control.qos import breaks
+from penstock.control.routing import Routing
+from penstock.control.setting import Setting
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One turn of the loop: what was seen, what the policy wanted, what the guard let through, what was requested.
+
+    `requested` is None where nothing was changed.  The expectation is in `decided`, its outcome in the next record.
+    """
+
+    seen: ControlStep
+    wanted: Decision
+    decided: Decision
+    requested: Setting | None
+    moved_slots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Ties a policy to a plant; `passive`: says what it would do, and does nothing."""
+
+    policy: Policy
+    goal: Goal
+    guard: Guard | None = None
+    routing: Routing | None = None
+    passive: bool = False
+    record: Callable[[Record], None] | None = None
+
+    def run(self, plant: Plant) -> Iterator[Record]:
+        """A record per control step, until the plant ends."""
+        state, guarded = self.policy.start(), GuardState()
+        while (seen := plant.observe()) is not None:
+            state, wanted = self.policy.decide(state, seen)
+            decided = wanted
+            if self.guard is not None:
+                broken = breaks(self.goal, seen)
+                guarded, decided = self.guard.check(guarded, seen, wanted, goal_broken=broken)
+            record = self._act(plant, seen, wanted, decided)
+            if self.record is not None:
+                self.record(record)
+            yield record
+
+    def _act(self, plant: Plant, seen: ControlStep, wanted: Decision, decided: Decision) -> Record:
+        desired = decided.setting if isinstance(decided, Change) else seen.setting
+        if isinstance(decided, Change):
+            verb = "would go" if self.passive else "goes"
+            _LOG.info("step %d: %s %s -> %s; %s", seen.step, verb, seen.setting, desired, decided.because)
+        if self.passive:
+            return Record(seen, wanted, decided, None)
+        routed = (self.routing or Routing()).configured(plant.configuration, desired, seen)
+        if routed.configuration == plant.configuration:
+            return Record(seen, wanted, decided, None)
+        plant.apply(routed.configuration)
+        changed = desired if isinstance(decided, Change) else None
+        return Record(seen, wanted, decided, changed, routed.moved_slots)

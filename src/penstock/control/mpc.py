@@ -1,0 +1,155 @@
+"""Model-predictive control of replicas, frequency and micro-batch cap: PROACTIVE, section 3, backlog included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from penstock.control.control_step import ControlStep
+from penstock.control.decision import Decision, Expectation, Hold, change_or_hold
+from penstock.control.goal import Weights
+from penstock.control.mpc_backlog import as_tables, solve_backlog
+from penstock.control.mpc_branch import solve_branch
+from penstock.control.mpc_dynamic import solve_dynamic
+from penstock.control.mpc_learning import Learned, clock_ghz, learn
+from penstock.control.mpc_problem import (
+    HIGHEST_EXPONENT,
+    BacklogProblem,
+    Floats,
+    Solution,
+    Switching,
+)
+from penstock.control.setting import Grid, Setting
+from penstock.model.forecasters.mixture import Mixture
+from penstock.model.forecasters.protocol import Forecaster
+from penstock.model.forecasters.tracked import Tracked
+from penstock.model.micro_batch import capacity_tuples_s, predict_step
+from penstock.model.power import PowerModel
+
+_FULL = 0.95  # of what a service takes: what is planned for where it is the bottleneck
+Solver = Literal["backlog", "dynamic", "branch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mpc:
+    """The policy.
+
+    `confidence`: how many standard errors of its forecasts a plan keeps in hand, and at least `least_margin` of the
+    rate, since micro-batches grow without bound as utilization nears 1.  `pause_s`: service lost by a change
+    of replicas.  `lead_steps`: steps from asking for a replica to having it.  `interval_s`: micro-batches begin at
+    least so far apart.  `solver`: with backlog in the state, or the paper's costs by dynamic programming or branch
+    and bound.
+    """
+
+    grid: Grid
+    weights: Weights
+    horizon: int = 10
+    period_s: float = 1.0
+    confidence: float = 1.0
+    least_margin: float = 0.0
+    solver: Solver = "backlog"
+    forecaster: Forecaster = field(default_factory=Mixture)
+    power: PowerModel = field(default_factory=PowerModel)
+    pause_s: float = 0.0
+    lead_steps: int = 0
+    interval_s: float = 0.0
+    name: str = "mpc"
+
+    def start(self) -> Learned:
+        return Learned(Tracked(self.forecaster, leads=self.horizon), told_pause_s=self.pause_s)
+
+    def decide(self, state: Learned, seen: ControlStep) -> tuple[Learned, Decision]:
+        state = learn(state, seen, self.interval_s)
+        if state.gigacycles is None:
+            return state, Hold("nothing was served yet, so costs are unknown")
+        rates = self.planned_rates(state)
+        solution = self.solve(state, seen.setting, rates)
+        desired = self.grid.setting(solution.trajectory[0])
+        expected = self._expectation(state, seen.setting, desired)
+        return state, change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
+
+    def planned_rates(self, state: Learned) -> Floats:
+        """The rates to be ready for: forecast and margin, each as early as a replica has to be asked for."""
+        steps = self.horizon + self.lead_steps
+        means = np.asarray(state.rate.forecast(steps))
+        rates = means + np.maximum(self.confidence * state.rate.deviations(1)[0], self.least_margin * means)
+        return np.array([rates[i : i + self.lead_steps + 1].max() for i in range(self.horizon)])
+
+    def solve(self, state: Learned, current: Setting, rates: Floats) -> Solution:
+        problem = self.problem(state, current, rates)
+        if self.solver == "backlog":
+            return solve_backlog(problem)
+        tables = as_tables(problem)
+        return solve_dynamic(tables) if self.solver == "dynamic" else solve_branch(tables)
+
+    def problem(self, state: Learned, current: Setting, rates: Floats) -> BacklogProblem:
+        """This step's optimisation, from what was learned.
+
+        What a service behind the element cannot take, no setting can serve: it is left out, as is what a change would
+        cost a stream that falls behind anyway, so that nothing presses on a service that is full.
+        """
+        limit = state.limit.limit_tuples_s
+        hopeless = float(rates.min()) > limit
+        settings = [self.grid.setting(u) for u in range(len(self.grid))]
+        return BacklogProblem(
+            rates_tuples_s=np.minimum(rates, _FULL * limit) if hopeless else rates,
+            per_tuple_s=np.array([state.per_tuple_s(s) for s in settings]),
+            cap_tuples=np.array([float(s.micro_batch_tuples) for s in settings]),
+            resource_cost=np.array([self.resource_cost(s) for s in settings]),
+            replicas=np.array([float(s.replicas) for s in settings]),
+            switching=Switching(self.weights.gammas, self.grid.positions()),
+            current=self.grid.index(current),
+            backlog_tuples=0.0 if hopeless else state.backlog_tuples,
+            quality=self.weights.quality,
+            alpha=self.weights.alpha,
+            threshold_s=self.weights.threshold_s,
+            overhead_s=state.overhead_s or 0.0,
+            limit_tuples_s=limit,
+            interval_s=self.interval_s,
+            period_s=self.period_s,
+            pause_s=0.0 if hopeless else state.pause_s,
+            correction=state.correction * (1 + self.confidence * state.latency_deviation),
+            spread=state.spread,
+        )
+
+    def resource_cost(self, setting: Setting) -> float:
+        """Per core, per watt, or both by their prices.   Eq. 13 and 14"""
+        w = self.weights
+        cost = w.replicas_weight * setting.replicas
+        if w.watts_weight > 0:
+            cost += w.watts_weight * self.power.watts(setting.replicas, clock_ghz(setting))
+        return w.beta * cost
+
+    def _expectation(self, state: Learned, current: Setting, desired: Setting) -> Expectation:
+        """Of the next step, by the forecast itself, without margin."""
+        rate = state.rate.forecast(1)[0]
+        per_tuple_s, overhead_s = state.per_tuple_s(desired), state.overhead_s or 0.0
+        cap, limit = float(desired.micro_batch_tuples), state.limit.limit_tuples_s
+        pause_s = state.pause_s if desired.replicas != current.replicas else 0.0
+        _, left, latency_s = predict_step(
+            rate, state.backlog_tuples, per_tuple_s, desired.replicas, state.spread, overhead_s, cap, limit,
+            self.interval_s, self.period_s, pause_s,
+        )  # fmt: skip
+        latency_s *= state.correction
+        saturated = list(state.saturated)
+        if rate * per_tuple_s >= 1:
+            saturated.append("utilization at or above 1")
+        if self.weights.quality == "exponential_latency" and latency_s / self.weights.threshold_s > HIGHEST_EXPONENT:
+            saturated.append("exponential of the latency")
+        watts = None if desired.frequency_ghz is None else self.power.watts(desired.replicas, desired.frequency_ghz)
+        capacity = min(capacity_tuples_s(per_tuple_s, overhead_s, cap), limit)
+        return Expectation(rate, capacity, latency_s, left, watts, tuple(saturated))
+
+    def _because(self, state: Learned, desired: Setting, rates: Floats) -> str:
+        capacity = capacity_tuples_s(
+            state.per_tuple_s(desired), state.overhead_s or 0.0, float(desired.micro_batch_tuples)
+        )
+        text = (
+            f"demand up to {rates.max():.0f} tuples/s within {self.horizon} steps, backlog "
+            f"{state.backlog_tuples:.0f}, capacity {min(capacity, state.limit.limit_tuples_s):.0f}"
+        )
+        if state.limit.limit_tuples_s < rates.max():
+            text += "; a service behind it takes no more"
+        return text

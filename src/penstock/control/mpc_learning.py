@@ -1,0 +1,158 @@
+"""What MPC learns from each control step: the disturbances and how far its models were off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+from penstock.control.control_step import ControlStep
+from penstock.control.hot_keys import heaviest_slot
+from penstock.control.rebalance import DEFAULT_IMBALANCE
+from penstock.control.setting import Setting
+from penstock.model.forecasters.tracked import Tracked
+from penstock.model.latency import correction
+from penstock.model.micro_batch import predict_step
+from penstock.model.service_limit import ServiceLimit
+from penstock.model.service_time import ServiceTime
+
+_PACE = 0.4
+_CORRECTION_PACE = 0.2
+_REMEMBERED_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The state of MPC; None where nothing was measured yet.
+
+    `gigacycles`: cost of a tuple, waiting for a full service taken out (seconds where no frequency is known).
+    `told_pause_s`: service lost by a change of replicas as the policy was told; `pause_ratio`: what steps with a change
+    say it really is, within half and twice of it.
+    """
+
+    rate: Tracked
+    service: ServiceTime = field(default_factory=ServiceTime)
+    limit: ServiceLimit = field(default_factory=ServiceLimit)
+    gigacycles: float | None = None
+    overhead_s: float | None = None
+    imbalance: float = 1.0
+    heaviest_share: float = 0.0
+    spread: float = 0.0
+    correction: float = 1.0
+    latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
+    told_pause_s: float = 0.0
+    pause_ratio: float = 1.0
+    backlogs_tuples: tuple[float, ...] = ()
+    saturated: tuple[str, ...] = ()
+
+    @property
+    def backlog_tuples(self) -> float:
+        """What has to be caught up: where windows fire in bursts, only what stays between two of them."""
+        if not self.backlogs_tuples:
+            return 0.0
+        return min(self.backlogs_tuples) if self.service.bursty else self.backlogs_tuples[-1]
+
+    @property
+    def pause_s(self) -> float:
+        return self.told_pause_s * self.pause_ratio
+
+    @property
+    def latency_deviation(self) -> float:
+        """How far predicted latencies are off, as a share of them."""
+        return math.sqrt(self.latency_square)
+
+    def per_tuple_s(self, setting: Setting) -> float:
+        """Ideal service time of a setting.   Eq. 1 and 5"""
+        assert self.gigacycles is not None
+        # The heaviest slot stays on one replica, however many there are: its share of the work bounds Eq. 3.
+        share = max(self.imbalance / setting.replicas, self.heaviest_share) if setting.replicas > 1 else 1.0
+        return self.gigacycles / clock_ghz(setting) * min(share, 1.0)
+
+
+def clock_ghz(setting: Setting) -> float:
+    """1 where the frequency is left alone, so that cycles are seconds."""
+    return setting.frequency_ghz if setting.frequency_ghz is not None else 1.0
+
+
+def learn(state: Learned, seen: ControlStep, interval_s: float) -> Learned:
+    """The state after one more step; a step without a measurement leaves its figure as it was."""
+    after = replace(state, rate=state.rate.learn(seen.rate_tuples_s), saturated=())
+    if seen.service_s is not None:
+        after = _with_service(after, seen, seen.service_s)
+    if seen.overhead_s is not None:
+        after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
+    if seen.served_tuples > 0:
+        after = _with_balance(after, seen)
+    after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
+    backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
+    return replace(_with_correction(after, state, seen, interval_s), backlogs_tuples=backlogs)
+
+
+def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
+    """Cycles of a tuple, whatever the frequency of the step; without the wait for a full service where there is one."""
+    clock = clock_ghz(seen.setting)
+    service = state.service.learn(service_s * seen.served_tuples * clock, seen.served_tuples)
+    gigacycles = service.mean_s
+    if gigacycles is None:
+        return replace(state, service=service)
+    measured_s = gigacycles / clock if service.bursty else service_s
+    limit = state.limit.learn(seen.setting.replicas, measured_s) if measured_s > 0 else state.limit
+    own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
+    return replace(state, service=service, limit=limit, gigacycles=own)
+
+
+def _with_balance(state: Learned, seen: ControlStep) -> Learned:
+    """Imbalance as measured, but no more than what balancing will leave where the loads of the slots are known."""
+    hot = heaviest_slot(seen.load_by_slot, seen.period_s)
+    if hot is not None:
+        state = replace(state, heaviest_share=_blend(state.heaviest_share or None, hot.share))
+    if seen.setting.replicas == 1:
+        return state
+    measured = max(seen.imbalance, 1.0)
+    bounded = measured if hot is None else min(measured, 1 + DEFAULT_IMBALANCE)
+    return replace(state, imbalance=_blend(state.imbalance, bounded))
+
+
+def _with_correction(after: Learned, before: Learned, seen: ControlStep, interval_s: float) -> Learned:
+    """r from the step that ended: measured latency over what the model says of the load that really came.
+
+    A step with a change tells of the pause instead.
+    """
+    if seen.latency_mean_s is None or after.gigacycles is None:
+        return after
+    predicted_s = _latency_s(after, before, seen, interval_s, 0.0)
+    if seen.reconfigured:
+        paused_s = _latency_s(after, before, seen, interval_s, after.pause_s)
+        return _with_pause(after, seen.latency_mean_s, predicted_s, paused_s)
+    ratio = correction(seen.latency_mean_s, predicted_s)
+    error = min(abs(ratio.value / after.correction - 1), 1.0)
+    return replace(
+        after,
+        correction=after.correction + _CORRECTION_PACE * (ratio.value - after.correction),
+        latency_square=after.latency_square + _CORRECTION_PACE * (error**2 - after.latency_square),
+        saturated=(ratio.saturated,) if ratio.saturated else (),
+    )
+
+
+def _with_pause(state: Learned, measured_s: float, without_s: float, with_s: float) -> Learned:
+    """The pause that explains what a change added to the latency, approached from the one assumed."""
+    expected_s = (with_s - without_s) * state.correction
+    if expected_s <= 0:
+        return state
+    ratio = (measured_s - without_s * state.correction) / expected_s
+    moved = state.pause_ratio * (1 + _CORRECTION_PACE * (min(max(ratio, 0.0), 2.0) - 1))
+    return replace(state, pause_ratio=min(max(moved, 0.5), 2.0))
+
+
+def _latency_s(after: Learned, before: Learned, seen: ControlStep, interval_s: float, pause_s: float) -> float:
+    """What the model says of the step that ended, before correction."""
+    return float(
+        predict_step(
+            seen.rate_tuples_s, before.backlog_tuples, after.per_tuple_s(seen.setting), seen.setting.replicas,
+            after.spread, after.overhead_s or 0.0, float(seen.setting.micro_batch_tuples), after.limit.limit_tuples_s,
+            interval_s, seen.period_s, pause_s,
+        )[2]
+    )  # fmt: skip
+
+
+def _blend(old: float | None, new: float) -> float:
+    return new if old is None else old + _PACE * (new - old)

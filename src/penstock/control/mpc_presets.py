@@ -1,0 +1,110 @@
+"""Ready MPC policies: the paper's strategies with their weights, and the default that follows from a goal."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from penstock.control.goal import Goal, Price, Weights, derived_weights
+from penstock.control.mpc import Mpc
+from penstock.control.setting import Grid
+from penstock.errors import InputError
+from penstock.model.forecasters.holt_winters import HoltWinters
+from penstock.model.power import PowerModel
+
+Strategy = Literal["Th-Node", "Th-Power", "Lat-Node", "Lat-Power"]
+Workload = Literal["random_walk", "real"]
+
+PAPER_FREQUENCIES_GHZ = tuple(round(1.2 + 0.1 * i, 1) for i in range(9))
+PAPER_REPLICAS = tuple(range(1, 13))
+PAPER_GRID = Grid(PAPER_REPLICAS, PAPER_FREQUENCIES_GHZ)
+BETA, GAMMA = 0.5, 0.4
+ALPHAS: dict[Strategy, dict[Workload, float]] = {
+    "Th-Node": {"random_walk": 200.0, "real": 200.0},
+    "Th-Power": {"random_walk": 200.0, "real": 300.0},
+    "Lat-Node": {"random_walk": 2.0, "real": 3.0},
+    "Lat-Power": {"random_walk": 2.0, "real": 4.0},
+}
+PAYBACK_S = {"calm": 10.0, "balanced": 5.0, "eager": 2.0}
+HORIZON = 10
+THROUGHPUT_CONFIDENCE, LATENCY_CONFIDENCE, LEAST_MARGIN = 1.0, 2.25, 0.07  # swept in record 0031
+
+
+def paper_strategy(
+    strategy: Strategy,
+    workload: Workload = "real",
+    *,
+    switching: bool = True,
+    horizon: int = 1,
+    threshold_s: float = 1.0,
+    period_s: float = 1.0,
+    interval_s: float = 0.0,
+    service_scale: float = 1.0,
+) -> Mpc:
+    """A strategy of Table 6: alpha as printed, beta 0.5, gamma 0.4 (0 without switching cost).
+
+    `*-Node` keeps the highest frequency.  The paper's power is a proportion without a unit (Eq. 9): here a core at the
+    highest frequency has 1, so that beta prices a core alike in both.  `service_scale`: alpha belongs to service times
+    of the paper's size; a slower application (by this factor) has larger ones, and alpha is divided by it.
+    """
+    if strategy not in ALPHAS:
+        raise InputError(f"there is no strategy '{strategy}'; there are: {', '.join(ALPHAS)}")
+    if horizon < 1:
+        raise InputError(f"a horizon has at least one step; got {horizon}")
+    by_power = strategy.endswith("Power")
+    by_throughput = strategy.startswith("Th")
+    gamma = GAMMA if switching else 0.0
+    alpha = ALPHAS[strategy][workload]
+    weights = Weights(
+        quality="service_time" if by_throughput else "exponential_latency",
+        alpha=alpha / service_scale if by_throughput else alpha,
+        beta=BETA,
+        gammas=(gamma, gamma, gamma),
+        threshold_s=threshold_s,
+        replicas_weight=0.0 if by_power else 1.0,
+        watts_weight=1.0 / PowerModel().watts(1, PAPER_FREQUENCIES_GHZ[-1]) if by_power else 0.0,
+    )
+    frequencies = PAPER_FREQUENCIES_GHZ if by_power else PAPER_FREQUENCIES_GHZ[-1:]
+    name = f"{strategy} {'Sw' if switching else 'NoSw'} h={horizon}"
+    return Mpc(
+        Grid(PAPER_REPLICAS, frequencies), weights, horizon, period_s, confidence=0.0, solver="dynamic",
+        forecaster=HoltWinters(), interval_s=interval_s, name=name,
+    )  # fmt: skip
+
+
+def default_mpc(
+    goal: Goal,
+    grid: Grid,
+    *,
+    price: Price | None = None,
+    willingness: str | float = "balanced",
+    period_s: float = 1.0,
+    pause_s: float = 0.0,
+    lead_steps: int = 0,
+    interval_s: float = 0.0,
+    confidence: float | None = None,
+    horizon: int = HORIZON,
+) -> Mpc:
+    """MPC from what a user understands: the goal, the price of a core, and how soon a change must have paid.
+
+    `willingness`: 'calm', 'balanced' or 'eager', or the seconds in which a change has to pay.
+    """
+    if isinstance(willingness, str):
+        if willingness not in PAYBACK_S:
+            raise InputError(f"willingness is one of {', '.join(PAYBACK_S)}, or seconds; got '{willingness}'")
+        payback_s = PAYBACK_S[willingness]
+    else:
+        payback_s = float(willingness)
+    if confidence is None:
+        confidence = THROUGHPUT_CONFIDENCE if goal.threshold_s is None else LATENCY_CONFIDENCE
+    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s, period_s)
+    return Mpc(
+        grid,
+        weights,
+        horizon,
+        period_s,
+        confidence,
+        LEAST_MARGIN,
+        pause_s=pause_s,
+        lead_steps=lead_steps,
+        interval_s=interval_s,
+    )

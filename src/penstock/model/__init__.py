@@ -1,0 +1,1 @@
+"""Pure mathematics: forecasts, throughput, latency, power, executors."""

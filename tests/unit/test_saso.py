@@ -1,0 +1,149 @@
+"""What `penstock bench saso` is made of: loads, figures, the choice of a rival's best, situations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from penstock.bench.machine import this_machine
+from penstock.bench.saso import COMPUTING, Case, Comparison, best_of, cases, queue_plant
+from penstock.bench.saso_loads import generated_loads, trace_load
+from penstock.bench.saso_metrics import Saso, measure
+from penstock.bench.saso_paper import Direction, directions, run_paper
+from penstock.bench.saso_picture import draw_runs, file_name
+from penstock.bench.saso_policies import oracles, our_policy, rivals
+from penstock.bench.saso_report import summary
+from penstock.bench.saso_scenarios import run_scenario, scenarios
+from penstock.control.goal import throughput
+from penstock.control.loop import Loop
+from penstock.control.rivals.static import Static
+from penstock.errors import InputError
+
+
+def case(name: str = "random_walk") -> Case:
+    (load,) = generated_loads(12_000, 3, [name])
+    return Case(COMPUTING, replace(load, end_s=40.0), throughput(), 3)
+
+
+def figures(**other: object) -> Saso:
+    plain = Saso("policy", "", 5, 0, 0, 1.0, 0.0, 6.0, 30.0, 0.5, 0, None)
+    return replace(plain, **other)  # type: ignore[arg-type]
+
+
+def test_generated_loads_have_the_papers_length_and_speed_up() -> None:
+    walk, day = generated_loads(12_000, 1)
+    assert (walk.end_s, walk.speed_up) == (180, 20)
+    assert day.speed_up == pytest.approx(99.6, rel=0.01)
+    assert walk.arrivals.arrived_by(180) / 180 == pytest.approx(0.4 * 12_000, rel=0.01)
+
+
+def test_a_trace_is_scaled_to_the_replicas_and_cut_to_its_middle(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    rows = [f"2015-02-26 {9 + i // 12:02d}:{5 * (i % 12):02d}:00,{i}" for i in range(60)]
+    path.write_text("timestamp,value\n" + "\n".join(rows) + "\n")
+    load = trace_load(path, 1000, 20)
+    assert (load.end_s, load.speed_up) == (20, 300)
+    rates = np.diff([load.arrivals.arrived_by(t) for t in range(21)])
+    assert rates.max() == pytest.approx(850, rel=0.02)
+    assert rates[0] < rates[-1]
+
+
+@pytest.mark.parametrize(("text", "sentence"), [("a\n1\n", "at least three"), ("t,v\n1,x\n2,3\n3,4\n", "has rows")])
+def test_a_broken_trace_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        trace_load(tmp_path / "bad.csv", 1000, 20)
+    with pytest.raises(InputError, match="cannot be read"):
+        trace_load(tmp_path / "none.csv", 1000, 20)
+
+
+def test_figures_of_a_run() -> None:
+    own = case()
+    result, records = measure(queue_plant(own), Loop(Static(9), own.goal), own.grid)
+    assert (result.reconfigurations, result.amplitude) == (1, 3.0)
+    assert 8.8 < result.mean_replicas < 9
+    assert result.watts_estimated == pytest.approx(result.mean_replicas * 68.25 / 12, rel=0.01)
+    assert sum(r.seen.period_s for r in records) == pytest.approx(40, abs=2)
+
+
+def test_the_best_setting_keeps_the_goal_first() -> None:
+    cheap, good = figures(violations=9, mean_replicas=3.0), figures(violations=1, mean_replicas=7.0)
+    better = figures(violations=1, mean_replicas=6.5)
+    assert best_of([cheap, good, better], 1) == better
+    assert best_of([cheap, figures(violations=4)], 1).violations == 4
+
+
+def comparison(mpc: Saso, oracle: Saso, *others: Saso) -> Comparison:
+    return Comparison(case(), mpc, mpc, oracle, others, (), {})
+
+
+def test_a_comparison_says_what_is_missed() -> None:
+    rival = figures(policy="ds2", reconfigurations=30, mean_replicas=7.0)
+    good = comparison(figures(policy="mpc"), figures(policy="oracle", mean_replicas=5.8), rival)
+    assert good.missed() == []
+    bad = comparison(
+        figures(policy="mpc", violations=2, mean_replicas=8.0, reconfigurations=40), figures(mean_replicas=6.0), rival
+    )
+    assert len(bad.missed()) == 4
+
+
+def test_a_goal_that_the_oracle_cannot_keep_is_told_apart() -> None:
+    lost = comparison(figures(violations=39), figures(policy="oracle", violations=38), figures(violations=40))
+    assert lost.out_of_reach
+    assert lost.missed() == []
+
+
+def test_rivals_are_tried_with_their_time_constants_sped_up() -> None:
+    flink = next(r for r in rivals(12) if r.policy.name == "flink autoscaler")
+    variants = flink.variants(100.0, quick=False)
+    assert len(variants) == 1 + 4 * 3 * 2 * 3 * 2
+    assert variants[0][1].window_s == 9.0  # type: ignore[attr-defined]
+
+
+def test_the_oracle_needs_fewer_replicas_than_mpc_at_no_more_violations() -> None:
+    own = replace(case(), load=replace(case().load, end_s=90.0))
+    shape = own.application.shape
+    mpc, _ = measure(queue_plant(own), Loop(our_policy(own.goal, own.grid, shape), own.goal), own.grid)
+    known = [
+        measure(queue_plant(own), Loop(policy, own.goal), own.grid)[0]
+        for _, policy in oracles(own.goal, own.grid, shape, own.load.arrivals)
+    ]
+    best = best_of(known, min(k.violations for k in known))
+    assert best.violations <= mpc.violations
+    assert best.mean_replicas < mpc.mean_replicas
+
+
+def test_cases_cover_both_applications_loads_and_goals() -> None:
+    names = [c.name for c in cases(1, [], quick=True)]
+    assert len(names) == len(set(names)) == 8
+
+
+@pytest.mark.slow
+def test_mpc_passes_every_situation_that_breaks_autoscalers(tmp_path: Path) -> None:
+    outcomes = [run_scenario(scenario) for scenario in scenarios()]
+    assert [o.scenario.name for o in outcomes if not o.passes] == []
+    assert all(not all(o.passes_by_policy.values()) for o in outcomes)  # each does break some rival
+    path = tmp_path / file_name("Cold spike: yes?")
+    draw_runs("cold spike", outcomes[0].records, path)
+    assert path.name == "cold-spike-yes.png"
+    assert path.stat().st_size > 10_000
+    body = summary([], [], [], outcomes, this_machine(), 1)
+    assert body["situations_passed"] == 8
+
+
+@pytest.mark.slow
+def test_results_1_to_4_of_proactive_point_the_same_way() -> None:
+    """All but one: that h=3 makes larger changes than h=1 is not reproduced on the queue model (record 0033)."""
+    found = directions(run_paper([11, 12]))
+    assert len(found) == 12
+    asserted = [d for d in found if d.claim != "h=3 makes larger changes"]
+    assert [d for d in asserted if not d.holds] == []
+
+
+def test_a_direction_needs_most_seeds_and_not_the_mean_alone() -> None:
+    assert Direction("4", "claim", 1.0, 1.1, seeds_holding=2, seeds=3).holds
+    assert not Direction("4", "claim", 1.0, 1.1, seeds_holding=1, seeds=3).holds
+    assert not Direction("4", "claim", 1.1, 1.0, seeds_holding=2, seeds=3).holds

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from penstock.element.block import Block
-from penstock.element.element import Element
+from penstock.element.element import Element, has_work
 from penstock.element.position import Frontier
 from penstock.element.threads.calls import TimedCalls
 from penstock.element.threads.failures import failure_of
@@ -193,7 +193,7 @@ class Runtime:
             step.strands -= 1
             if step.strands:
                 return
-            outputs = {name: step.streams[i] for name, i in self.element.wanted if step.streams[i].rows}
+            outputs = {name: step.streams[i] for name, i in self.element.wanted if has_work((step.streams[i],))}
             released = self._reorder.add(step.number, (step, outputs))
             for complete, blocks in released:
                 self._release(complete, blocks)

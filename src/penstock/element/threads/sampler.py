@@ -32,6 +32,7 @@ class Sampler(threading.Thread):
         self.counts: dict[str, float] = {}
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
+        sleep_then_stamp(0, np.zeros(2, np.int64))  # compiled now: looks would be missed meanwhile
 
     def resume(self) -> None:
         self._has_input.set()

@@ -94,8 +94,9 @@ def test_a_dataframe_meets_a_trace_and_leaves_as_dataframes(session: SparkSessio
     joined.sink("out", ps.sinks.foreach_batch(keep))
     handle = start(app, session=session, checkpoint=tmp_path / "c")
     trace = app.graph.operator("ticks").connector.table()  # type: ignore[union-attr]
-    kinds_of = zip(trace["seq"].to_pylist(), trace["ttype"].to_pylist(), strict=True)
-    wanted = [(1, seq) for seq, kind in kinds_of if kind == "Trade"]  # the second waits for ticks beyond 1000
+    kinds_of = list(zip(trace["seq"].to_pylist(), trace["ttype"].to_pylist(), strict=True))
+    wanted = [(1, seq) for seq, kind in kinds_of if kind == "Trade"]
+    wanted += [(2, seq) for seq, kind in kinds_of if kind == "Quote"]  # nothing holds it back: the ticks have ended
     until(handle, lambda: sum(len(rows) for _, rows in frames) >= len(wanted))
     handle.stop()
     assert [row for _, rows in frames for row in rows] == wanted

@@ -72,7 +72,7 @@ def run_command(wish: RunWish) -> None:
         result = handle.stop()
     _summary(screen, result)
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
-    for line in ending_lines(ending, bool(result.observations), wish, handle.checkpoint.directory):
+    for line in ending_lines(ending, bool(result.observations), wish, wish.checkpoint or handle.checkpoint.directory):
         screen.print(line, markup=False, soft_wrap=True)
 
 

@@ -66,7 +66,7 @@ class FiniteRun:
     def _gathered(self, result: RunResult, letters: pa.Table, session: SparkSession) -> Tables:
         tables = Tables({name: result.tables[_sink_of(self.graph, name)] for name in self.streams})
         tables.dead_letters = pa.concat_tables([letters, result.dead_letters])
-        tables.state_bytes = {}
+        tables.state_bytes, tables.advice = {}, ()
         tables.written = write_sinks(self.graph, tables)
         for sink in self.graph.sinks:
             if isinstance(sink.connector, ForeachBatchSink):

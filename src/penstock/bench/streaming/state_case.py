@@ -90,7 +90,7 @@ def restart(session: Any, settings: CaseSettings) -> dict[str, Any]:
     app = settings.application
     own = replace(configuration_of(app), micro_batch_tuples=settings.small_batch_tuples)
     after_kill = _first_batches(session, app, own, settings.checkpoint)
-    shutil.rmtree(after_kill["memory"])
+    shutil.rmtree(after_kill["memory"], ignore_errors=True)  # a clean stop has done so already
     after_wipe = _first_batches(session, app, own, settings.checkpoint)
     shutil.rmtree(after_wipe["memory"].parents[1], ignore_errors=True)
     return {

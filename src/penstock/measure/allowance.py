@@ -9,7 +9,7 @@ class Allowance:
     The first `warm_up` times are free: they cost far more than later ones, as everything does then.
     """
 
-    def __init__(self, budget_ratio: float = 0.003, warm_up: int = 0) -> None:
+    def __init__(self, budget_ratio: float = 0.001, warm_up: int = 0) -> None:
         self._budget_ratio, self._warm_up = budget_ratio, warm_up
         self._saved_s = 0.0
         self._price_s: float | None = None

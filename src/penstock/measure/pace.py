@@ -14,7 +14,7 @@ class Pace:
 
     __slots__ = ("_budget_ratio", "below")
 
-    def __init__(self, budget_ratio: float = 0.003) -> None:
+    def __init__(self, budget_ratio: float = 0.002) -> None:
         self._budget_ratio = budget_ratio
         self.below = _ALL
 

@@ -13,9 +13,9 @@ from penstock.measure.observation import ArrivalObservation
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 ArrivalS = Callable[[Integers], Floats]
-_MOMENTS_MAX = 4096
+_MOMENTS_MAX = 1024
 _MOMENTS_PER_BLOCK_MAX = 64
-_INTERVALS_MAX = 512
+_INTERVALS_MAX = 128
 
 
 def result_latency(triggers: Integers, stop: int, arrival_s: ArrivalS, committed_s: float) -> LatencySketch:

@@ -55,6 +55,7 @@ from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_
 _log = logging.getLogger(__name__)
 
 
+LOCAL_TASK_SLOTS = 16  # on a local master: so many replicas of an element can run at once
 _KEPT_OBSERVATIONS = 10_000
 
 
@@ -259,7 +260,7 @@ def start(
     return launch(
         graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
         durable=durable, slot_functions=slot_functions,
-        session=lambda: session or session_of(graph) or open_session(master),
+        session=lambda: session or session_of(graph) or open_session(master, LOCAL_TASK_SLOTS),
     )  # fmt: skip
 
 

@@ -43,10 +43,14 @@ _SCHEDULER_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """Where Spark runs: its URL as Spark is told, and the addresses that must answer before a JVM is started."""
+    """Where Spark runs: its URL as Spark is told, and the addresses that must answer before a JVM is started.
+
+    `parallelism` is how many tasks a local one is asked to run at once; it may have more task slots.
+    """
 
     url: str
     addresses: tuple[tuple[str, int], ...] = ()
+    parallelism: int | None = None
 
     @property
     def is_local(self) -> bool:
@@ -67,7 +71,7 @@ def master_of(text: str, task_slots: int | None, cores: int) -> Master:
     local = re.fullmatch(r"local(?:\[(\*|[1-9]\d*)(?:\s*,\s*([1-9]\d*))?\])?", text)
     if local:
         asked = cores if local[1] == "*" else int(local[1] or 1)
-        return Master(f"local[{max(asked, task_slots or 1)},{local[2] or 4}]")
+        return Master(f"local[{max(asked, task_slots or 1)},{local[2] or 4}]", parallelism=asked)
     if text == "yarn":
         return Master(text)
     remote = re.fullmatch(r"(spark://|k8s://(?:https?://)?)([^/,:\s]+:\d+(?:,[^/,:\s]+:\d+)*)", text)
@@ -169,6 +173,8 @@ def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]
         "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
         **runtime_settings(),
     }
+    if master.parallelism is not None:
+        settings["spark.default.parallelism"] = str(master.parallelism)
     if master.is_local:
         settings |= {
             "spark.driver.bindAddress": "127.0.0.1",

@@ -23,6 +23,7 @@ from penstock.element.state.blob_store import BlobStore
 from penstock.element.state.entries import Entries
 from penstock.element.state.hashing import Slots
 from penstock.element.state.home import host_directory
+from penstock.element.state.locks import close_removed
 from penstock.element.state.logs import Logs
 from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
@@ -153,15 +154,20 @@ def _fixed(directory: str, modified_ns: int) -> Fixed:
 _workers: dict[tuple[str, tuple[str, ...], int], ElementWorker] = {}
 
 
-def element_worker(directory: str, unfused: tuple[str, ...], number: int) -> ElementWorker:
-    """The element of a checkpoint in this process; what was made for it is kept, as a cache that may vanish."""
+def element_worker(directory: str, unfused: tuple[str, ...], number: int, *, freezes: bool = False) -> ElementWorker:
+    """The element of a checkpoint in this process; what was made for it is kept, as a cache that may vanish.
+
+    `freezes`: Spark's worker collects garbage after each task, and what lives on need not be looked at again.
+    """
     fixed = _fixed(directory, os.stat(os.path.join(directory, "application")).st_mtime_ns)
     key = (fixed.checkpoint_id, unfused, number)
     if key not in _workers:
         for old in [k for k in _workers if k[0] == key[0] and k[1] != unfused]:
             del _workers[old]  # another fusion: its operators would keep state that others go on with
         _workers[key] = ElementWorker(Checkpoint(directory), fixed, layout_of(fixed.graph, unfused), number)
-        gc.unfreeze()  # what was made for another fusion must go
-        gc.collect()
-        gc.freeze()  # Spark's worker collects garbage after each task; what lives on need not be looked at again
+        close_removed()
+        if freezes:
+            gc.unfreeze()  # what was made for another fusion must go
+            gc.collect()
+            gc.freeze()
     return _workers[key]

@@ -122,6 +122,14 @@ def runs_of(slots: Integers) -> list[tuple[int, int]]:
     return [(int(slots[first]), int(slots[stop - 1]) + 1) for first, stop in itertools.pairwise(edges)]
 
 
+def close_removed() -> None:
+    """Closes the descriptors of files that are gone, so that a process that outlives many checkpoints keeps none."""
+    for place, descriptor in list(_descriptors.items()):
+        if os.fstat(descriptor).st_nlink == 0:
+            del _descriptors[place]
+            os.close(descriptor)
+
+
 def _opened(path: str) -> int:
     """The process's one descriptor of the file."""
     try:

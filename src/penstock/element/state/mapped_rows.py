@@ -32,6 +32,9 @@ class MappedRows:
         self.capacity = 0
         self._look()
 
+    def __del__(self) -> None:
+        self.close()
+
     def close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)

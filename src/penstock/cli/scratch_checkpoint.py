@@ -12,7 +12,7 @@ from pathlib import Path
 @contextmanager
 def scratch_checkpoint() -> Iterator[Path]:
     """A new checkpoint's directory; it and its state on this host are removed at the end."""
-    from penstock.element.state.home import host_directory
+    from penstock.element.state.home import remove_host_state
     from penstock.spark.checkpoint import Checkpoint
 
     directory = Path(tempfile.mkdtemp(prefix="penstock-demo-"))
@@ -20,6 +20,5 @@ def scratch_checkpoint() -> Iterator[Path]:
         yield directory
     finally:
         if (directory / "application").is_file():
-            own = Path(host_directory(Checkpoint(directory).fixed().checkpoint_id, "any")).parents[1]
-            shutil.rmtree(own, ignore_errors=True)
+            remove_host_state(Checkpoint(directory).fixed().checkpoint_id)
         shutil.rmtree(directory, ignore_errors=True)

@@ -7,7 +7,6 @@ its checkpoint, then once more with the host's memory wiped, and prints how long
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
@@ -83,16 +82,14 @@ def measure(session: Any, settings: CaseSettings) -> dict[str, Any]:
 
 
 def restart(session: Any, settings: CaseSettings) -> dict[str, Any]:
-    """The first micro-batch after the kill, then the first after the host's memory was wiped, beside later ones.
+    """The first micro-batch after the kill, then the first after a stop wiped the host's memory, beside later ones.
 
     A batch that was under way at the kill runs again as it was planned, so the first may be a large one.
     """
     app = settings.application
     own = replace(configuration_of(app), micro_batch_tuples=settings.small_batch_tuples)
     after_kill = _first_batches(session, app, own, settings.checkpoint)
-    shutil.rmtree(after_kill["memory"], ignore_errors=True)  # a clean stop has done so already
     after_wipe = _first_batches(session, app, own, settings.checkpoint)
-    shutil.rmtree(after_wipe["memory"].parents[1], ignore_errors=True)
     return {
         "restart_ms": after_kill["start_ms"],
         "restart_slots_rebuilt": after_kill["slots_rebuilt"],
@@ -104,7 +101,7 @@ def restart(session: Any, settings: CaseSettings) -> dict[str, Any]:
 
 def _first_batches(session: Any, app: Application, configuration: Any, checkpoint: str) -> dict[str, Any]:
     begin = time.time()
-    with running(session, app, Path(checkpoint), configuration, keeps_memory=True) as handle:
+    with running(session, app, Path(checkpoint), configuration) as handle:
         observed = watch_batches(handle, 1 + _RESTART_BATCHES, _quiet, "restarting")
     first, later = observed[0], observed[-_RESTART_BATCHES // 2 :]
     return {
@@ -112,7 +109,6 @@ def _first_batches(session: Any, app: Application, configuration: Any, checkpoin
         "first_ms": first.micro_batch_s * 1000,
         "later_ms": round(median(o.micro_batch_s * 1000 for o in later), 1),
         "slots_rebuilt": first.slots_rebuilt,
-        "memory": memory_of(handle),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,17 +21,13 @@ _LOOK_EVERY_S = 0.1
 
 
 @contextmanager
-def running(
-    session: Any, app: Application, checkpoint: Path, configuration: Configuration, *, keeps_memory: bool = False
-) -> Iterator[Handle]:
-    """The application at work; stopped at the end, and unless `keeps_memory` its state on this host removed."""
+def running(session: Any, app: Application, checkpoint: Path, configuration: Configuration) -> Iterator[Handle]:
+    """The application at work; stopped at the end, which removes its state on this host."""
     handle = start(app, session=session, checkpoint=checkpoint, configuration=configuration)
     try:
         yield handle
     finally:
         handle.stop()
-        if not keeps_memory:
-            shutil.rmtree(memory_of(handle).parents[1], ignore_errors=True)
 
 
 def memory_of(handle: Handle) -> Path:

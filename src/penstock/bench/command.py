@@ -144,6 +144,19 @@ def state(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
     report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)
 
 
+@app.command()
+def control(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """What measuring and control cost under a goal that is kept anyway, of all CPU."""
+    from penstock.bench.streaming import control_cost as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.ControlEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        cost = bench.run_control(effort, place / "checkpoint", show)
+    title = f"vwap_per_ticker at {effort.rate_tuples_s:,.0f} tuples/s with a goal and nothing to do, local[2]"
+    report(title, bench.control_tables(cost), bench.control_notes(cost), bench.control_figures(cost, effort), json_file)
+
+
 @app.command("elastic-map")
 def elastic_map(
     quick: Annotated[bool, typer.Option("--quick", help="Shorter stretches; figures are rougher.")] = False,

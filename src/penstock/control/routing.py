@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.control.configuration import Configuration, ElementConfiguration
@@ -25,37 +27,59 @@ class Routing:
     """Balances when the number of replicas changes, or when the load of the replicas has drifted apart.
 
     `scalable`: elements without a route that may have several replicas, too (a source's, a stateless one's).
+    `deviations`: loads that were counted are off by chance; so many standard errors of a replica's tuples are no drift.
     """
 
     allowed: float = DEFAULT_IMBALANCE
     scalable: tuple[str, ...] = ()
+    deviations: float = 0.0
 
-    def configured(self, configuration: Configuration, desired: Setting, seen: ControlStep) -> Routed:
+    def configured(
+        self,
+        configuration: Configuration,
+        desired: Setting,
+        seen: ControlStep,
+        highest: Mapping[str, int] | None = None,
+    ) -> Routed:
+        """The Configuration of a setting; `highest` has the most replicas of elements that cannot use as many."""
         moved = 0
+        loads = {element.name: element.load_by_slot for element in seen.elements}
         for element in configuration.elements:
+            replicas = min(desired.replicas, (highest or {}).get(element.name, desired.replicas))
             if element.route:
-                balanced, slots = self._balanced(element, desired.replicas, seen.load_by_slot)
+                own = loads.get(element.name) or seen.load_by_slot
+                balanced, slots = self._balanced(element, replicas, own, seen.served_tuples)
                 configuration, moved = configuration.with_element(balanced), moved + slots
             elif element.name in self.scalable:
-                configuration = configuration.with_element(replace(element, replicas=desired.replicas))
+                configuration = configuration.with_element(replace(element, replicas=replicas))
         changed = replace(
             configuration, micro_batch_tuples=desired.micro_batch_tuples, frequency_ghz=desired.frequency_ghz
         )
         return Routed(changed, moved)
 
     def _balanced(
-        self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...]
+        self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...], tuples: float
     ) -> tuple[ElementConfiguration, int]:
         known = len(load_by_slot) == len(element.route)
         loads = load_by_slot if known else (1.0,) * len(element.route)
         if replicas == element.replicas:
             if not known or replicas == 1:
                 return element, 0
-            if imbalance(element.route, loads, replicas) <= 1 + _TRIGGER * self.allowed:
+            chance = self.deviations * math.sqrt(replicas / max(tuples, 1.0))
+            if imbalance(element.route, loads, replicas) <= 1 + _TRIGGER * self.allowed + chance:
                 return element, 0
         balanced = rebalance(element.route, loads, replicas, self.allowed)
         if replicas == element.replicas:
             gained = imbalance(element.route, loads, replicas) - balanced.imbalance
             if gained < self.allowed:  # a hot slot: no route is better
                 return element, 0
-        return ElementConfiguration(element.name, replicas, balanced.route), len(balanced.moved)
+        return replace(element, replicas=replicas, route=balanced.route), len(balanced.moved)
+
+
+def narrowed(configuration: Configuration, replicas: int) -> Configuration:
+    """The same with no element on more replicas than given; slots that have to move go where there are fewest."""
+    for element in configuration.elements:
+        if element.replicas > replicas:
+            route = rebalance(element.route, (1.0,) * len(element.route), replicas).route if element.route else ()
+            configuration = configuration.with_element(replace(element, replicas=replicas, route=route))
+    return configuration

@@ -28,8 +28,8 @@ class ArrivalKernels(NamedTuple):
 def arrival_kernels() -> ArrivalKernels:
     """Compiled, or read from the disk, when first asked for."""
     whole, wholes, floats, table = types.int64, types.int64[::1], types.float64[::1], types.int64[:, ::1]
-    real, pair = types.float64, types.UniTuple(types.float64, 2)
-    sums = types.Tuple((whole, whole, real, real))
+    real, pair = types.float64, types.UniTuple(types.float64, 2)  # type: ignore[no-untyped-call]
+    sums = types.Tuple((whole, whole, real, real))  # type: ignore[no-untyped-call]
     return ArrivalKernels(
         _compiled(types.void(table, whole, whole, wholes, wholes), _spread),
         _compiled(sums(floats, wholes, real, real, wholes), _bucketed),

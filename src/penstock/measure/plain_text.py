@@ -23,7 +23,8 @@ def to_text(value: Any) -> str:
     >>> to_text(PortObservation("trades", 7, 224))
     '{"stream":"trades","tuples":7,"bytes":224}'
     """
-    return _writer(type(value))(value)
+    kind: Any = type(value)
+    return _writer(kind)(value)
 
 
 @cache

@@ -47,7 +47,7 @@ def pack(numbers: Sequence[int]) -> str:
     wide = np.frombuffer(array("Q", numbers), np.uint64)
     narrow = wide.astype(np.min_scalar_type(max(numbers, default=0)))
     planes = np.ascontiguousarray(narrow.view(np.uint8).reshape(-1, narrow.itemsize).T)  # high bytes are much alike
-    return f"{narrow.itemsize}{_BASE_64}{binascii.b2a_base64(zlib.compress(planes, 1), newline=False).decode()}"
+    return f"{narrow.itemsize}{_BASE_64}{binascii.b2a_base64(zlib.compress(planes.data, 1), newline=False).decode()}"
 
 
 def unpack(text: str) -> tuple[int, ...]:

@@ -87,8 +87,9 @@ class JvmClock:
     def __init__(self, session: SparkSession) -> None:
         context: Any = session.sparkContext
         process = getattr(context._gateway, "proc", None)
-        is_known = process is not None and str(context.master).startswith("local") and sys.platform == "linux"
-        self._clock = (~process.pid << 3) | _CPU_CLOCK if is_known else None  # as clock_getcpuclockid of the C library
+        self._clock: int | None = None
+        if process is not None and str(context.master).startswith("local") and sys.platform == "linux":
+            self._clock = (~process.pid << 3) | _CPU_CLOCK  # as clock_getcpuclockid of the C library has it
 
     def __call__(self) -> float | None:
         try:

@@ -25,23 +25,15 @@ def bench() -> None:
 
 @app.command()
 def measuring(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds; figures are rougher.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    quick: QuickOption = False,
+    spark: Annotated[bool, typer.Option(help="Also run it on local Spark.")] = True,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
 ) -> None:
-    """What the figures of an Observation cost: the same blocks through the same operators with and without meters."""
-    from rich.console import Console
+    """What the figures of an Observation cost: blocks with and without meters, the driver's part, runs on Spark."""
+    from penstock.bench.measuring_report import run_measuring
 
-    from penstock.bench.machine import this_machine
-    from penstock.bench.measuring import BLOCK_ROWS, measure, print_costs, summary
-
-    tuples, pairs, machine = (262_144, 8, this_machine()) if quick else (2_097_152, 40, this_machine())
-    costs = [measure(rows, tuples, pairs) for rows in BLOCK_ROWS]
-    console = Console()
-    print_costs(Console(width=max(console.width, 120)), costs, machine, tuples)
-    line = json.dumps(summary(costs, machine, pairs))
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+    run_measuring(quick=quick, spark=spark, json_file=json_file, folder=folder)
 
 
 @app.command()

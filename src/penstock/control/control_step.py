@@ -26,6 +26,7 @@ class ControlStep:
     `service_s`: mean computation time of a tuple on one replica at the frequency in force, waiting for services
     included; None where nothing was served.  `imbalance`: busiest over mean replica.  `overhead_s`: the part of a
     micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end.
+    `split_slots`: slots whose load is spread over all replicas.
     """
 
     step: int
@@ -47,6 +48,7 @@ class ControlStep:
     latency_mean_s: float | None = None
     latency_p95_s: float | None = None
     load_by_slot: tuple[float, ...] = ()
+    split_slots: tuple[int, ...] = ()
     elements: tuple[ElementLoad, ...] = ()
     reconfigured: bool = False
     replicas_ready: int | None = None

@@ -83,6 +83,7 @@ def control_step(number: int, batches: Sequence[ObservedBatch], *, changed: bool
         latency_mean_s=latency.mean_ms / 1000 if latency is not None and latency.mean_ms is not None else None,
         latency_p95_s=latency.p95_ms / 1000 if latency is not None else None,
         load_by_slot=_load_by_slot(observed),
+        split_slots=tuple(sorted({slot for own in batches[0].configuration.elements for slot in own.split})),
         elements=_elements(observed, batches[0].configuration),
         reconfigured=changed,
         settled_below=last.settled,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from penstock.control.configuration import Configuration, ElementConfiguration
 from penstock.control.control_step import ControlStep
+from penstock.control.hot_keys import advice, heaviest_slot, slots_to_split
 from penstock.control.rebalance import DEFAULT_IMBALANCE, imbalance, rebalance
 from penstock.control.setting import Setting
 
@@ -14,40 +15,64 @@ _TRIGGER = 2.0  # times the allowed imbalance, so that a route that is as even a
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """A Configuration, and how many slots change their replica with it."""
+    """A Configuration, how many slots change their replica with it, and what it cannot do anything about."""
 
     configuration: Configuration
     moved_slots: int
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
     """Balances when the number of replicas changes, or when the load of the replicas has drifted apart.
 
-    `scalable`: elements without a route that may have several replicas, too (a source's, a stateless one's).
+    `scalable`: elements without a route that may have several replicas, too (a source's, a stateless one's);
+    `splittable`: elements whose hot slots may be spread over all replicas.
     """
 
     allowed: float = DEFAULT_IMBALANCE
     scalable: tuple[str, ...] = ()
+    splittable: tuple[str, ...] = ()
 
     def configured(self, configuration: Configuration, desired: Setting, seen: ControlStep) -> Routed:
-        moved = 0
+        moved, told = 0, []
         for element in configuration.elements:
             if element.route:
-                balanced, slots = self._balanced(element, desired.replicas, seen.load_by_slot)
+                split = self._split(element, desired.replicas, seen)
+                balanced, slots = self._balanced(split, desired.replicas, seen.load_by_slot)
                 configuration, moved = configuration.with_element(balanced), moved + slots
+                told += self._advice(balanced, seen)
             elif element.name in self.scalable:
                 configuration = configuration.with_element(replace(element, replicas=desired.replicas))
         changed = replace(
             configuration, micro_batch_tuples=desired.micro_batch_tuples, frequency_ghz=desired.frequency_ghz
         )
-        return Routed(changed, moved)
+        return Routed(changed, moved, tuple(told))
+
+    def _split(self, element: ElementConfiguration, replicas: int, seen: ControlStep) -> ElementConfiguration:
+        """With the slots spread over all replicas that alone are too much for one."""
+        if element.name not in self.splittable or len(seen.load_by_slot) != len(element.route):
+            return element
+        return replace(element, split=slots_to_split(seen.load_by_slot, replicas, seen.offered_ratio, element.split))
+
+    def _advice(self, element: ElementConfiguration, seen: ControlStep) -> list[str]:
+        """The most replicas that help, where a hot slot has to stay whole."""
+        if len(seen.load_by_slot) != len(element.route):
+            return []
+        hot = heaviest_slot(seen.load_by_slot, seen.period_s, element.split)
+        if hot is None or hot.highest_useful_replicas >= element.replicas:
+            return []
+        return [advice(hot, element.name, splits=element.name in self.splittable)]
 
     def _balanced(
         self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...]
     ) -> tuple[ElementConfiguration, int]:
         known = len(load_by_slot) == len(element.route)
-        loads = load_by_slot if known else (1.0,) * len(element.route)
+        spread = set(element.split)  # a like share of these is on every replica
+        loads = tuple(
+            0.0 if slot in spread else load
+            for slot, load in enumerate(load_by_slot if known else (1.0,) * len(element.route))
+        )
         if replicas == element.replicas:
             if not known or replicas == 1:
                 return element, 0
@@ -58,4 +83,4 @@ class Routing:
             gained = imbalance(element.route, loads, replicas) - balanced.imbalance
             if gained < self.allowed:  # a hot slot: no route is better
                 return element, 0
-        return ElementConfiguration(element.name, replicas, balanced.route), len(balanced.moved)
+        return replace(element, replicas=replicas, route=balanced.route), len(balanced.moved)

@@ -114,6 +114,7 @@ def control_step(
         latency_mean_s=latency.mean_ms / 1000 if latency is not None and latency.mean_ms is not None else None,
         latency_p95_s=latency.p95_ms / 1000 if latency is not None else None,
         load_by_slot=max((e.load_by_slot for e in elements), key=sum, default=()),
+        split_slots=tuple(sorted({slot for own in batches[0].configuration.elements for slot in own.split})),
         elements=elements,
         reconfigured=changed,
         settled_below=last.settled,

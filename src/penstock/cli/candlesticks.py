@@ -27,8 +27,7 @@ def candlesticks_command(path: Path, symbols: Sequence[str], candles: int, pictu
     if "symbol" not in estimates.column_names or not estimates.num_rows:
         raise InputError(f"{path} has no estimates; run the trading application with a Parquet sink first")
     chosen = [candles_of(estimates, symbol, candles) for symbol in symbols or busiest(estimates, _SYMBOLS_DRAWN)]
-    title = f"{amount(estimates.num_rows, 'estimate')} of {path.name}"
-    draw_candlesticks(chosen, title, picture)
+    draw_candlesticks(chosen, amount(estimates.num_rows, "estimate"), picture)
     console().print(f"wrote {picture}", markup=False, soft_wrap=True)
 
 

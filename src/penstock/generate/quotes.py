@@ -45,7 +45,7 @@ class Quotes:
 
     symbols: int = SYMBOLS
     rate_quotes_s: float = RATE_QUOTES_S
-    volatility: float = 0.04
+    volatility: float = 0.2
     seed: int = 7
 
     def __post_init__(self) -> None:

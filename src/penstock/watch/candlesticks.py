@@ -95,13 +95,14 @@ def _draw(axes: Any, candles: Candles) -> None:
         # A cent's tenth at least, so that a candle whose price did not move is seen.
         height = np.maximum(np.abs(candles.close - candles.open)[chosen], 0.001)
         axes.bar(places[chosen], height, bottom=bottom, width=0.66, color=colour)
-    axes.plot(places, candles.forecast, color=_FORECAST, linewidth=1.0, label="forecast")
+    axes.plot(places, candles.forecast, color=_FORECAST, linewidth=1.0)
+    axes.set_title("forecast", fontsize=8, loc="right", color=_FORECAST)
+    axes.use_sticky_edges = False
     ticks = np.unique(np.linspace(0, len(places) - 1, 5).astype(int))
     axes.set_xticks(ticks, [_clock(candles.end_s[tick]) for tick in ticks], fontsize=7)
     axes.tick_params(labelsize=7, colors=_QUIET)
     axes.set_title(candles.symbol, fontsize=9, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=7, frameon=False, loc="upper right")
 
 
 def _clock(seconds: float) -> str:

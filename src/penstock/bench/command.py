@@ -195,12 +195,15 @@ def mpc(
     print(line)
 
 
+_SASO_PARTS = ("comparisons", "paper", "situations", "spark", "live")
+
+
 @app.command()
 def saso(
     trace: Annotated[
         list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
     ] = None,
-    only: Annotated[str | None, typer.Option(metavar="comparisons|paper|situations", help="One part alone.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="|".join(_SASO_PARTS), help="One part alone.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was tuned on 1 to 3.")] = 11,
     pictures: Annotated[
@@ -208,12 +211,12 @@ def saso(
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
 ) -> None:
-    """Policies for replicas on the queue model: MPC beside its rivals at their best, and an oracle."""
+    """Policies for replicas: all of them on the queue model, MPC and the two best rivals on Spark."""
     from penstock.bench.saso_command import run_saso
     from penstock.errors import InputError
 
-    if only not in (None, "comparisons", "paper", "situations"):
-        raise InputError(f"--only is comparisons, paper or situations; got '{only}'")
+    if only not in (None, *_SASO_PARTS):
+        raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")
     run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
 
 

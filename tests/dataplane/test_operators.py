@@ -25,7 +25,11 @@ KEYED: dict[str, tuple[Any, dict[str, str]]] = {
     "kept numbers": (ps.sliding(count=4, every=3, per_group=True), KEPT),
     "delta": (ps.sliding(delta=4, on="n", per_group=True), SUMS),
     "time": (ps.sliding(time_s=2, every_s=1, on="t"), SUMS),
+    "long time": (ps.sliding(time_s=5, every_s=1, on="t"), {**SUMS, "end": "window_end()", "mean": "avg(x)"}),
+    "bars": (ps.tumbling(time_s=1, on="t"), SUMS),
+    "seconds": (ps.tumbling(time_s=2, on="x"), {"key": "any(key)", "n": "count()", "from": "window_start()"}),
     "time of rows": (ps.tumbling(time_s=2, on="t"), HELD),
+    "sliding rows": (ps.sliding(time_s=3, every_s=1, on="t"), HELD),
     "stream": (ps.sliding(count=5, every=2), SUMS),
 }
 

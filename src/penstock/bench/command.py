@@ -25,23 +25,15 @@ def bench() -> None:
 
 @app.command()
 def measuring(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds; figures are rougher.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    quick: QuickOption = False,
+    spark: Annotated[bool, typer.Option(help="Also run it on local Spark.")] = True,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
 ) -> None:
-    """What the figures of an Observation cost: the same blocks through the same operators with and without meters."""
-    from rich.console import Console
+    """What the figures of an Observation cost: blocks with and without meters, the driver's part, runs on Spark."""
+    from penstock.bench.measuring_report import run_measuring
 
-    from penstock.bench.machine import this_machine
-    from penstock.bench.measuring import BLOCK_ROWS, measure, print_costs, summary
-
-    tuples, pairs, machine = (262_144, 8, this_machine()) if quick else (2_097_152, 40, this_machine())
-    costs = [measure(rows, tuples, pairs) for rows in BLOCK_ROWS]
-    console = Console()
-    print_costs(Console(width=max(console.width, 120)), costs, machine, tuples)
-    line = json.dumps(summary(costs, machine, pairs))
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+    run_measuring(quick=quick, spark=spark, json_file=json_file, folder=folder)
 
 
 @app.command()
@@ -142,6 +134,19 @@ def state(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
         result = bench.run_state(effort, place, show)
     title = "sum of each ticker's last volumes, integer tickers, trades and quotes half and half, local[2]"
     report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)
+
+
+@app.command()
+def control(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """What measuring and control cost under a goal that is kept anyway, of all CPU."""
+    from penstock.bench.streaming import control_cost as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.ControlEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        cost = bench.run_control(effort, place / "checkpoint", show)
+    title = f"vwap_per_ticker at {effort.rate_tuples_s:,.0f} tuples/s with a goal and nothing to do, local[2]"
+    report(title, bench.control_tables(cost), bench.control_notes(cost), bench.control_figures(cost, effort), json_file)
 
 
 @app.command("elastic-map")

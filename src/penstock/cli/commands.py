@@ -113,6 +113,26 @@ def run(
     on_error: Annotated[
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
+    goal: Annotated[
+        str | None,
+        typer.Option(metavar="GOAL", help="'throughput' or 'latency p95_ms=500': keep to it, changing what it takes."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="P", help="mpc (default), thresholds, ds2, flink-autoscaler, ...")
+    ] = None,
+    price: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N",
+            help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, frequencies_ghz=1.2,1.6,...",
+        ),
+    ] = None,
+    passive: Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")] = (
+        False
+    ),
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
 
@@ -121,10 +141,18 @@ def run(
     - `penstock run examples/streaming/vwap.py --duration 30`
 
     - `penstock run examples/streaming/vwap.py --checkpoint out/checkpoint --set window.replicas=4`
+
+    - `penstock run examples/streaming/vwap.py --goal "latency p95_ms=500" --limit max_replicas=8`
+
+    - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
+    from penstock.cli.control_options import ControlOptions
     from penstock.cli.run import RunWish, run_command
 
-    run_command(RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error))
+    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive)
+    run_command(
+        RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
+    )
 
 
 @app.command()

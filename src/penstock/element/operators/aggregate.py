@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,15 +28,20 @@ from penstock.element.operators.window_attribute import event_times_us, window_v
 from penstock.element.position import Frontier, Integers, output_numbers
 from penstock.element.segment_aggregates import aggregate_segments, user_aggregate
 
-_LATE = "came late: its window had fired already"
+LATE = "came late: its window had fired already"
 Groups = npt.NDArray[np.int32]
 Results = dict[int, Column]
 
 
 class RunningAggregate(Kept):
-    """Groups, arguments, windows, and the expressions around the calls."""
+    """Groups, arguments, windows, and the expressions around the calls.
 
-    def __init__(self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters) -> None:
+    `firsts` are the types of columns of which a time window's kernel is to keep the oldest tuple's value besides.
+    """
+
+    def __init__(
+        self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters, firsts: tuple[np.dtype[Any], ...] = ()
+    ) -> None:
         self.operator, self.letters = operator, letters
         self.plan = plan = plan_aggregate(operator, schema)
         self.functions = {name.lower(): function for name, function in operator.functions}
@@ -48,7 +54,7 @@ class RunningAggregate(Kept):
         self.nothing: Results | None = None  # what a time window gives for a block in which it did not fire
         self.has_own_windows = has_own_windows(operator)
         self.kernel_arguments, self.row_places = _kernel_arguments(operator, plan), _row_places(plan)
-        self.counts, self.times = _kernels(operator, plan)
+        self.counts, self.times = _kernels(operator, plan, firsts)
         needs_rows = bool(plan.by_rows) and not keeps_numbers(operator, plan)
         self.held = HeldWindows(operator.window) if needs_rows or not (self.counts or self.times) else None
         self.kept = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
@@ -97,7 +103,7 @@ class RunningAggregate(Kept):
         results: Results = {}
         if self.held is not None:
             firings, taken = self.held.process(
-                self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS
+                self._held_columns(arguments), groups, group_count, np.zeros(block.rows), NO_MARKS
             )
             rows = firings.triggers
             results |= self._from_rows(firings.offsets, taken)
@@ -122,7 +128,7 @@ class RunningAggregate(Kept):
         event_us = event_times_us(block, self.operator.window)
         fired = self.times.process(groups, group_count, event_us, self._kernel_columns(arguments))
         if len(fired.late):
-            self.letters.add_rows(self.operator.name, _LATE, block, fired.late)
+            self.letters.add_rows(self.operator.name, LATE, block, fired.late)
         if not len(fired.rows) and self.nothing is not None:
             return fired.rows, self.nothing
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
@@ -137,10 +143,10 @@ class RunningAggregate(Kept):
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
     ) -> tuple[Integers, Results]:
         assert self.held is not None
-        marks = _NO_MARKS if block.punctuations is None else block.punctuations.offsets
+        marks = NO_MARKS if block.punctuations is None else block.punctuations.offsets
         values = window_values(block, self.operator.window)
         firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, values, marks)
-        self.letters.add_rows(self.operator.name, _LATE, block, firings.late)
+        self.letters.add_rows(self.operator.name, LATE, block, firings.late)
         results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups)
         results |= self._of_windows(firings.ends, firings.window_rows)
         return firings.triggers, results
@@ -216,7 +222,7 @@ class RunningAggregate(Kept):
         return Block(self.operator.schema, columns, len(marks), position, own.moved(ends))
 
 
-_NO_MARKS = np.empty(0, np.int64)
+NO_MARKS = np.empty(0, np.int64)
 
 
 class _Arguments:
@@ -235,7 +241,9 @@ class _Arguments:
         return self._kernel.process(block.columns, block.rows, 0)[1]
 
 
-def _kernels(operator: Aggregate, plan: Plan) -> tuple[CountWindow | None, TimeWindow | None]:
+def _kernels(
+    operator: Aggregate, plan: Plan, firsts: tuple[np.dtype[Any], ...]
+) -> tuple[CountWindow | None, TimeWindow | None]:
     """The running kernel of an aggregate, if its windows have one."""
     window = operator.window
     places = {argument: i for i, argument in enumerate(_kernel_arguments(operator, plan))}
@@ -247,8 +255,12 @@ def _kernels(operator: Aggregate, plan: Plan) -> tuple[CountWindow | None, TimeW
         tumbling = window.kind == "tumbling"
         return CountWindow(int(window.size), int(window.every), tumbling, calls, types, kept=kept), None
     if window.measure == "time" and not plan.by_rows:
-        calls = (*calls, AggregateCall("count", None))
-        return None, TimeWindow(int(window.size), int(window.every), calls, types)
+        calls = (
+            *calls,
+            AggregateCall("count", None),
+            *(AggregateCall("first", len(types) + i) for i in range(len(firsts))),
+        )
+        return None, TimeWindow(int(window.size), int(window.every), calls, types + firsts)
     return None, None
 
 
@@ -274,6 +286,6 @@ def _rows_of_windows(fired: TimeFired, counts: Column) -> Integers:
     assert isinstance(counts, FixedColumn)
     starts = np.flatnonzero(np.diff(fired.ends_us, prepend=np.iinfo(np.int64).min) != 0)
     if not len(starts):
-        return _NO_MARKS
+        return NO_MARKS
     totals: Integers = np.repeat(np.add.reduceat(counts.values, starts), np.diff(starts, append=len(fired.ends_us)))
     return totals

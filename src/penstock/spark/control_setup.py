@@ -16,8 +16,8 @@ from penstock.control.control_wish import ControlWish, policy_of
 from penstock.control.executor_plan import ExecutorBounds
 from penstock.control.guard import Guard
 from penstock.control.highest_replicas import HighestReplicas
-from penstock.control.leading import LeadingMpc
 from penstock.control.limits import Limits, grid_within
+from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Loop
 from penstock.control.mpc import Mpc
 from penstock.control.pacing import first_pace
@@ -117,7 +117,7 @@ def controller_of(
         resources = _pool(session, wish.limits, room, highest, places, tell)
     policy: Policy = policy_of(wish, grid, speed_up=_speed_up(graph), pause_s=_PAUSE_S)
     loop = Loop(
-        LeadingMpc(policy) if isinstance(policy, Mpc) and resources is not None else policy,
+        LiveMpc(policy) if isinstance(policy, Mpc) else policy,
         wish.goal,
         Guard(),
         Routing(

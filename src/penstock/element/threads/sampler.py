@@ -12,7 +12,7 @@ from penstock.element.kernels.gil_probe import sleep_then_stamp
 from penstock.element.threads.seat import Seat
 
 PERIOD_S = 0.02
-_BUDGET = 0.002  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
+_BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
 _ENOUGH = 5
 

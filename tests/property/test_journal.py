@@ -128,3 +128,15 @@ def test_what_is_no_journal_is_told(tmp_path: Path, text: str, sentence: str) ->
 def test_a_journal_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read: .*No such file"):
         read_journal(tmp_path / "none")
+
+
+def test_a_decision_that_comes_later_is_that_of_its_micro_batch(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "prices", single=("intake",))
+    seen = Observation(0, 1.0, 0.5, 10, 5)
+    for batch in range(3):
+        journal.write(replace(seen, batch=batch), BASE)
+        journal.decide(max(batch - 1, 0), {"replicas": batch})
+    journal.write(replace(seen, batch=1), BASE)  # runs again, and nothing was decided after it yet
+    run = read_journal(tmp_path / "j")
+    assert [line.decision for line in run.lines] == [{"replicas": 1}, None, None]
+    assert run.single == ("intake",)

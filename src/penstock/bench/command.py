@@ -136,6 +136,19 @@ def state(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
     report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)
 
 
+@app.command()
+def control(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """What measuring and control cost under a goal that is kept anyway, of all CPU."""
+    from penstock.bench.streaming import control_cost as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.ControlEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        cost = bench.run_control(effort, place / "checkpoint", show)
+    title = f"vwap_per_ticker at {effort.rate_tuples_s:,.0f} tuples/s with a goal and nothing to do, local[2]"
+    report(title, bench.control_tables(cost), bench.control_notes(cost), bench.control_figures(cost, effort), json_file)
+
+
 @app.command("elastic-map")
 def elastic_map(
     quick: Annotated[bool, typer.Option("--quick", help="Shorter stretches; figures are rougher.")] = False,
@@ -182,12 +195,15 @@ def mpc(
     print(line)
 
 
+_SASO_PARTS = ("comparisons", "paper", "situations", "spark", "live")
+
+
 @app.command()
 def saso(
     trace: Annotated[
         list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
     ] = None,
-    only: Annotated[str | None, typer.Option(metavar="comparisons|paper|situations", help="One part alone.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="|".join(_SASO_PARTS), help="One part alone.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was tuned on 1 to 3.")] = 11,
     pictures: Annotated[
@@ -195,12 +211,12 @@ def saso(
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
 ) -> None:
-    """Policies for replicas on the queue model: MPC beside its rivals at their best, and an oracle."""
+    """Policies for replicas: all of them on the queue model, MPC and the two best rivals on Spark."""
     from penstock.bench.saso_command import run_saso
     from penstock.errors import InputError
 
-    if only not in (None, "comparisons", "paper", "situations"):
-        raise InputError(f"--only is comparisons, paper or situations; got '{only}'")
+    if only not in (None, *_SASO_PARTS):
+        raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")
     run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
 
 

@@ -25,6 +25,7 @@ from penstock.measure.observation import OperatorObservation, PortObservation, R
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
 from penstock.measure.service_times import ServiceTimes
 from penstock.measure.slot_counts import SlotCounts, counting_ns
+from penstock.measure.stalled import stalled_s
 from penstock.measure.triggers import Triggers
 
 Counts = npt.NDArray[np.int64]
@@ -75,6 +76,7 @@ class TaskStart:
 
     wall_s: float = field(default_factory=time.perf_counter)
     cpu_s: float = field(default_factory=time.process_time)
+    stalled_s: float = field(default_factory=stalled_s)
 
 
 class ElementMeters:
@@ -171,6 +173,7 @@ class TaskFigures:
             self._replica, sum(p.tuples for p in inputs), sum(p.tuples for p in outputs), max(wall_s - waiting_s, 0.0),
             cpu_s, slots_rebuilt, waiting_s, inputs, outputs, operators, self.service.variance_s2,
             worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=(counted_ns + timed_ns) / 1e9, settled=settled,
+            stalled_s=max(stalled_s() - self._start.stalled_s, 0.0),
         )  # fmt: skip
         return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element())
 

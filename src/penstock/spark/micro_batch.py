@@ -75,7 +75,7 @@ class MicroBatches:
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.measuring = measuring
         self.manifests = Manifests(checkpoint.manifests)
-        self._placer = Placer()
+        self.placer = Placer()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
@@ -120,7 +120,7 @@ class MicroBatches:
     ) -> Mapping[str, Placement]:
         """The hosts of replicas, where there are several."""
         pipeline = self.layout(configuration).pipeline
-        return self._placer.placements(frame.sparkSession, pipeline, configuration, before)
+        return self.placer.placements(frame.sparkSession, pipeline, configuration, before)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""

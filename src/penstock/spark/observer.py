@@ -10,9 +10,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.configuration import Configuration
 from penstock.control.journal import Journal
+from penstock.control.recorded_decision import RecordedDecision
 from penstock.measure.batch_figures import Reports
 from penstock.measure.cpu_meter import CpuMeter
 from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint, Fixed
 from penstock.spark.jvm_figures import JvmClock, JvmFigures, JvmReading
 from penstock.spark.trace_clock import TraceClock
@@ -27,7 +29,8 @@ class Observer:
         jvm_clock = JvmClock(session)
         self._jvm = JvmFigures(session, jvm_clock)
         self._cpu = CpuMeter(jvm_clock)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name)
+        single = sorted(e.name for e in pipeline_of(fixed.graph).elements if e.scope == "stream")
+        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name, single)
         self._cpu_s = 0.0
         self._committed_at_s: float | None = None
 
@@ -54,6 +57,14 @@ class Observer:
             observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
             self._journal.write(observation, configuration)
         return observation
+
+    def decided(self, batch: int, decision: RecordedDecision) -> None:
+        """Keeps the decision that followed a micro-batch."""
+        self._journal.decide(batch, decision)
+
+    def spent(self, cpu_s: float) -> None:
+        """CPU that control has taken: machinery, as measuring is."""
+        self._cpu.spent(cpu_s)
 
     def _read(self, batch: int, elements: int) -> JvmReading | None:
         return None if self.query is None else self._jvm.read(batch, self.query, elements, self._cpu_s)

@@ -26,6 +26,7 @@ class ControlStep:
     `service_s`: mean computation time of a tuple on one replica at the frequency in force, waiting for services
     included; None where nothing was served.  `imbalance`: busiest over mean replica.  `overhead_s`: the part of a
     micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end.
+    `latest_tuples_s`: the rate of arrivals since the last micro-batch began.
     """
 
     step: int
@@ -42,6 +43,7 @@ class ControlStep:
     service_s: float | None = None
     service_cv: float = 0.0
     arrival_cv: float = 0.0
+    latest_tuples_s: float | None = None
     imbalance: float = 1.0
     waiting_ratio: float = 0.0
     latency_mean_s: float | None = None

@@ -29,7 +29,8 @@ HIGHEST_EXCESS = 20.0
 class ChanceProblem:
     """A horizon of steps whose rates are known up to `deviations` (standard errors as a share of the rate).
 
-    `waiting_tuples`: all that wait now.  A step that breaks its goal costs `violation`, and `excess` times by how much:
+    `waiting_tuples`: all that wait now.  A step that breaks its goal costs `violation`, and `excess` times by how much
+    (more where it takes longer than `period_s`):
     a mean latency above `threshold_s`, or (None) tuples older than `due_s` beyond `missing` of a step's arrivals.
     A change of replicas costs `change`, whatever its size, and pauses: now for `first_pause_s` by setting, in later
     steps for `pause_s`.  `blur`: how far predictions of the model are off, as a share.
@@ -122,7 +123,7 @@ def _outcome_of(
     over = max(beyond, 0.0)
     if over > HIGHEST_EXCESS:
         over = HIGHEST_EXCESS * (1.0 + math.log(over / HIGHEST_EXCESS))
-    return violation * broken + excess * over, left
+    return (violation * broken + excess * over) * lasts_s / physics[11], left
 
 
 outcome_of: Any = njit(nogil=True, cache=True, error_model="numpy")(_outcome_of)

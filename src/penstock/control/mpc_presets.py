@@ -27,6 +27,7 @@ ALPHAS: dict[Strategy, dict[Workload, float]] = {
 PAYBACK_S = {"calm": 10.0, "balanced": 5.0, "eager": 2.0}
 HORIZON = 10
 LEAST_DEVIATION = 0.03  # of a forecast, however good it was so far
+CONFIDENCE = 1.2  # times the errors measured, since they are known from some twenty steps only
 
 
 def paper_strategy(
@@ -81,7 +82,7 @@ def default_mpc(
     pause_s: float = 0.0,
     lead_steps: int = 0,
     interval_s: float = 0.0,
-    confidence: float = 1.0,
+    confidence: float = CONFIDENCE,
     horizon: int = HORIZON,
 ) -> Mpc:
     """MPC from what a user understands: the goal, the price of a core, and how soon a change must have paid.

@@ -235,6 +235,33 @@ def replay(
 
 
 @app.command()
+def candlesticks(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="ESTIMATES", help="A Parquet file, or a directory of them.", show_default=False),
+    ],
+    symbol: Annotated[
+        list[str] | None, typer.Option(metavar="S", help="A symbol to draw; may be repeated; else the busiest four.")
+    ] = None,
+    candles: Annotated[int, typer.Option(metavar="N", help="How many candles at most.")] = 60,
+    picture: Annotated[Path, typer.Option(metavar="FILE.svg|png", help="Where to draw.")] = Path(
+        "out/candlesticks.svg"
+    ),
+) -> None:
+    """Draw what the trading application estimated: prices as candlesticks, forecasts as a line.
+
+    Examples:
+
+    - `penstock run examples/streaming/trading.py --duration 60`
+
+    - `penstock candlesticks out/estimates --picture out/candlesticks.png`
+    """
+    from penstock.cli.candlesticks import candlesticks_command
+
+    candlesticks_command(path, symbol or (), candles, picture)
+
+
+@app.command()
 def generate(
     name: Annotated[
         str, typer.Argument(metavar="NAME|all", help="Which data; see the list below.", show_default=False)

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import threading
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
+from penstock.measure.plain_text import to_text
 from penstock.measure.plain_values import from_plain, to_plain
 
 VERSION = 1
@@ -54,27 +56,30 @@ class Journal:
     """A journal that is being written; one that exists already goes on, without a line that was cut short."""
 
     def __init__(self, path: Path, application: str, single: Sequence[str] = ()) -> None:
-        self._path, self._lock = path, threading.Lock()
+        self._lock = threading.Lock()
         self._configuration: Configuration | None = None
         self._routes: Routes = {}
-        if _drop_torn_line(path) == 0:
-            self._append({"penstock_journal": VERSION, "application": application, "single": list(single)})
+        is_new = _drop_torn_line(path) == 0
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        weakref.finalize(self, os.close, self._file)
+        if is_new:
+            self._append(_json({"penstock_journal": VERSION, "application": application, "single": list(single)}))
 
     def write(
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
     ) -> None:
         """Adds a micro-batch; one that ran before counts as this line says from now on."""
-        line: dict[str, Any] = {"observation": to_plain(observation)}
-        if configuration != self._configuration:
-            line["configuration"] = self._changed(configuration)
-            self._configuration = configuration
+        line = '{"observation":' + to_text(observation)
+        if configuration is not self._configuration and configuration != self._configuration:
+            line += ',"configuration":' + _json(self._changed(configuration))
+        self._configuration = configuration
         if decision is not None:
-            line["decision"] = to_plain(decision)
-        self._append(line)
+            line += ',"decision":' + _json(to_plain(decision))
+        self._append(line + "}")
 
     def decide(self, batch: int, decision: Any) -> None:
         """Adds the decision that followed a micro-batch, from any thread."""
-        self._append({"batch": batch, "decision": to_plain(decision)})
+        self._append(_json({"batch": batch, "decision": to_plain(decision)}))
 
     def _changed(self, configuration: Configuration) -> dict[str, Any]:
         body = configuration_to_json(configuration)
@@ -85,10 +90,15 @@ class Journal:
                 element["route"] = _runs(route)
         return body
 
-    def _append(self, line: Mapping[str, Any]) -> None:
-        text = json.dumps(line, separators=(",", ":")) + "\n"
-        with self._lock, self._path.open("a") as file:
-            file.write(text)
+    def _append(self, line: str) -> None:
+        data = memoryview(line.encode() + b"\n")
+        with self._lock:
+            while data:  # a disk that fills up takes a part, and says why with the next
+                data = data[os.write(self._file, data) :]
+
+
+def _json(body: Any) -> str:
+    return json.dumps(body, separators=(",", ":"))
 
 
 def read_journal(path: str | Path) -> RecordedRun:

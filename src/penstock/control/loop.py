@@ -34,6 +34,7 @@ class Record:
     decided: Decision
     requested: Setting | None
     moved_slots: int = 0
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Loop:
             highest = {} if self.highest is None else self.highest.by_element(seen, shares)
         routed = (self.routing or Routing()).configured(plant.configuration, desired, seen, highest)
         if routed.configuration == plant.configuration:
-            return Record(seen, wanted, decided, None)
+            return Record(seen, wanted, decided, None, advice=routed.advice)
         plant.apply(routed.configuration)
         changed = desired if isinstance(decided, Change) else None
-        return Record(seen, wanted, decided, changed, routed.moved_slots)
+        return Record(seen, wanted, decided, changed, routed.moved_slots, routed.advice)

@@ -65,7 +65,7 @@ class RecordedDecision:
 def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> RecordedDecision:
     """A turn of the loop for the journal."""
     seen = record.seen
-    hot = heaviest_slot(seen.load_by_slot, seen.period_s)
+    hot = heaviest_slot(seen.load_by_slot, seen.period_s, seen.split_slots)
     return RecordedDecision(
         seen.step,
         policy,
@@ -96,7 +96,7 @@ def hot_slot_advice(seen: ControlStep, highest_replicas: int) -> str | None:
     if not keyed:
         return None
     busiest = max(keyed, key=lambda e: sum(e.load_by_slot))
-    hot: HotSlot | None = heaviest_slot(busiest.load_by_slot, seen.period_s)
+    hot: HotSlot | None = heaviest_slot(busiest.load_by_slot, seen.period_s, seen.split_slots)
     if hot is None or hot.highest_useful_replicas >= highest_replicas:
         return None
     return advice(hot, busiest.name, splits=False)

@@ -23,6 +23,7 @@ from penstock.control.mpc import Mpc
 from penstock.control.pacing import first_pace
 from penstock.control.policy import Policy
 from penstock.control.routing import Routing, narrowed
+from penstock.plan.layout import layout_of
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.cluster_executors import ClusterExecutors
 from penstock.spark.controlled import Controller, Notebook
@@ -30,6 +31,7 @@ from penstock.spark.executor_pool import ExecutorPool, Places
 from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
 from penstock.spark.pinning import cores_by_host, is_local
 from penstock.spark.spark_plant import Application, Resources, SparkPlant
+from penstock.spark.splitting import splittable
 
 _PAUSE_S = 0.2  # assumed of a change, and learned from then on
 _DEVIATIONS = 3.0
@@ -120,7 +122,11 @@ def controller_of(
         LiveMpc(policy) if isinstance(policy, Mpc) else policy,
         wish.goal,
         Guard(),
-        Routing(scalable=_free_elements(pipeline), deviations=_DEVIATIONS),
+        Routing(
+            scalable=_free_elements(pipeline),
+            deviations=_DEVIATIONS,
+            splittable=splittable(graph, layout_of(graph, configuration.unfused)),
+        ),
         wish.passive,
         highest=HighestReplicas(highest if room.executors else room.cores, highest, single),
     )

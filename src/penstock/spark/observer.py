@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -33,6 +34,10 @@ class Observer:
         self._cpu_s = 0.0
         self._committed_at_s: float | None = None
 
+    def measuring(self) -> AbstractContextManager[None]:
+        """What is done inside counts as measuring."""
+        return self._cpu.measuring()
+
     def completed(
         self,
         observation: Observation,
@@ -41,15 +46,15 @@ class Observer:
     ) -> Observation:
         """The observation with all that the driver, Spark and the traces' clock know; it is in the journal then."""
         elements = [element.name for element in configuration.elements]
-        with self._cpu.measuring():
+        with self.measuring():
             reading = self._read(observation.batch, len(elements))
             observation = self._clock.completed(observation, reports)
             observation = self._with_jvm(observation, reading, elements)
         if reading is not None:
             self._cpu.spent(reading.cost_s)
         cpu = self._cpu.lap(r for own in observation.replicas_by_element.values() for r in own)
-        observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
-        with self._cpu.measuring():
+        with self.measuring():  # counts with the next micro-batch
+            observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
             self._journal.write(observation, configuration)
         return observation
 

@@ -103,7 +103,7 @@ class Handle:
         self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
-            accept=lambda result: letters.refuse(result.letters),
+            accept=lambda result: letters.refuse(result.letters), measuring=self._observer.measuring,
         )  # fmt: skip
         self._beat = 0
         self._write_intake()

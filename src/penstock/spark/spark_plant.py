@@ -137,6 +137,10 @@ class SparkPlant:
             self.apply(self._waiting)
 
     def apply(self, configuration: Configuration) -> None:
+        with self._changed:  # the thread of the micro-batches changes the cap, too
+            self._apply(configuration)
+
+    def _apply(self, configuration: Configuration) -> None:
         affordable = configuration if self.resources is None else self.resources.prepare(configuration)
         self._waiting = configuration if affordable is None else None
         if affordable is None or (affordable != configuration and self._is_as_wide(affordable)):

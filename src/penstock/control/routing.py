@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.control.configuration import Configuration, ElementConfiguration
@@ -26,46 +28,60 @@ class Routed:
 class Routing:
     """Balances when the number of replicas changes, or when the load of the replicas has drifted apart.
 
-    `scalable`: elements without a route that may have several replicas, too (a source's, a stateless one's);
+    `scalable`: elements without a route that may have several replicas, too (a source's, a stateless one's).
+    `deviations`: loads that were counted are off by chance; so many standard errors of a replica's tuples are no drift.
     `splittable`: elements whose hot slots may be spread over all replicas.
     """
 
     allowed: float = DEFAULT_IMBALANCE
     scalable: tuple[str, ...] = ()
+    deviations: float = 0.0
     splittable: tuple[str, ...] = ()
 
-    def configured(self, configuration: Configuration, desired: Setting, seen: ControlStep) -> Routed:
+    def configured(
+        self,
+        configuration: Configuration,
+        desired: Setting,
+        seen: ControlStep,
+        highest: Mapping[str, int] | None = None,
+    ) -> Routed:
+        """The Configuration of a setting; `highest` has the most replicas of elements that cannot use as many."""
         moved, told = 0, []
+        loads = {element.name: element.load_by_slot for element in seen.elements}
         for element in configuration.elements:
+            replicas = min(desired.replicas, (highest or {}).get(element.name, desired.replicas))
             if element.route:
-                split = self._split(element, desired.replicas, seen)
-                balanced, slots = self._balanced(split, desired.replicas, seen.load_by_slot)
+                own = loads.get(element.name) or seen.load_by_slot
+                split = self._split(element, replicas, own, seen)
+                balanced, slots = self._balanced(split, replicas, own, seen.served_tuples)
                 configuration, moved = configuration.with_element(balanced), moved + slots
-                told += self._advice(balanced, seen)
+                told += self._advice(balanced, own, seen.period_s)
             elif element.name in self.scalable:
-                configuration = configuration.with_element(replace(element, replicas=desired.replicas))
+                configuration = configuration.with_element(replace(element, replicas=replicas))
         changed = replace(
             configuration, micro_batch_tuples=desired.micro_batch_tuples, frequency_ghz=desired.frequency_ghz
         )
         return Routed(changed, moved, tuple(told))
 
-    def _split(self, element: ElementConfiguration, replicas: int, seen: ControlStep) -> ElementConfiguration:
+    def _split(
+        self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...], seen: ControlStep
+    ) -> ElementConfiguration:
         """With the slots spread over all replicas that alone are too much for one."""
-        if element.name not in self.splittable or len(seen.load_by_slot) != len(element.route):
+        if element.name not in self.splittable or len(load_by_slot) != len(element.route):
             return element
-        return replace(element, split=slots_to_split(seen.load_by_slot, replicas, seen.offered_ratio, element.split))
+        return replace(element, split=slots_to_split(load_by_slot, replicas, seen.offered_ratio, element.split))
 
-    def _advice(self, element: ElementConfiguration, seen: ControlStep) -> list[str]:
+    def _advice(self, element: ElementConfiguration, load_by_slot: tuple[float, ...], period_s: float) -> list[str]:
         """The most replicas that help, where a hot slot has to stay whole."""
-        if len(seen.load_by_slot) != len(element.route):
+        if len(load_by_slot) != len(element.route):
             return []
-        hot = heaviest_slot(seen.load_by_slot, seen.period_s, element.split)
+        hot = heaviest_slot(load_by_slot, period_s, element.split)
         if hot is None or hot.highest_useful_replicas >= element.replicas:
             return []
         return [advice(hot, element.name, splits=element.name in self.splittable)]
 
     def _balanced(
-        self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...]
+        self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...], tuples: float
     ) -> tuple[ElementConfiguration, int]:
         known = len(load_by_slot) == len(element.route)
         spread = set(element.split)  # a like share of these is on every replica
@@ -76,7 +92,8 @@ class Routing:
         if replicas == element.replicas:
             if not known or replicas == 1:
                 return element, 0
-            if imbalance(element.route, loads, replicas) <= 1 + _TRIGGER * self.allowed:
+            chance = self.deviations * math.sqrt(replicas / max(tuples, 1.0))
+            if imbalance(element.route, loads, replicas) <= 1 + _TRIGGER * self.allowed + chance:
                 return element, 0
         balanced = rebalance(element.route, loads, replicas, self.allowed)
         if replicas == element.replicas:
@@ -84,3 +101,12 @@ class Routing:
             if gained < self.allowed:  # a hot slot: no route is better
                 return element, 0
         return replace(element, replicas=replicas, route=balanced.route), len(balanced.moved)
+
+
+def narrowed(configuration: Configuration, replicas: int) -> Configuration:
+    """The same with no element on more replicas than given; slots that have to move go where there are fewest."""
+    for element in configuration.elements:
+        if element.replicas > replicas:
+            route = rebalance(element.route, (1.0,) * len(element.route), replicas).route if element.route else ()
+            configuration = configuration.with_element(replace(element, replicas=replicas, route=route))
+    return configuration

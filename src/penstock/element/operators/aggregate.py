@@ -18,11 +18,10 @@ from penstock.element.emission import emitted
 from penstock.element.expressions.functor import FunctorKernel
 from penstock.element.kept import Kept
 from penstock.element.kernels.aggregates import AggregateCall
-from penstock.element.kernels.count_window import CountWindow
-from penstock.element.kernels.held_rows import Firings
+from penstock.element.kernels.count_window import CountWindow, Fired
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.time_window import TimeFired, TimeWindow
-from penstock.element.operators.aggregate_plan import Plan, has_own_windows, plan_aggregate
+from penstock.element.operators.aggregate_plan import Plan, has_own_windows, keeps_numbers, plan_aggregate
 from penstock.element.operators.held_windows import HeldWindows
 from penstock.element.operators.python_functions import failure
 from penstock.element.operators.window_attribute import event_times_us, window_values, without_missing
@@ -54,9 +53,10 @@ class RunningAggregate(Kept):
         self.failed: set[int] = set()  # outputs of the block at hand that a user's function could not compute
         self.nothing: Results | None = None  # what a time window gives for a block in which it did not fire
         self.has_own_windows = has_own_windows(operator)
-        self.kernel_arguments, self.held_arguments = _kernel_arguments(plan), _held_arguments(plan)
+        self.kernel_arguments, self.row_places = _kernel_arguments(operator, plan), _row_places(plan)
         self.counts, self.times = _kernels(operator, plan, firsts)
-        self.held = HeldWindows(operator.window) if plan.by_rows or not (self.counts or self.times) else None
+        needs_rows = bool(plan.by_rows) and not keeps_numbers(operator, plan)
+        self.held = HeldWindows(operator.window) if needs_rows or not (self.counts or self.times) else None
         self.kept = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
 
     @property
@@ -106,16 +106,20 @@ class RunningAggregate(Kept):
                 self._held_columns(arguments), groups, group_count, np.zeros(block.rows), NO_MARKS
             )
             rows = firings.triggers
-            results |= self._from_rows(firings, taken)
+            results |= self._from_rows(firings.offsets, taken)
         if self.counts is not None:
             fired = self.counts.process(groups, group_count, self._kernel_columns(arguments))
             rows = fired.rows
-            results |= {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+            results |= self._of_kernel(fired)
         for call, key in self.plan.of_key:
             results[call] = _at(block.columns[self.key_columns[key]], rows)
         for call, argument in self.plan.of_trigger:
             results[call] = _at(arguments[argument], rows)
         return rows, results
+
+    def _of_kernel(self, fired: Fired) -> Results:
+        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        return results if fired.offsets is None else results | self._from_rows(fired.offsets, fired.kept)
 
     def _time_windows(
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
@@ -143,27 +147,27 @@ class RunningAggregate(Kept):
         values = window_values(block, self.operator.window)
         firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, values, marks)
         self.letters.add_rows(self.operator.name, LATE, block, firings.late)
-        results = self._from_rows(firings, taken) | self._of_groups(firings.groups)
+        results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups)
         results |= self._of_windows(firings.ends, firings.window_rows)
         return firings.triggers, results
 
     def _held_columns(self, arguments: tuple[Column, ...]) -> list[Column]:
-        return [arguments[i] for i in self.held_arguments]
+        return [arguments[i] for i in self.plan.row_arguments]
 
     def _kernel_columns(self, arguments: tuple[Column, ...]) -> list[FixedColumn]:
         return [arguments[i] for i in self.kernel_arguments]  # type: ignore[misc]
 
-    def _from_rows(self, firings: Firings, taken: tuple[Column, ...]) -> Results:
-        place = {argument: i for i, argument in enumerate(self.held_arguments)}
-        lengths = FixedColumn(np.diff(firings.offsets), pa.int64())
+    def _from_rows(self, offsets: Integers, taken: Sequence[Column]) -> Results:
+        place = self.row_places
+        lengths = FixedColumn(np.diff(offsets), pa.int64())
         results: Results = {}
         for call, function, argument in self.plan.by_rows:
             if argument is None:
                 results[call] = lengths
             elif function in self.functions:
-                results[call] = self._of_user(function, taken[place[argument]], firings.offsets)
+                results[call] = self._of_user(function, taken[place[argument]], offsets)
             else:
-                results[call] = aggregate_segments(function, taken[place[argument]], firings.offsets)
+                results[call] = aggregate_segments(function, taken[place[argument]], offsets)
         return results
 
     def _of_user(self, name: str, column: Column, offsets: Integers) -> Column:
@@ -242,12 +246,14 @@ def _kernels(
 ) -> tuple[CountWindow | None, TimeWindow | None]:
     """The running kernel of an aggregate, if its windows have one."""
     window = operator.window
-    places = {argument: i for i, argument in enumerate(_kernel_arguments(plan))}
+    places = {argument: i for i, argument in enumerate(_kernel_arguments(operator, plan))}
     calls = tuple(_kernel_call(function, None if a is None else places[a]) for _, function, a in plan.by_kernel)
     types = tuple(numpy_type(plan.argument_types[a]) for a in places)
-    if has_own_windows(operator) and (calls or not plan.by_rows):
+    kept = tuple(places[a] for a in plan.row_arguments) if keeps_numbers(operator, plan) else ()
+    if has_own_windows(operator) and (calls or kept or not plan.by_rows):
         calls = calls or (AggregateCall("count", None),)
-        return CountWindow(int(window.size), int(window.every), window.kind == "tumbling", calls, types), None
+        tumbling = window.kind == "tumbling"
+        return CountWindow(int(window.size), int(window.every), tumbling, calls, types, kept=kept), None
     if window.measure == "time" and not plan.by_rows:
         calls = (
             *calls,
@@ -262,12 +268,13 @@ def _kernel_call(function: str, argument: int | None) -> AggregateCall:
     return AggregateCall({"any": "first", "mcnt": "count"}.get(function, function), argument)  # type: ignore[arg-type]
 
 
-def _kernel_arguments(plan: Plan) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(a for _, _, a in plan.by_kernel if a is not None))
+def _kernel_arguments(operator: Aggregate, plan: Plan) -> tuple[int, ...]:
+    kept = plan.row_arguments if keeps_numbers(operator, plan) else ()
+    return tuple(dict.fromkeys((*(a for _, _, a in plan.by_kernel if a is not None), *kept)))
 
 
-def _held_arguments(plan: Plan) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(a for _, _, a in plan.by_rows if a is not None))
+def _row_places(plan: Plan) -> dict[int, int]:
+    return {argument: place for place, argument in enumerate(plan.row_arguments)}
 
 
 def _at(column: Column, rows: Integers | None) -> Column:

@@ -169,7 +169,7 @@ class ClockedAggregate(RunningAggregate):
         values = window_values(block, self.operator.window)
         firings, taken = _of_tuples(*self.held.process(columns, groups, self.keys.count + 1, values, NO_MARKS))
         self._report_late(block, firings.late, is_tick)
-        results = self._from_rows(firings, taken) | self._of_groups(firings.groups - 1)
+        results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups - 1)
         results |= self._of_windows(firings.ends, None)
         oldest = tuple(column.take(firings.offsets[:-1]) for column in taken[len(taken) - self._tag_count :])
         return _Fired(firings.triggers, firings.ends, oldest, results)

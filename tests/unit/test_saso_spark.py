@@ -17,6 +17,7 @@ from penstock.bench.saso_spark_loads import spark_loads, write_trace
 from penstock.bench.saso_spark_report import live_summary, print_live, print_spark, spark_summary
 from penstock.bench.saso_spark_run import Controlled, Watched, since
 from penstock.bench.saso_spark_scenarios import LiveOutcome, lives
+from penstock.cli import main
 from penstock.control.control_step import ControlStep
 from penstock.control.goal import throughput
 from penstock.control.loop import Record
@@ -134,3 +135,11 @@ def test_the_report_has_every_figure_and_says_whether_results_were_equal(tmp_pat
     )
     assert policies["ds2"]["setting"] == "headroom 1.2"
     assert live_summary([LiveOutcome(lives()[0], run)])["cold spike, live"]["passes"] is True
+
+
+def test_an_unknown_part_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "saso", "--only", "spork"])
+    assert ended.value.code == 2
+    sentence = "--only is one of comparisons, paper, situations, spark, live; got 'spork'"
+    assert sentence in " ".join(capsys.readouterr().err.split())

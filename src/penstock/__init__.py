@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.control.configuration import Configuration, ElementConfiguration
+    from penstock.control.elastic_threads import ElasticThreads
     from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables
     from penstock.element.state.slot_functions import GridSlots, HashSlots, RangeSlots
@@ -52,6 +53,7 @@ _MODULE_BY_NAME = {
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.control.configuration",
     "ElementConfiguration": "penstock.control.configuration",
+    "ElasticThreads": "penstock.control.elastic_threads",
     "HashSlots": "penstock.element.state.slot_functions",
     "RangeSlots": "penstock.element.state.slot_functions",
     "GridSlots": "penstock.element.state.slot_functions",
@@ -88,6 +90,7 @@ __all__ = [
     "elastic_map",
     "Configuration",
     "ElementConfiguration",
+    "ElasticThreads",
     "HashSlots",
     "RangeSlots",
     "GridSlots",

@@ -415,3 +415,44 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
         figures = running.observe()
     assert figures.holds_gil == {"spins"}
     assert figures.advice == ("operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",)
+
+
+def test_towards_the_end_time_counts_by_the_threads_that_have_a_step() -> None:
+    now_s = [0.0]
+    may_end = [threading.Event() for _ in range(3)]
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert may_end[row["x"]].wait(30)
+        return row
+
+    with element(mapped(held), threads=2, queued=["map1"], clock=lambda: now_s[0], sample_period_s=None) as running:
+        for x in range(3):
+            running.feed(block(x))
+        draining = threading.Thread(target=running.drain)
+        draining.start()
+        within_time(lambda: wait_until(lambda: running._runtime._is_ending))
+        now_s[0] = 1.0
+        may_end[0].set()
+        may_end[1].set()
+        within_time(lambda: wait_until(lambda: running.in_flight == 1))
+        now_s[0] = 2.0  # one of two threads has a step in this second
+        may_end[2].set()
+        draining.join(30)
+        figures = running.observe()
+    assert (figures.busy_s, figures.complete_s, figures.rate_tuples_s) == (1.5, 1.5, 2.0)
+
+
+def test_the_rest_is_given_as_it_becomes_complete() -> None:
+    second_may_end = threading.Event()
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] == 0 or second_may_end.wait(30)
+        return row
+
+    with element(mapped(held), threads=2, queued=["map1"]) as running:
+        early = running.feed(block(0)) + running.feed(block(1))
+        rest = running.rest()
+        assert [f.step for f in early or [next(rest)]] == [0]
+        second_may_end.set()
+        assert [f.step for f in rest] == [1]
+        assert list(running.rest()) == []

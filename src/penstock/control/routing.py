@@ -58,4 +58,4 @@ class Routing:
             gained = imbalance(element.route, loads, replicas) - balanced.imbalance
             if gained < self.allowed:  # a hot slot: no route is better
                 return element, 0
-        return ElementConfiguration(element.name, replicas, balanced.route), len(balanced.moved)
+        return replace(element, replicas=replicas, route=balanced.route), len(balanced.moved)

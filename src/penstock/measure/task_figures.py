@@ -20,6 +20,7 @@ from penstock.measure.gate import Gate
 from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
 from penstock.measure.observation import PortObservation, ReplicaObservation
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
+from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.service_times import ServiceTimes
 from penstock.measure.slot_counts import SlotCounts
 from penstock.measure.triggers import Triggers
@@ -38,6 +39,7 @@ class TaskReport:
     taken: dict[str, tuple[int, int]] = field(default_factory=dict)
     triggers: Counts = field(default_factory=lambda: np.empty((0, 4), np.int64))
     slot_tuples_by_element: dict[str, Counts] = field(default_factory=dict)
+    learned: str | None = None  # about the replica's threads, for whoever runs it next
 
     def encode(self) -> bytes:
         return pickle.dumps(self, protocol=5)
@@ -128,7 +130,7 @@ class TaskFigures:
         slots_rebuilt: int = 0,
         state_bytes: Callable[[], Mapping[str, int]] = dict,
         *,
-        settled: bool = True,
+        threads: ThreadsLeft | None = None,
     ) -> TaskReport:
         """All that was measured; the task is over but for this."""
         report_ns = time.thread_time_ns()
@@ -147,9 +149,11 @@ class TaskFigures:
         replica = ReplicaObservation(
             self._replica, sum(p.tuples for p in inputs), sum(p.tuples for p in outputs), max(wall_s - waiting_s, 0.0),
             cpu_s, slots_rebuilt, waiting_s, inputs, outputs, operators, self.service.variance_s2,
-            worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=measuring_ns / 1e9, settled=settled,
+            worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=measuring_ns / 1e9,
+            settled=threads is None or threads.settled, threads=None if threads is None else threads.seen,
         )  # fmt: skip
-        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element())
+        learned = None if threads is None else threads.learned
+        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element(), learned)
 
 
 def block_bytes(block: Block) -> int:

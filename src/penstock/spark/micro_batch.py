@@ -29,6 +29,7 @@ from penstock.plan.pipeline import INTAKE
 from penstock.plan.placement import Placement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.learned_by_replica import LearnedByReplica
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.placer import Placer, placed
@@ -72,6 +73,7 @@ class MicroBatches:
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.manifests = Manifests(checkpoint.manifests)
         self._placer = Placer()
+        self._learned = LearnedByReplica()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
@@ -92,6 +94,7 @@ class MicroBatches:
                 staged = [file for name, file in result.files if name == sink.name]
                 publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
+        self._learned.take(result.reports)
         self.deliver(plan, result, self._observation(timer, plan, result))
 
     def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
@@ -105,7 +108,8 @@ class MicroBatches:
         configuration = self.configuration() if earlier is None else earlier.configuration
         before = earlier or self.checkpoint.plan(batch - 1)
         placements = self.placements(frame, configuration, before.placements if before else {})
-        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements)
+        learned = self._learned.for_plan(configuration, before.learned if before else {})
+        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements, learned)
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
 

@@ -55,14 +55,15 @@ class Sampler(threading.Thread):
 
     def sample(self, waited_ns: int) -> None:
         """One look at all threads, after so long a wait for the GIL."""
-        seen = [seat.stage.operator.name for seat in list(self._seats.values()) if seat.stage is not None]
+        seats = list(self._seats.values())
+        seen = [seat.stage.operator.name for seat in seats if seat.stage is not None]
         for name in seen:
             self.counts[name] = self.counts.get(name, 0.0) + 1.0
         operators = set(seen)
         if waited_ns < _LATE_NS:
             for name in operators:
                 self.prompt[name] = self.prompt.get(name, 0) + 1
-        elif len(operators) == 1:
+        elif len(operators) == 1 and not any(seat.is_away for seat in seats):
             self.late[seen[0]] = self.late.get(seen[0], 0) + 1
 
     def holds_gil(self) -> frozenset[str]:

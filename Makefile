@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 STAMP := .venv/.setup-stamp
 step = printf '==> %s\n'
 
-.PHONY: help venv setup demo check test cluster faults stress lint format bench lock clean
+.PHONY: help venv setup demo check test cluster faults peers stress lint format bench lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -53,10 +53,14 @@ test: lint  ## Everything: all checks and all tests
 	$(BIN)/pytest -n 2 tests
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
-	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py
+	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py \
+		tests/spark/test_cluster_control.py tests/spark/test_bench_state.py
 
 faults: setup  ## Kill drivers, workers and executors, more than a hundred times (half an hour)
 	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
+
+peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
+	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_rescale.py
 
 stress: setup  ## Minutes of threads under changing settings, held to the one-threaded element
 	@PENSTOCK_STRESS=1 $(BIN)/pytest tests/stress

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.control.configuration import Configuration, ElementConfiguration
     from penstock.control.elastic_threads import ElasticThreads
+    from penstock.control.goal import Goal, Price, latency, throughput
+    from penstock.control.limits import Limits
     from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables
     from penstock.element.state.slot_functions import GridSlots, HashSlots, RangeSlots
@@ -54,6 +56,11 @@ _MODULE_BY_NAME = {
     "Configuration": "penstock.control.configuration",
     "ElementConfiguration": "penstock.control.configuration",
     "ElasticThreads": "penstock.control.elastic_threads",
+    "Goal": "penstock.control.goal",
+    "Price": "penstock.control.goal",
+    "latency": "penstock.control.goal",
+    "throughput": "penstock.control.goal",
+    "Limits": "penstock.control.limits",
     "HashSlots": "penstock.element.state.slot_functions",
     "RangeSlots": "penstock.element.state.slot_functions",
     "GridSlots": "penstock.element.state.slot_functions",
@@ -91,6 +98,11 @@ __all__ = [
     "Configuration",
     "ElementConfiguration",
     "ElasticThreads",
+    "throughput",
+    "latency",
+    "Goal",
+    "Price",
+    "Limits",
     "HashSlots",
     "RangeSlots",
     "GridSlots",

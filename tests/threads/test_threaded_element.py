@@ -15,6 +15,7 @@ import penstock as ps
 from penstock.app.graph import Graph
 from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.element import Element
 from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.sampler import Sampler
@@ -22,7 +23,9 @@ from penstock.element.threads.schedule import SCHEDULES
 from penstock.element.threads.seat import Seat
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
-from penstock.element.threads.threaded_element import ThreadedElement
+from penstock.element.threads.threaded_element import Around, ThreadedElement
+from penstock.element.threads.waiting_calls import WaitingCalls
+from penstock.element.threads.wiring import wire
 from penstock.errors import InputError, OperatorError
 from tests.reference.threaded import steps_of, within_time
 
@@ -456,3 +459,28 @@ def test_the_rest_is_given_as_it_becomes_complete() -> None:
         second_may_end.set()
         assert [f.step for f in rest] == [1]
         assert list(running.rest()) == []
+
+
+def test_calls_that_wait_are_told_from_those_that_compute() -> None:
+    def computing(row: dict[str, Any]) -> dict[str, Any]:
+        end_s = time.thread_time() + 0.02
+        while time.thread_time() < end_s:
+            pass
+        return row
+
+    def waiting(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.02)
+        return row
+
+    for function, waits in ((computing, False), (waiting, True)):
+        calls = WaitingCalls(1)
+        graph = mapped(function)
+        own = Element(graph, DeadLetters(), {"out": "out"})
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for x in range(5):
+                running.feed(block(x))
+        computed_s, waited_s = calls.take()
+        assert (waited_s > computed_s) is waits
+        assert calls.take() == (0.0, 0.0)
+    calls.waited_ns = {"slow": [5_000_000, 1_000_000], "python": [9_000_000]}
+    assert calls.take(gil_wait_s=0.002, holds_gil={"python"}) == (0.0, pytest.approx(0.003))

@@ -17,12 +17,14 @@ SLOTS = 512
 class ElementConfiguration:
     """How one element runs: on how many replicas, which of them serves each slot, and on how many threads each.
 
-    One thread is the task's own, which calls operators as functions.
+    `split` are slots so hot that one replica is not enough: their tuples go to all, and the slot's own puts the
+    aggregates together. One thread is the task's own, which calls operators as functions.
     """
 
     name: str
     replicas: int
     route: tuple[int, ...] = ()
+    split: tuple[int, ...] = ()
     threads: int | ElasticThreads = 1
 
 
@@ -67,7 +69,8 @@ class Configuration:
             old = known.get(element.name) or known[before.element_of(first).name]
             number = 1 if element.scope == "stream" else old.replicas
             route = () if element.scope != "key" else old.route or even_route(number, slots)
-            elements.append(ElementConfiguration(element.name, number, route, old.threads))
+            split = old.split if route else ()
+            elements.append(ElementConfiguration(element.name, number, route, split, old.threads))
         return replace(self, elements=tuple(elements), unfused=tuple(sorted(unfused)))
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
@@ -121,6 +124,9 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
         if own.route and not (min(own.route) >= 0 and max(own.route) < own.replicas):
             raise InputError(f"the route of element '{own.name}' names replicas from 0 to {own.replicas - 1}; "
                              f"got {min(own.route)} to {max(own.route)}")  # fmt: skip
+        if own.split and not (min(own.split) >= 0 and max(own.split) < len(own.route)):
+            raise InputError(f"the split slots of element '{own.name}' are among its {len(own.route)} slots; "
+                             f"got {', '.join(map(str, own.split))}")  # fmt: skip
         check_threads(own.name, own.threads)
     if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
         raise InputError("block_rows and micro_batch_tuples are at least 1")
@@ -132,7 +138,8 @@ def configuration_to_json(configuration: Configuration) -> dict[str, object]:
     """Plain values for a log; `configuration_from_json` reads them back."""
     return {
         "elements": [
-            {"name": e.name, "replicas": e.replicas, "route": list(e.route)} | threads_to_json(e.threads)
+            {"name": e.name, "replicas": e.replicas, "route": list(e.route), "split": list(e.split)}
+            | threads_to_json(e.threads)
             for e in configuration.elements
         ],
         "block_rows": configuration.block_rows,
@@ -149,7 +156,10 @@ def configuration_from_json(body: Mapping[str, object]) -> Configuration:
     frequency_ghz = body.get("frequency_ghz")
     return Configuration(
         tuple(
-            ElementConfiguration(e["name"], e["replicas"], tuple(e["route"]), threads_from_json(e)) for e in elements
+            ElementConfiguration(
+                e["name"], e["replicas"], tuple(e["route"]), tuple(e.get("split", ())), threads_from_json(e)
+            )
+            for e in elements
         ),
         int(str(body["block_rows"])),
         int(str(body["micro_batch_tuples"])),

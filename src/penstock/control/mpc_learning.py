@@ -102,7 +102,7 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
 
 def _with_balance(state: Learned, seen: ControlStep) -> Learned:
     """Imbalance as measured, but no more than what balancing will leave where the loads of the slots are known."""
-    hot = heaviest_slot(seen.load_by_slot, seen.period_s)
+    hot = heaviest_slot(seen.load_by_slot, seen.period_s, seen.split_slots)
     if hot is not None:
         state = replace(state, heaviest_share=_blend(state.heaviest_share or None, hot.share))
     if seen.setting.replicas == 1:

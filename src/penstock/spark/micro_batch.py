@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,7 +58,8 @@ class BatchResult:
 class MicroBatches:
     """Runs batch after batch of one query; `configuration` gives the one of the next.
 
-    `accept` raises where a batch must not count, `deliver` takes the results of one that does.
+    `accept` raises where a batch must not count, `deliver` takes the results of one that does; what is done inside of
+    `measuring` counts as such.
     """
 
     def __init__(
@@ -68,12 +70,13 @@ class MicroBatches:
         configuration: Callable[[], Configuration],
         deliver: Callable[[BatchPlan, BatchResult, Observation], None],
         accept: Callable[[BatchResult], None] = lambda result: None,
+        measuring: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
+        self.measuring = measuring
         self.manifests = Manifests(checkpoint.manifests)
-        self._placer = Placer()
-        self._learned = LearnedByReplica()
+        self.placer, self._learned = Placer(), LearnedByReplica()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
@@ -95,7 +98,9 @@ class MicroBatches:
                 publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
         self._learned.take(result.reports)
-        self.deliver(plan, result, self._observation(timer, plan, result))
+        with self.measuring():
+            observation = self._observation(timer, plan, result)
+        self.deliver(plan, result, observation)
 
     def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
         first, sinks = plan.configuration.elements[0].name, {sink.name for sink in self.fixed.graph.sinks}
@@ -118,7 +123,7 @@ class MicroBatches:
     ) -> Mapping[str, Placement]:
         """The hosts of replicas, where there are several."""
         pipeline = self.layout(configuration).pipeline
-        return self._placer.placements(frame.sparkSession, pipeline, configuration, before)
+        return self.placer.placements(frame.sparkSession, pipeline, configuration, before)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""
@@ -177,7 +182,8 @@ class MicroBatches:
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.MEASURE:
-            result.reports.setdefault(m.name, []).append(decode(payload))
+            with self.measuring():
+                result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))

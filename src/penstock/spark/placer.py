@@ -17,6 +17,8 @@ class Placer:
 
     def __init__(self) -> None:
         self._cores: dict[str, int] = {}
+        self.staying: Mapping[str, int] | None = None  # cores by host while others are about to be given back
+        self.newest: Mapping[str, Placement] = {}
 
     def placements(
         self, session: SparkSession, pipeline: Pipeline, configuration: Configuration, before: Mapping[str, Placement]
@@ -26,12 +28,17 @@ class Placer:
             return {}
         wanted = [configuration.element(e.name) for e in pipeline.elements[1:] if e.scope != "none"]
         now = cores_by_host(session)
+        if self.staying is not None:
+            own = {host: min(count, self.staying.get(host, 0)) for host, count in now.items()}
+            now = {host: count for host, count in own.items() if count} or now
+            self._cores = {host: min(count, now.get(host, 0)) for host, count in self._cores.items()}
         if not now:  # nobody is there to be preferred
             return {}
         # A host of several executors that lost one is no smaller host: it will be back before slots could move twice.
         cores = {host: max(count, self._cores.get(host, 0)) for host, count in now.items()}
         self._cores |= cores
-        return {e.name: place(e.replicas, e.route, cores, before.get(e.name)) for e in wanted}
+        self.newest = {e.name: place(e.replicas, e.route, cores, before.get(e.name)) for e in wanted}
+        return dict(self.newest)
 
 
 def placed(frame: DataFrame, placement: Placement | None) -> DataFrame:

@@ -13,6 +13,7 @@ from penstock.errors import InputError, did_you_mean
 from penstock.plan.keys import partitioning_of
 from penstock.plan.pipeline import Pipeline, PipelineElement, pipeline_of
 from penstock.spark.checkpoint import Fixed
+from penstock.spark.splitting import check_split
 
 
 def slot_function(fixed: Fixed, element: PipelineElement) -> SlotFunction:
@@ -45,6 +46,7 @@ def check_fits(fixed: Fixed, configuration: Configuration) -> None:
     """Raises InputError where a Configuration does not fit the application and its slots."""
     pipeline = pipeline_of(fixed.graph, configuration.unfused)
     check_configuration(configuration, pipeline)
+    check_split(fixed.graph, configuration)
     for element in pipeline.elements:
         own, slots = configuration.element(element.name), slot_function(fixed, element).slots
         if own.route and (element.scope != "key" or len(own.route) != slots):

@@ -23,10 +23,12 @@ from penstock.measure.task_figures import TaskStart, block_bytes
 from penstock.measure.triggers import UNKNOWN
 from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
+from penstock.spark.beside import Beside, told
 from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.element_worker import ElementWorker
 from penstock.spark.message import Message
 from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.slotted import SlottedElement
 from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
@@ -103,8 +105,10 @@ class ElementTask:
     def _run_steps(self, mine: list[Message]) -> Iterator[Message]:
         positioned: dict[str, list[Block]] = {}
         frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
+        if self.worker.clocked is not None:
+            self.worker.tell(told(self.worker, mine, self._opened))
         for m in mine:
-            if m.kind == message.FRONTIER:
+            if m.kind != message.BLOCK:
                 continue
             block = self._opened(m)
             self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence)
@@ -118,15 +122,19 @@ class ElementTask:
             yield from self._step(blocks, frontier, self.steps)
         if frontiers and self.worker.number in self.worker.layout.paced:
             yield from self._step({}, max(frontiers), self.steps)
+        if self.worker.clocked is not None:
+            yield from self._step({}, EVERYTHING, self.steps)
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
-        self.worker.operators.end_sources(m.name for m in mine if m.kind == message.ENDED)
+        intake = self.worker.operators
+        assert isinstance(intake, SlottedElement)
+        intake.end_sources(m.name for m in mine if m.kind == message.ENDED)
         for m in mine:
             if m.kind == message.BLOCK:
                 raw.setdefault(m.name, []).append(self._opened(m))
         yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
-        frontier = self.worker.operators.frontier
+        frontier = intake.frontier
         if frontier is not None:
             paced = [number for number in self.worker.layout.paced if number != self.worker.number]
             yield from self._frontier_to(paced, message.pack_frontier(frontier))
@@ -150,7 +158,9 @@ class ElementTask:
 
     def _stepped(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         if self.threads is not None:
-            return self.worker.operators.intake.step(blocks, frontier, self.threads.run)
+            intake = self.worker.operators
+            assert isinstance(intake, SlottedElement)
+            return intake.intake.step(blocks, frontier, self.threads.run)
         if not self.figures.step_turn.is_due():
             return self.worker.step(blocks, frontier)
         start_ns = time.perf_counter_ns()
@@ -203,7 +213,13 @@ class ElementTask:
         """A block's tuples on their way to the replicas of the elements that read them."""
         for number, element in enumerate(self.worker.layout.pipeline.elements):
             if stream in element.inputs and number > self.worker.number:
-                for replica, part in self._dealt(element, stream, block):
+                rest = block
+                if number in self.worker.layout.clocked:
+                    beside = Beside(self.worker, number, self.plan.configuration.element(element.name), self.figures)
+                    yield from beside.ticks(stream, block)
+                    rest, messages = beside.split(stream, block, sequence)
+                    yield from messages
+                for replica, part in self._dealt(element, stream, rest) if rest.rows or rest is block else ():
                     yield self._envelope(replica, number, stream, sequence, part)
 
     def _envelope(self, replica: int, element: int, stream: str, sequence: int, block: Block) -> Message:

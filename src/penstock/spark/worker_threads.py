@@ -174,11 +174,10 @@ class WorkerThreads:
         self._apply()
 
     def _share(self, figures: ThreadFigures, steps: int) -> Share:
-        cpu_ns, waited_ns = self._calls.take()
-        waited_s = sum(ns for name, ns in waited_ns.items() if name not in figures.holds_gil) / 1e9
+        computed_s, waited_s = self._calls.take(figures.gil_wait_s, figures.holds_gil)
         observation = observation_of(figures, self._graph)
         observation = replace(observation, period_s=figures.complete_s, idle_cores=self._idle_cores)
-        return Share(observation, steps, sum(cpu_ns.values()) / 1e9, waited_s)
+        return Share(observation, steps, computed_s, waited_s)
 
 
 def cores_of_task(plan: BatchPlan, element: str, replica: int) -> int:

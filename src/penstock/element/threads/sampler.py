@@ -11,9 +11,12 @@ import numpy as np
 from penstock.element.kernels.gil_probe import sleep_then_stamp
 from penstock.element.threads.seat import Seat
 
-PERIOD_S = 0.02  # a look costs about 50 microseconds of CPU, most of it to wake up
+PERIOD_S = 0.02
+_BUDGET = 0.002  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
 _ENOUGH = 5
+_WEIGHT = 0.1
+_LONGEST_US = 1_000_000
 
 
 class Sampler(threading.Thread):
@@ -30,6 +33,7 @@ class Sampler(threading.Thread):
         self._has_input, self._ends = threading.Event(), False
         self.seat = Seat()
         self.counts: dict[str, float] = {}
+        self.gil_wait_s = 0.0  # how long a thread waits for the GIL, on average lately
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
         sleep_then_stamp(0, np.zeros(2, np.int64))  # compiled now: looks would be missed meanwhile
@@ -47,14 +51,18 @@ class Sampler(threading.Thread):
 
     def run(self) -> None:
         self.seat.take()
-        moment = np.zeros(2, np.int64)
+        moment, looks, begin_s = np.zeros(2, np.int64), 0, time.thread_time()
         while not self._ends:
-            woken_ns = sleep_then_stamp(self._period_us, moment)
+            spent_us = (time.thread_time() - begin_s) * 1e6 / max(looks, 1)
+            pause_us = min(max(self._period_us, int(spent_us / _BUDGET)), _LONGEST_US)
+            woken_ns = sleep_then_stamp(pause_us, moment)
             self.sample(time.perf_counter_ns() - woken_ns)
             self._has_input.wait()
+            looks += 1
 
     def sample(self, waited_ns: int) -> None:
         """One look at all threads, after so long a wait for the GIL."""
+        self.gil_wait_s += _WEIGHT * (waited_ns / 1e9 - self.gil_wait_s)
         seats = list(self._seats.values())
         seen = [seat.stage.operator.name for seat in seats if seat.stage is not None]
         for name in seen:

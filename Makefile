@@ -45,8 +45,8 @@ demo: setup  ## Run the demonstration
 	@$(BIN)/penstock demo
 
 check: lint  ## Formatting, lint, types, layers, and the quick tests
-	@$(step) "pytest: unit and property tests"
-	$(BIN)/pytest -n 2 tests/unit tests/property tests/threads tests/contract
+	@$(step) "pytest: unit, property, thread and contract tests, but for the slow ones"
+	$(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract
 
 test: lint  ## Everything: all checks and all tests
 	@$(step) "pytest: all tests"

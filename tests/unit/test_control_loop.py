@@ -81,9 +81,9 @@ def check(guard: Guard, steps: list[tuple[ControlStep, Decision]], goal_broken: 
     return decisions
 
 
-def test_the_guard_stops_going_down_after_two_reversals() -> None:
+def test_the_guard_stops_going_down_after_so_many_reversals() -> None:
     moves = [(step(1, 4), to(6)), (step(2, 6), to(4)), (step(3, 4), to(6)), (step(5, 6), to(4))]
-    decisions = check(Guard(), moves)
+    decisions = check(Guard(reversals=2), moves)
     assert isinstance(decisions[2], Change)
     assert isinstance(decisions[3], Hold)
     assert "too often; not down before step 13" in decisions[3].because

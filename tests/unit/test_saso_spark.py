@@ -15,8 +15,9 @@ from penstock.bench.saso_metrics import saso
 from penstock.bench.saso_spark import SparkCase, SparkComparison, best_rivals
 from penstock.bench.saso_spark_loads import spark_loads, write_trace
 from penstock.bench.saso_spark_report import live_summary, print_live, print_spark, spark_summary
-from penstock.bench.saso_spark_run import Controlled, Watched
-from penstock.bench.saso_spark_scenarios import LiveOutcome, from_zero, lives
+from penstock.bench.saso_spark_run import Controlled, Watched, since
+from penstock.bench.saso_spark_scenarios import LiveOutcome, lives
+from penstock.cli import main
 from penstock.control.control_step import ControlStep
 from penstock.control.goal import throughput
 from penstock.control.loop import Record
@@ -51,11 +52,14 @@ def test_loads_are_as_long_as_asked_for_and_sped_up(tmp_path: Path) -> None:
 
 def test_a_load_and_its_file_bring_the_same_tuples(tmp_path: Path) -> None:
     for load in spark_loads(CAPACITY, 3, 20.0, [], tmp_path):
-        path = write_trace(load, tmp_path / "load.csv")
+        path = write_trace(load, tmp_path / "load.csv", lead_s=4.0)
         trace = TraceSource((str(path),), None).open()
-        assert trace.total == pytest.approx(load.arrivals.arrived_by(20.0), abs=80)  # each piece is rounded
-        for moment_s in (0.5, 7.0, 19.75):
-            assert trace.arrived_by(moment_s) == pytest.approx(load.arrivals.arrived_by(moment_s), abs=80)
+        led = trace.arrived_by(4.0)
+        assert led == pytest.approx(4 * load.arrivals.arrived_by(1.0), abs=1)
+        assert trace.total is not None
+        for moment_s in (0.5, 7.0, 19.75, 20.0):
+            arrived = trace.total if moment_s == 20.0 else trace.arrived_by(4.0 + moment_s)
+            assert arrived - led == pytest.approx(load.arrivals.arrived_by(moment_s), abs=80)  # pieces are rounded
 
 
 def test_rivals_are_the_best_two_of_the_queue_model_at_their_best_settings(tmp_path: Path) -> None:
@@ -82,6 +86,7 @@ def test_a_watched_policy_decides_as_it_would_and_its_records_tell_changes() -> 
         state, decision = watched.decide(state, seen)
         other, wanted = plain.decide(other, seen)
         assert decision == wanted
+    assert [r.seen.ended_at_s for r in since(watched.records(), 101.5)] == [0.5, 1.5]
     assert [r.requested for r in watched.records()] == [None, Setting(4), None]
     found = saso(watched.name, "", watched.records(), throughput(), Grid((1, 2, 3, 4)))
     assert (found.reconfigurations, found.amplitude) == (1, 2.0)
@@ -93,7 +98,7 @@ def controlled(replicas: dict[int, int], dead_letters: int = 0) -> Controlled:
     for second in range(1, 80):
         now = replicas.get(second, now)
         state, _ = watched.decide(state, step(second, now, 1000.0 + second))
-    records = watched.records()
+    records = since(watched.records(), 1000.0)
     found = saso("mpc", "", records, throughput(), Grid(tuple(range(1, 9))))
     return Controlled(found, records, (3, 77), dead_letters)
 
@@ -106,7 +111,6 @@ def test_live_situations_are_judged_by_replicas_over_time() -> None:
     assert not LiveOutcome(spike, replace(good, dead_letters=1)).passes
     assert LiveOutcome(slow, controlled({1: 3, 28: 6, 55: 3})).passes
     assert not LiveOutcome(slow, controlled({1: 3, 28: 6})).passes
-    assert from_zero(good.records)[0].seen.ended_at_s == 1.0
     assert spike.load(CAPACITY).arrivals.arrived_by(70.0) == sum(
         round(seconds * share * CAPACITY) for seconds, share in spike.pieces
     )
@@ -131,3 +135,11 @@ def test_the_report_has_every_figure_and_says_whether_results_were_equal(tmp_pat
     )
     assert policies["ds2"]["setting"] == "headroom 1.2"
     assert live_summary([LiveOutcome(lives()[0], run)])["cold spike, live"]["passes"] is True
+
+
+def test_an_unknown_part_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "saso", "--only", "spork"])
+    assert ended.value.code == 2
+    sentence = "--only is one of comparisons, paper, situations, spark, live; got 'spork'"
+    assert sentence in " ".join(capsys.readouterr().err.split())

@@ -29,7 +29,7 @@ def draw_runs(
         waiting_s = [r.seen.backlog_tuples / max(r.seen.rate_tuples_s, 1.0) for r in own]
         backlog.plot(times, waiting_s, color=colour, linewidth=wide)
     replicas.set_ylabel("replicas", fontsize=8)
-    replicas.legend(fontsize=7, ncols=3, frameon=False)
+    replicas.legend(fontsize=7, ncols=6, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99))
     backlog.set_ylabel("backlog (s of arrivals)", fontsize=8)
     backlog.set_yscale("symlog", linthresh=1.0)
     backlog.set_xlabel(time_axis, fontsize=8)
@@ -38,7 +38,7 @@ def draw_runs(
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=100)
 
 
 def _line(records: Sequence[Record], figure: str) -> tuple[list[float], list[Any]]:

@@ -24,7 +24,7 @@ from penstock.control.loop import Record
 Progress = Callable[[str], None]
 SERVICE_MS = 4.0
 SERVICE_REPLICAS = 8  # waiting ones: four times the cores of the machine this was written on
-QUICK_S, FULL_S = 24.0, 180.0
+QUICK_S, FULL_S = 16.0, 180.0
 # Where the queue model was not asked: the two that were cheapest on it once tuned (record 0033).
 _USUAL_RIVALS = ("ds2", "flink autoscaler")
 

@@ -12,7 +12,7 @@ from penstock.bench.saso import Comparison
 from penstock.bench.saso_picture import draw_runs, file_name
 from penstock.bench.saso_spark import compare_on_spark
 from penstock.bench.saso_spark_report import live_summary, print_live, print_spark, spark_summary
-from penstock.bench.saso_spark_scenarios import from_zero, run_lives
+from penstock.bench.saso_spark_scenarios import run_lives
 
 
 def run_on_spark(
@@ -32,8 +32,7 @@ def run_on_spark(
         print_spark(console, found)
         if pictures is not None:
             title = f"on Spark: {found.case.name}"
-            drawn = {name: from_zero(records) for name, records in found.records.items()}
-            draw_runs(title, drawn, pictures / file_name(title), time_axis="s")
+            draw_runs(title, found.records, pictures / file_name(title), time_axis="s")
     return spark_summary(done)
 
 
@@ -45,8 +44,7 @@ def run_live_situations(console: Console, errors: Console, pictures: Path | None
         print_live(console, outcome)
         if pictures is not None:
             title = f"{outcome.live.name}: {outcome.live.question}"
-            records = {"mpc": from_zero(outcome.run.records)}
-            draw_runs(title, records, pictures / file_name(outcome.live.name), time_axis="s")
+            draw_runs(title, {"mpc": outcome.run.records}, pictures / file_name(outcome.live.name), time_axis="s")
     return live_summary(outcomes)
 
 

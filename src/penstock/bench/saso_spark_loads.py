@@ -31,12 +31,13 @@ def spark_loads(
     return loads + [_stretched(trace_load(path, capacity_tuples_s, math.ceil(seconds)), seconds) for path in paths]
 
 
-def write_trace(load: Load, path: Path) -> Path:
-    """A load as a trace file: seconds, and the rate from there on."""
+def write_trace(load: Load, path: Path, lead_s: float) -> Path:
+    """A load as a trace file: seconds, and the rate from there on; before it, its first second's rate for `lead_s`."""
     edges_s = np.arange(0.0, load.end_s + _PIECE_S / 2, _PIECE_S)
     arrived = np.array([load.arrivals.arrived_by(float(edge)) for edge in edges_s])
-    rates = np.diff(arrived) / _PIECE_S
-    path.write_text("seconds,rate\n" + "".join(f"{e:g},{r:g}\n" for e, r in zip(edges_s, rates, strict=False)))
+    rows = [(0.0, float(load.arrivals.arrived_by(1.0)))] if lead_s > 0 else []
+    rows += list(zip(edges_s[:-1] + lead_s, np.diff(arrived) / _PIECE_S, strict=True))
+    path.write_text("seconds,rate\n" + "".join(f"{second:g},{rate:g}\n" for second, rate in rows))
     return path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from penstock.control.loop import Record
 from penstock.control.mpc_presets import default_mpc
 from penstock.control.policy import Policy
 from penstock.control.setting import Grid
+from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.query import Handle, start
 
@@ -31,7 +32,8 @@ Meanwhile = Callable[[float], object]
 Bound = Literal["computing", "service-bound"]
 ELEMENT = "windows"
 SYMBOLS = 400  # few enough that windows are full within a short run, so that costs stay the same
-_CALIBRATION_QUOTES = {"computing": 6_000_000, "service-bound": 400_000}
+_CALIBRATION_QUOTES = {"computing": 3_000_000, "service-bound": 200_000}
+LEAD_S = 6.0  # of a calm load before the one that is judged
 _LOOK_S = 0.5
 _PAUSE_S = 0.2  # of a change, as MPC is told where nothing is known yet
 _CAP_S = 2.0  # the largest micro-batch is so many seconds of all replicas' work
@@ -111,9 +113,9 @@ def run_controlled(
 ) -> Controlled:
     """The application under a load until all of it is served; at first on `first` replicas, else on half of them.
 
-    `meanwhile` is called again and again with the seconds since the start.
+    `meanwhile` is called again and again with the seconds since the load began.
     """
-    trace = write_trace(load, folder / "load.csv")
+    trace = write_trace(load, folder / "load.csv", LEAD_S)
     source = market(trace, None, speed_up=1.0, symbols=SYMBOLS)
     app = _application(source, service)
     cap = round(_CAP_S * capacity)
@@ -123,19 +125,27 @@ def run_controlled(
     limits = Limits(max_replicas=highest, max_micro_batch_tuples=cap)
     handle = start(app, session=session, configuration=configuration, goal=goal, policy=watched, limits=limits)
     try:
-        _wait(handle, 3 * load.end_s + 60.0, meanwhile)
+        _wait(handle, LEAD_S + 3 * load.end_s + 60.0, meanwhile)
     finally:
         result = handle.stop()
-    records = watched.records()
+    records = since(watched.records(), handle.fixed.started_at_s + LEAD_S)
+    if not records:
+        raise InputError(f"{load.name} on Spark under {watched.name} ended before a control step; is the machine busy?")
     figures = saso(watched.name, setting, records, goal, grid)
     return Controlled(figures, records, result.discarded["out"], result.dead_letter_count)
+
+
+def since(records: Sequence[Record], time_s: float) -> list[Record]:
+    """What was seen from a moment on; times count from there.  Before it, a query and its workers grow warm."""
+    kept = [r for r in records if r.seen.ended_at_s > time_s]
+    return [replace(r, seen=replace(r.seen, ended_at_s=r.seen.ended_at_s - time_s)) for r in kept]
 
 
 def _wait(handle: Handle, patience_s: float, meanwhile: Meanwhile | None) -> None:
     began_s = time.monotonic()
     while (past_s := time.monotonic() - began_s) < patience_s and not handle.wait(_LOOK_S):
         if meanwhile is not None:
-            meanwhile(past_s)
+            meanwhile(past_s - LEAD_S)
 
 
 def _application(source: Any, service: int | None) -> Application:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,7 @@ class LiveOutcome:
 
     @property
     def passes(self) -> bool:
-        return bool(self.live.verdict(from_zero(self.run.records))) and not self.run.dead_letters
+        return bool(self.live.verdict(self.run.records)) and not self.run.dead_letters
 
 
 def lives() -> list[Live]:
@@ -79,15 +79,6 @@ def run_lives(progress: Progress) -> Iterator[LiveOutcome]:
                     meanwhile=_slow_down(live, port),
                 )  # fmt: skip
                 yield LiveOutcome(live, run)
-
-
-def from_zero(records: Sequence[Record]) -> list[Record]:
-    """Records with times since the first step began, as the queue model has them."""
-    if not records:
-        return []
-    first = records[0].seen
-    zero_s = first.ended_at_s - first.period_s
-    return [replace(r, seen=replace(r.seen, ended_at_s=r.seen.ended_at_s - zero_s)) for r in records]
 
 
 def _slow_down(live: Live, port: int) -> Meanwhile:

@@ -36,7 +36,8 @@ class ControlStep:
     `load_by_slot`: of the busiest element that goes by key.  `split_slots`: slots whose load is spread over all
     replicas.  `replicas_ready`: fewer than in the setting while some are on their way.  `executor_start_s`: from asking
     for an executor to having it, where that is needed.  `last_batch`: the micro-batch that the step ends with.
-    `highest_cap_tuples`: larger micro-batches would hold up decisions.
+    `highest_cap_tuples`: larger micro-batches would hold up decisions.  `latest_tuples_s`: the rate of arrivals since
+    the last micro-batch began.
     """
 
     step: int
@@ -53,6 +54,7 @@ class ControlStep:
     service_s: float | None = None
     service_cv: float = 0.0
     arrival_cv: float = 0.0
+    latest_tuples_s: float | None = None
     imbalance: float = 1.0
     waiting_ratio: float = 0.0
     latency_mean_s: float | None = None

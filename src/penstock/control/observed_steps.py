@@ -110,6 +110,7 @@ def control_step(
         service_s=busy_s / served if served else None,
         service_cv=_service_cv(observed),
         arrival_cv=_arrival_cv(observed),
+        latest_tuples_s=last.arrivals.rate_tuples_s if last.arrivals is not None else None,
         imbalance=max(longest_s * setting.replicas / busy_s, 1.0) if busy_s > 0 else 1.0,
         latency_mean_s=latency.mean_ms / 1000 if latency is not None and latency.mean_ms is not None else None,
         latency_p95_s=latency.p95_ms / 1000 if latency is not None else None,

@@ -16,8 +16,8 @@ from penstock.control.control_wish import ControlWish, policy_of
 from penstock.control.executor_plan import ExecutorBounds
 from penstock.control.guard import Guard
 from penstock.control.highest_replicas import HighestReplicas
-from penstock.control.leading import LeadingMpc
 from penstock.control.limits import Limits, grid_within
+from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Loop
 from penstock.control.mpc import Mpc
 from penstock.control.pacing import first_pace
@@ -107,6 +107,8 @@ def controller_of(
     frequencies, sentence = frequencies_within(wish.limits.frequencies_ghz, is_local=is_local(session), root=root)
     if sentence is not None:
         tell(sentence)
+    if wish.limits.max_executors is not None and not room.executors:
+        tell("max_executors of the limits counts on a cluster; a local master has task slots alone")
     highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
     most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
@@ -117,7 +119,7 @@ def controller_of(
         resources = _pool(session, wish.limits, room, highest, places, tell)
     policy: Policy = policy_of(wish, grid, speed_up=_speed_up(graph), pause_s=_PAUSE_S)
     loop = Loop(
-        LeadingMpc(policy) if isinstance(policy, Mpc) and resources is not None else policy,
+        LiveMpc(policy) if isinstance(policy, Mpc) else policy,
         wish.goal,
         Guard(),
         Routing(

@@ -80,7 +80,8 @@ class ElementWorker:
 
     def _made_operators(self) -> SlottedElement | ClockedElement:
         if self.clocked is not None:
-            return ClockedElement(self._clocked_element, self.clocked.name, self._blobs(self.clocked.name))
+            store = BlobStore(self._slots, self._logs(self.clocked.name))  # plain arrays, pickled as such
+            return ClockedElement(self._clocked_element, self.clocked.name, store)
         return SlottedElement(self._element, self._blobs, self._slots, self._slots_of if self.is_slotted else None)
 
     @property

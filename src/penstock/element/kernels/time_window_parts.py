@@ -45,6 +45,20 @@ def prefixes_of(state: Mapping[str, Array]) -> Arrays:
     return {name.removeprefix("prefix."): array for name, array in state.items() if name.startswith("prefix.")}
 
 
+def records_of(arrays: Mapping[str, Array]) -> Array:
+    """Fields of the same rows as records; groups in 64 bits."""
+    types = [(name, np.dtype(np.int64) if name == "group" else array.dtype) for name, array in arrays.items()]
+    records = np.zeros(len(arrays["group"]), types)
+    for name, array in arrays.items():
+        records[name] = array
+    return records
+
+
+def arrays_of(records: Array) -> Arrays:
+    """The fields of records."""
+    return {name: records[name] for name in records.dtype.names or ()}
+
+
 def window_of(
     clock: Sequence[int], entries: Mapping[str, Array], prefixes: Mapping[str, Array], span: int, order: Sequence[str]
 ) -> Arrays:

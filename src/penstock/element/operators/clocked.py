@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.element.block import Block
+from penstock.element.column import Mask
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Integers
@@ -56,7 +58,7 @@ class KeyedSlots:
     def __init__(self, keys: KeyIndex, slots: SlotFunction) -> None:
         self._keys, self._slots = keys, slots
         self._known: Integers = np.zeros(0, np.int64)
-        self._touched: list[Integers] = []
+        self._touched: Mask = np.zeros(0, np.bool_)  # by key
 
     def by_key(self) -> Integers:
         first, count = len(self._known), self._keys.count
@@ -66,14 +68,15 @@ class KeyedSlots:
             self._known = np.concatenate([self._known, new.astype(np.int64)])
         return self._known
 
-    def touch(self, keys: Integers) -> None:
-        if len(keys):
-            self._touched.append(np.unique(keys))
+    def touch(self, keys: npt.NDArray[np.integer]) -> None:
+        if self._keys.count > len(self._touched):
+            self._touched = np.append(self._touched, np.zeros(2 * self._keys.count - len(self._touched), np.bool_))
+        self._touched[keys] = True
 
     def touched(self) -> Integers:
         """The slots of keys that were touched since this was asked the last time."""
-        keys = np.concatenate(self._touched) if self._touched else np.zeros(0, np.int64)
-        self._touched = []
+        keys = np.flatnonzero(self._touched)
+        self._touched[:] = False
         found: Integers = np.unique(self.by_key()[keys])
         return found
 

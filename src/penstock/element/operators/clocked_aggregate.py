@@ -25,11 +25,10 @@ from penstock.element.operators.arrival import arrival_columns, arrival_types, a
 from penstock.element.operators.clocked import KeyedSlots, SlotState, Told
 from penstock.element.operators.clocked_windows import ClockedWindows, make_clocked_windows
 from penstock.element.operators.partials import Partials
-from penstock.element.operators.shared_panes import joined, late_rows, places
+from penstock.element.operators.shared_panes import NEVER, joined, late_rows, places
 from penstock.element.operators.ticks import Waiting
 from penstock.element.operators.window_attribute import event_times_us, window_values, without_missing
-from penstock.element.ordering import order_of
-from penstock.element.position import ABSENT, Frontier, Integers, Position
+from penstock.element.position import ABSENT, Frontier, Integers, Position, merge_order
 from penstock.element.state.slot_functions import SlotFunction
 
 
@@ -67,18 +66,21 @@ class ClockedAggregate(RunningAggregate):
         self._clock = self._windows.clock
 
     def tell(self, told: Told) -> None:
-        ticks = self._ticks.give(told.ticks.get(0, ()))
+        started, pane, *_ = self._windows.clock
+        reached = pane if started else NEVER
+        ticks = self._ticks.give(told.ticks.get(0, ()), lambda block: _of_new_panes(block, self.operator, reached))
         self._waiting_partials.give(told.partials)
         for share in told.shares:
-            late = late_rows(share, ticks, self._windows.clock, self.operator)
+            late = late_rows(share, ticks, reached, self.operator)
             self.letters.add_rows(self.operator.name, LATE, share, late)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         own = without_missing(inputs[0], self.operator.window, self.operator.name, self.letters)
         block, is_tick = _with_ticks(own, self._ticks.take(frontier))
+        keys = self._groups(own)[0]
+        self._slots.touch(keys)
         groups = np.zeros(block.rows, np.int32)
-        groups[~is_tick] = self._groups(own)[0] + 1
-        self._slots.touch(groups[~is_tick].astype(np.int64) - 1)
+        groups[slice(None) if own is block else ~is_tick] = keys + 1
         tags = arrival_columns(block, self._depth) if self._ordered else []
         if self.times is not None:
             fired = self._by_kernel(block, groups, is_tick, tags, self._waiting_partials.take(frontier))
@@ -146,7 +148,7 @@ class ClockedAggregate(RunningAggregate):
         """The groups of partials."""
         assert self.keys is not None
         keys = self.keys.assign(list(partials.columns[: len(self.operator.by)]), partials.rows)
-        self._slots.touch(keys.astype(np.int64))
+        self._slots.touch(keys)
         return keys + np.int32(1)
 
     def _absorb(self, partials: Block, groups: npt.NDArray[np.int32]) -> None:
@@ -200,10 +202,17 @@ def _with_ticks(own: Block, ticks: Block | None) -> tuple[Block, Mask]:
     """Tuples and ticks in order, ticks first where they are of the same tuple, and which are ticks."""
     if ticks is None or not own.rows:
         return (own, np.zeros(own.rows, np.bool_)) if ticks is None else (ticks, np.ones(ticks.rows, np.bool_))
-    both = concat_blocks([ticks, own])
-    assert both.position is not None
-    order = order_of(both.position)
-    return both.take(order), order < ticks.rows
+    assert ticks.position is not None
+    assert own.position is not None
+    order = merge_order([ticks.position, own.position])
+    return concat_blocks([ticks, own]).take(order), order < ticks.rows
+
+
+def _of_new_panes(ticks: Block, operator: Aggregate, reached: int) -> Block:
+    """The ticks that really move a clock which has reached a pane."""
+    panes = event_times_us(ticks, operator.window) // int(operator.window.every)
+    highest = np.maximum.accumulate(np.append(reached, panes))
+    return ticks.take(np.flatnonzero(panes > highest[:-1]))
 
 
 def _of_tuples(firings: Firings, taken: tuple[Column, ...]) -> tuple[Firings, tuple[Column, ...]]:

@@ -45,7 +45,7 @@ class ClockedJoin(RunningJoin):
 
     def tell(self, told: Told) -> None:
         for port, own in enumerate(self._ticks):
-            own.give(told.ticks.get(port, ()))
+            own.give(told.ticks.get(port, ()), self._that_move_it)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         ticks = [own.take(frontier) for own in self._ticks]
@@ -84,6 +84,13 @@ class ClockedJoin(RunningJoin):
         self.kernel.hold(max(clocks, default=None), self.keys.count, sides)
         self._clock = self.kernel.clock
 
+    def _that_move_it(self, ticks: Block) -> Block:
+        """The ticks of one side that may move the clock as it was before the micro-batch."""
+        assert isinstance(ticks.columns[0], FixedColumn)
+        values, clock = ticks.columns[0].values, self.kernel.clock
+        highest = np.maximum.accumulate(np.append(-np.inf if clock is None else clock, values))
+        return ticks.take(np.flatnonzero(values > highest[:-1]))
+
     def _parts(
         self, blocks: Sequence[Block], ticks: Sequence[Block | None]
     ) -> Iterator[tuple[Position, Any, Any, Any]]:
@@ -97,7 +104,7 @@ class ClockedJoin(RunningJoin):
             if block.rows:
                 assert block.position is not None
                 keys = self._keys(port, block)
-                self._slots.touch(keys.astype(np.int64))
+                self._slots.touch(keys)
                 ports = np.full(block.rows, port, np.uint8)
                 yield block.position, ports, keys, window_values(block, self.windows[port])
 

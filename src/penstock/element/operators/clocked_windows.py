@@ -10,7 +10,14 @@ import numpy as np
 from penstock.app.windows import Window
 from penstock.element.column import concat
 from penstock.element.kernels.time_window import TimeWindow
-from penstock.element.kernels.time_window_parts import clock_of, entries_of, prefixes_of, window_of
+from penstock.element.kernels.time_window_parts import (
+    arrays_of,
+    clock_of,
+    entries_of,
+    prefixes_of,
+    records_of,
+    window_of,
+)
 from penstock.element.operators.clocked import KeyedSlots, SlotState, runs_by_slot
 from penstock.element.operators.held_windows import HeldWindows
 from penstock.element.position import Integers
@@ -57,26 +64,27 @@ class _Panes:
 
     def export_slots(self, slots: Integers) -> dict[int, SlotState]:
         state = self._times.export()
-        entries, prefixes, clock = entries_of(state, self._span == 1), prefixes_of(state), clock_of(state)
-        kept = np.flatnonzero(entries["group"])  # not the ticks
-        entries = {name: array[kept] for name, array in entries.items()}
+        entries, clock = records_of(entries_of(state, self._span == 1)), clock_of(state)
+        prefixes = records_of(prefixes_of(state))
+        entries = entries[entries["group"] > 0]  # not the ticks
         by_key = self._slots.by_key()
-        groups = entries["group"].astype(np.int64) - 1
-        order, runs = runs_by_slot(by_key[groups], slots)
-        entries = {name: array[order] for name, array in entries.items()}
-        keys = np.unique(groups)
+        order, runs = runs_by_slot(by_key[entries["group"] - 1], slots)
+        entries = entries[order]
+        keys = np.unique(entries["group"]) - 1
         key_order, key_runs = runs_by_slot(by_key[keys], slots)
         keys = keys[key_order]
         number = np.zeros(len(by_key), np.int64)
         number[keys] = np.arange(len(keys))
+        entries["group"] = number[entries["group"] - 1]
+        prefixes = prefixes[keys + 1] if len(prefixes) else prefixes
         pieces = self._slots.key_pieces(keys)
         states: dict[int, SlotState] = {}
         for (slot, start, stop), (_, first, last) in zip(runs, key_runs, strict=True):
-            own = {name: array[start:stop].copy() for name, array in entries.items()}
-            own["group"] = number[own["group"].astype(np.int64) - 1] - first
-            of_keys = {name: array[keys[first:last] + 1] for name, array in prefixes.items() if len(array)}
             plain = [piece.piece(first, last) for piece in pieces]
-            states[slot] = {"clock": clock, "keys": (last - first, plain), "entries": own, "prefixes": of_keys}
+            states[slot] = {
+                "clock": clock, "first": first, "keys": (last - first, plain),
+                "entries": entries[start:stop].tobytes(), "prefixes": prefixes[first:last].tobytes(),
+            }  # fmt: skip
         return states
 
     def restore_slots(self, states: Sequence[SlotState]) -> None:
@@ -85,18 +93,18 @@ class _Panes:
         clock = max(state["clock"] for state in states)
         ids = [self._slots.assign(plain, count) for count, plain in (state["keys"] for state in states)]
         empty = self._times.export()
-        entries = {name: [array] for name, array in entries_of(empty, self._span == 1).items()}
-        highest = max((int(own.max()) for own in ids if len(own)), default=-1)
-        prefixes = {name: np.zeros(highest + 2, array.dtype) for name, array in prefixes_of(empty).items()}
+        empty_entries, prefixes = records_of(entries_of(empty, self._span == 1)), records_of(prefixes_of(empty))
+        found = []
+        if self._span > 1:
+            prefixes = np.zeros(max((int(own.max()) for own in ids if len(own)), default=-1) + 2, prefixes.dtype)
         for state, own in zip(states, ids, strict=True):
-            for name, array in state["entries"].items():
-                entries[name].append(own[array] + 1 if name == "group" else array)
-            for name, array in state["prefixes"].items():
-                prefixes[name][own + 1] = array
-        joined = {name: np.concatenate(arrays) for name, arrays in entries.items()}
-        if self._span == 1:
-            prefixes = prefixes_of(empty)
-        self._times.restore(window_of(clock, joined, prefixes, self._span, self._order))
+            entries = np.frombuffer(state["entries"], empty_entries.dtype).copy()
+            entries["group"] = own[entries["group"] - state["first"]] + 1
+            found.append(entries)
+            if self._span > 1:
+                prefixes[own + 1] = np.frombuffer(state["prefixes"], prefixes.dtype)
+        joined = np.concatenate([empty_entries, *found])
+        self._times.restore(window_of(clock, arrays_of(joined), arrays_of(prefixes), self._span, self._order))
 
 
 class _HeldRows:

@@ -18,22 +18,20 @@ from penstock.element.operators.window_attribute import event_times_us
 from penstock.element.ordering import order_of
 from penstock.element.position import Integers, Position, concat_position_list, later_rows
 
-_NEVER = np.iinfo(np.int64).min
+NEVER = np.iinfo(np.int64).min
 
 
-def late_rows(share: Block, ticks: Block | None, clock: tuple[int, ...], operator: Aggregate) -> Integers:
-    """The rows of a share of one block that come after a tick of a later pane; `clock` as before the ticks.
+def late_rows(share: Block, ticks: Block | None, reached: int, operator: Aggregate) -> Integers:
+    """The rows of a share of one block that come after a tick of a later pane; `reached` is the pane before the ticks.
 
     None is behind the clock of its own block, so that the ticks before the share's first row are enough to know.
     """
-    started, pane, *_ = clock
-    reached = pane if started else _NEVER
     every_us = int(operator.window.every)
     if ticks is not None and ticks.position is not None and share.position is not None:
         first = share.position.take(np.zeros(ticks.rows, np.int64))
         before = later_rows(first, ticks.position)
         panes = event_times_us(ticks, operator.window) // every_us
-        reached = max(reached, int(panes[before].max(initial=_NEVER)))
+        reached = max(reached, int(panes[before].max(initial=NEVER)))
     return np.flatnonzero(event_times_us(share, operator.window) // every_us < reached)
 
 

@@ -6,7 +6,7 @@ before them in the block: whoever has these of all blocks, in order, knows the c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -66,9 +66,9 @@ class Waiting:
     def __init__(self) -> None:
         self._waiting: Block | None = None
 
-    def give(self, blocks: Sequence[Block]) -> Block | None:
-        """All of a micro-batch, in any order; gives them in order."""
-        self._waiting = in_order(blocks) if blocks else None
+    def give(self, blocks: Sequence[Block], chosen: Callable[[Block], Block] = lambda block: block) -> Block | None:
+        """All of a micro-batch, in any order; keeps what is chosen of them, in order, and gives it."""
+        self._waiting = chosen(in_order(blocks)) if blocks else None
         return self._waiting
 
     def take(self, frontier: Frontier) -> Block | None:

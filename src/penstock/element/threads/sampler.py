@@ -12,7 +12,8 @@ from penstock.element.kernels.gil_probe import sleep_then_stamp
 from penstock.element.threads.seat import Seat
 
 PERIOD_S = 0.02
-_BUDGET = 0.002  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
+_BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
+_FREE_LOOKS = 100  # at first: by then it is known who works, and who holds the GIL
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
 _ENOUGH = 5
 _WEIGHT = 0.1
@@ -53,7 +54,7 @@ class Sampler(threading.Thread):
         self.seat.take()
         moment, looks, begin_s = np.zeros(2, np.int64), 0, time.thread_time()
         while not self._ends:
-            spent_us = (time.thread_time() - begin_s) * 1e6 / max(looks, 1)
+            spent_us = (time.thread_time() - begin_s) * 1e6 / looks if looks >= _FREE_LOOKS else 0.0
             pause_us = min(max(self._period_us, int(spent_us / _BUDGET)), _LONGEST_US)
             woken_ns = sleep_then_stamp(pause_us, moment)
             self.sample(time.perf_counter_ns() - woken_ns)

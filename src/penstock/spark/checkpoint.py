@@ -53,6 +53,7 @@ class BatchPlan:
     previous: int | None
     configuration: Configuration
     placements: Mapping[str, Placement] = field(default_factory=dict)
+    learned: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # by element and replica, about threads
 
 
 class Checkpoint:
@@ -127,7 +128,10 @@ class Checkpoint:
             name: Placement(tuple(homes), tuple(hosts), configuration.element(name).route)
             for name, (homes, hosts) in body["placements"].items()
         }
-        return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements)
+        learned = {
+            name: {int(replica): text for replica, text in own.items()} for name, own in body.get("learned", {}).items()
+        }
+        return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements, learned)
 
     def newest_plan(self) -> BatchPlan | None:
         """The plan of the newest batch that was begun."""
@@ -140,6 +144,7 @@ class Checkpoint:
             "previous": plan.previous,
             "configuration": configuration_to_json(plan.configuration),
             "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
+            "learned": plan.learned,
         }
         path = str(self.directory / "plans" / f"{plan.batch:012d}")
         write_whole("writing the plan", path, json.dumps(body).encode(), durable=durable)

@@ -30,6 +30,7 @@ from penstock.plan.pipeline import INTAKE
 from penstock.plan.placement import Placement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.learned_by_replica import LearnedByReplica
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.placer import Placer, placed
@@ -75,7 +76,7 @@ class MicroBatches:
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.measuring = measuring
         self.manifests = Manifests(checkpoint.manifests)
-        self.placer = Placer()
+        self.placer, self._learned = Placer(), LearnedByReplica()
         self._known: tuple[int, dict[str, Ledger]] = (-1, {})
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
@@ -96,6 +97,7 @@ class MicroBatches:
                 staged = [file for name, file in result.files if name == sink.name]
                 publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
+        self._learned.take(result.reports)
         with self.measuring():
             observation = self._observation(timer, plan, result)
         self.deliver(plan, result, observation)
@@ -111,7 +113,8 @@ class MicroBatches:
         configuration = self.configuration() if earlier is None else earlier.configuration
         before = earlier or self.checkpoint.plan(batch - 1)
         placements = self.placements(frame, configuration, before.placements if before else {})
-        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements)
+        learned = self._learned.for_plan(configuration, before.learned if before else {})
+        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements, learned)
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
 

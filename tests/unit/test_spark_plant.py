@@ -15,6 +15,7 @@ from penstock.control.configuration import Configuration, ElementConfiguration, 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, Hold
 from penstock.control.goal import throughput
+from penstock.control.highest_replicas import HighestReplicas
 from penstock.control.loop import Loop
 from penstock.control.pacing import first_pace
 from penstock.control.recorded_decision import RecordedDecision
@@ -285,3 +286,38 @@ def test_the_cap_follows_the_pace_and_a_lower_one_of_the_policy_stays() -> None:
     plant.apply(replace(handle.configuration, micro_batch_tuples=32_768))
     plant.committed(observed(2, 2, 9.0, tuples=20_000), handle.configuration)  # it worked for 6 s
     assert handle.configuration.micro_batch_tuples == 2048
+
+
+class Content:
+    name = "content"
+
+    def start(self) -> None: ...
+
+    def decide(self, state: None, seen: ControlStep) -> tuple[None, Decision]:
+        return None, Hold("as it is")
+
+
+def test_loads_that_drift_apart_move_slots_and_nothing_else() -> None:
+    handle = FakeHandle(configured(2))
+    controller, notes = controlled(handle, Content())
+    for batch in range(4):
+        uneven = replace(observed(batch, 2, 1.0), slot_tuples_by_element={"window": (150,) * 3 + (30,) * 5})
+        controller.committed(uneven, handle.configuration)
+    controller.close()
+    (applied,) = handle.applied
+    assert [e.replicas for e in applied.elements] == [1, 2]
+    loads = np.bincount(applied.element("window").route, [150.0] * 3 + [30.0] * 5)
+    assert loads.max() / loads.mean() < 1.1
+    moved = notes.decisions[0][1]
+    assert (moved.requested, moved.moved_slots > 0, moved.decided) == (True, True, moved.setting)
+
+
+def test_a_hot_slot_is_told() -> None:
+    handle = FakeHandle(configured(2))
+    controller, notes = controlled(handle, Content(), highest=HighestReplicas(2, 16))
+    fed(controller, handle, 3)  # all tuples are of one slot
+    controller.close()
+    assert controller.advice is not None
+    assert "slot 0 has 100% of the load, so that more than 1 replicas do not help" in controller.advice
+    assert notes.decisions[-1][1].highest_useful_replicas == 1
+    assert handle.applied == []

@@ -205,7 +205,7 @@ def saso(
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="|".join(_SASO_PARTS), help="One part alone.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was tuned on 1 to 3.")] = 11,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was set on 21 to 23.")] = 11,
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also draw every case and situation into this directory.")
     ] = None,

@@ -32,7 +32,7 @@ from penstock.model.micro_batch_run import run_step
 from penstock.model.power import PowerModel
 
 _FULL = 0.95  # of what a service takes: what is planned for where it is the bottleneck
-_LEAST_BLUR = 0.02
+_LEAST_BLUR, _MOST_BLUR = 0.02, 0.1  # a model that is off by more says nothing about chances
 _BY_SIZE = 0.04  # of the quadratic switching cost, where a change has a price of its own
 Solver = Literal["chance", "backlog", "dynamic", "branch"]
 
@@ -148,7 +148,7 @@ class Mpc:
             threshold_s=self.weights.threshold_s if self.weights.quality == "latency" else None,
             due_s=self.weights.due_s,
             missing=self.weights.missing,
-            blur=max(state.latency_deviation, _LEAST_BLUR),
+            blur=min(max(state.latency_deviation, _LEAST_BLUR), _MOST_BLUR),
             correction=state.correction,
             spread=plain.spread,
             overhead_s=plain.overhead_s,

@@ -107,6 +107,8 @@ def controller_of(
     frequencies, sentence = frequencies_within(wish.limits.frequencies_ghz, is_local=is_local(session), root=root)
     if sentence is not None:
         tell(sentence)
+    if wish.limits.max_executors is not None and not room.executors:
+        tell("max_executors of the limits counts on a cluster; a local master has task slots alone")
     highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
     most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)

@@ -1,37 +1,27 @@
-"""Where replicas run, batch after batch: the hosts that have executors, and the placements that follow from them."""
+"""Where replicas can run: the hosts that have executors, and frames whose partitions stay on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.control.configuration import Configuration
-from penstock.plan.pipeline import Pipeline
-from penstock.plan.placement import Placement, place
+from penstock.plan.placement import Placement
 from penstock.spark.pinning import cores_by_host, is_local, pinned
 
 
-class Placer:
-    """The placements of one query; only elements that may have state are placed, and none on a local master."""
+class Hosts:
+    """The hosts of one query's executors."""
 
     def __init__(self) -> None:
         self._cores: dict[str, int] = {}
 
-    def placements(
-        self, session: SparkSession, pipeline: Pipeline, configuration: Configuration, before: Mapping[str, Placement]
-    ) -> dict[str, Placement]:
-        """The placements of a batch, given those of the batch before it."""
+    def cores(self, session: SparkSession) -> dict[str, int]:
+        """The cores of each host that has executors now; none on a local master, where there is nothing to choose."""
         if is_local(session):
             return {}
-        wanted = [configuration.element(e.name) for e in pipeline.elements[1:] if e.scope != "none"]
         now = cores_by_host(session)
-        if not now:  # nobody is there to be preferred
-            return {}
         # A host of several executors that lost one is no smaller host: it will be back before slots could move twice.
-        cores = {host: max(count, self._cores.get(host, 0)) for host, count in now.items()}
-        self._cores |= cores
-        return {e.name: place(e.replicas, e.route, cores, before.get(e.name)) for e in wanted}
+        self._cores |= {host: max(count, self._cores.get(host, 0)) for host, count in now.items()}
+        return {host: self._cores[host] for host in now}
 
 
 def placed(frame: DataFrame, placement: Placement | None) -> DataFrame:

@@ -74,6 +74,15 @@ def test_routes_change_at_every_batch_for_two_hundred_batches(session: SparkSess
     in_order(session, keys, 200, 10_000 if keys > 1_000 else 1_000)
 
 
+def wait_for_batch(handle: Handle, batch: int) -> int:
+    """Waits until a batch is done, and gives the newest."""
+    while True:
+        newest = handle.observe()
+        if newest is not None and newest.batch >= batch:
+            return newest.batch
+        assert not handle.wait(0.01), "the application ended first"
+
+
 def started(session: SparkSession, folder: Path, sink: SinkConnector, tuples: int) -> tuple[Handle, Configuration]:
     app = prices(sink, tuples)
     configuration = configured(app, 1_000)
@@ -85,23 +94,23 @@ def test_slots_are_copied_while_the_old_replica_serves_them(
     remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copies, "SMALL_BYTES", 0)
-    handle, configuration = started(remote, tmp_path, sinks.memory(), 40_000)
+    handle, configuration = started(remote, tmp_path, sinks.memory(), 20_000)
     route = configuration.element("window").route
-    while handle.observe() is None or handle.observe().batch < 8:  # type: ignore[union-attr]
-        handle.wait(0.02)
+    asked = wait_for_batch(handle, 2)
     moved = tuple(1 - r if slot < 10 or slot > 500 else r for slot, r in enumerate(route))
     target = configuration.with_element(ElementConfiguration("window", 2, moved))
     handle.apply(target)
+    wait_for_batch(handle, asked + 8)
+    plans = [handle.checkpoint.plan(batch) for batch in range(asked + 1, asked + 8)]
     assert handle.wait(300)
     result = handle.stop()
-    plans = [handle.checkpoint.plan(o.batch) for o in result.observations]
-    routes = [plan.configuration.element("window").route for plan in plans if plan is not None]
-    behind = [plan.batch for plan in plans if plan is not None and plan.target is not None]
-    assert routes[-1] == moved
-    assert behind, "it waited for the copy"
+    waiting = [plan.batch for plan in plans if plan is not None and plan.target == target]
+    assert waiting, "it waits for the copy"
+    assert all(plan.configuration.element("window").route == route for plan in plans if plan and plan.batch in waiting)
+    assert handle.in_force == target
     rebuilt = [o.slots_rebuilt for o in result.observations[2:]]
     assert sum(n > 0 for n in rebuilt) <= 1, "only the first task had something to do"
-    assert result.tables["out"].combine_chunks().equals(wanted(prices(sinks.memory(), 40_000)).combine_chunks())
+    assert result.tables["out"].combine_chunks().equals(wanted(prices(sinks.memory(), 20_000)).combine_chunks())
 
 
 @needs_cluster
@@ -110,10 +119,10 @@ def test_every_way_gives_the_rows_of_each_key_in_order(
     remote: SparkSession, tmp_path: Path, ways: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copies, "SMALL_BYTES", 0)
-    handle, configuration = started(remote, tmp_path, sinks.parquet(tmp_path / "out"), 40_000)
+    handle, configuration = started(remote, tmp_path, sinks.parquet(tmp_path / "out"), 20_000)
     change_at_every_batch(handle, configuration, ways)
     handle.stop()
-    check_files(tmp_path / "out", wanted(prices(sinks.memory(), 40_000)))
+    check_files(tmp_path / "out", wanted(prices(sinks.memory(), 20_000)))
 
 
 @needs_cluster

@@ -15,6 +15,7 @@ from penstock.control.configuration import SLOTS
 
 TIMED = "timed"
 FEW, MANY = 3, 4
+_LONGEST_S = 7200.0  # for so long tuples come
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def rate_file(effort: MigrateEffort, folder: Path) -> Path:
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         high = effort.low_tuples_s * MANY / FEW
-        turns = 16 * effort.runs + 16
+        turns = round(_LONGEST_S / effort.half_s)
         rows = [(0.0, float(effort.fill_tuples)), *((1.0 + i * effort.half_s, (effort.low_tuples_s, high)[i % 2])
                 for i in range(turns))]  # fmt: skip
         path.write_text("seconds,rate\n" + "".join(f"{at_s:g},{rate:.0f}\n" for at_s, rate in rows))

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from penstock.app import sinks, sources
 from penstock.app.application import Application
 from penstock.app.windows import sliding, tumbling
+from penstock.bench.streaming.applications import vwap_on
+from penstock.bench.streaming.in_process import run_in_process
 from penstock.control.configuration import default_configuration
 from penstock.element.evaluation import evaluate
 from penstock.errors import ApplicationError, InputError
@@ -64,12 +66,23 @@ def test_steady_routes_rebuild_no_slot(session: SparkSession) -> None:
     assert result.discarded["out"][0] == expected(app).num_rows
 
 
+def test_workers_side_by_side_add_more_keys_than_the_files_first_hold(session: SparkSession) -> None:
+    trace = sources.trace(rate="unbounded", keys=150_000, ticker="int32", total=2_000_000)
+    app = vwap_on(trace, sinks.discard())
+    configuration = default_configuration(pipeline_of(app.graph), 2)
+    configuration = replace(configuration, block_rows=32_768, micro_batch_tuples=500_000)
+    result = run(app, session=session, configuration=configuration, duration_s=400)
+    reference = run_in_process(app, 2_000_000, 32_768)
+    assert result.discarded["out"] == (reference.results, reference.checksum)
+
+
 def test_a_finished_checkpoint_ends_at_once_and_another_application_is_refused(
     session: SparkSession, tmp_path: Path
 ) -> None:
     app = prices(sinks.discard(), 5_000)
     run(app, session=session, checkpoint=tmp_path / "c", duration_s=400)
-    assert run(app, session=session, checkpoint=tmp_path / "c", duration_s=400).observations == []
+    unreachable = "spark://127.0.0.1:1"  # so nothing asks Spark
+    assert run(app, master=unreachable, checkpoint=tmp_path / "c").observations == []
     with pytest.raises(InputError, match="belongs to another application"):
         run(prices(sinks.discard(), 6_000), session=session, checkpoint=tmp_path / "c")
 

@@ -22,7 +22,16 @@ from penstock.element.state.log_policy import AGE_MAX_BATCHES, PIECES_MAX
 from penstock.element.state.logs import Logs
 from penstock.element.state.stored_count_window import StoredCountWindow
 from penstock.element.state.token import Token
-from tests.faults.state_worker import ALL_SLOTS, Block, Driver, PlainWindow, results, stored_rows, stored_window
+from tests.faults.state_worker import (
+    ALL_SLOTS,
+    INTEGER,
+    Block,
+    Driver,
+    PlainWindow,
+    results,
+    stored_rows,
+    stored_window,
+)
 
 SHAPE = (4, 1, False)
 ONE = Block((1, 2, 1, 3), (1.0, 2.0, 3.0, 4.0))
@@ -270,6 +279,25 @@ def test_a_million_keys(tmp_path: Path) -> None:
         ledger = ledger.after(window.commit())
     per_key = 8 * window.memory.header.shared[Shared.ROWS_USED] * window.memory.layout.words / count
     assert per_key < 1.25 * 8 * window.memory.layout.words
+
+
+@pytest.mark.parametrize("key_type", [pa.int64(), pa.string()])
+def test_workers_that_add_keys_in_turns_see_the_files_that_the_other_made_longer(
+    tmp_path: Path, key_type: pa.DataType
+) -> None:
+    driver, count = Driver(tmp_path / "checkpoint", slots=2), 20_000
+    workers = [stored_window(tmp_path / "checkpoint", tmp_path / "host", SHAPE, key_type, slots=2) for _ in range(2)]
+    plain = PlainWindow(SHAPE, key_type)
+    for _ in range(2):
+        for slot, window in enumerate(workers):
+            window.open([slot], driver.ledger.heads, driver.ledger.history, driver.token())
+        for piece in range(8):  # first one makes the files longer, then the other adds keys
+            names = range(piece * count, (piece + 1) * count)
+            block = Block(tuple(names if key_type == INTEGER else map("key {}".format, names)), (float(piece),) * count)
+            place = np.full(count, piece % 2, np.int32)
+            fired = workers[piece % 2].process(block.key_columns(key_type), count, block.columns(), place)
+            assert results(fired, count) == results(plain.process(block), count)
+        driver.publish(*(window.commit() for window in workers))
 
 
 def test_the_host_directory_is_the_checkpoints_and_the_boots_own(tmp_path: Path) -> None:

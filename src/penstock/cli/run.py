@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,8 @@ class RunWish:
 def run_command(wish: RunWish) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
     from penstock.cli.settings import changed, settings_of
+    from penstock.spark.checkpoint import Checkpoint
+    from penstock.spark.finished import is_finished
     from penstock.spark.query import start
     from penstock.watch.live_console import LiveConsole
 
@@ -48,6 +51,9 @@ def run_command(wish: RunWish) -> None:
     if wish.duration_s is not None and not wish.duration_s > 0:
         raise InputError(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
     screen = console()
+    if wish.checkpoint is not None and is_finished(app.graph, Checkpoint(wish.checkpoint)):
+        _say(screen, ending_lines("done", ran=False, wish=wish, checkpoint=wish.checkpoint))
+        return
     with starting(screen, f"starting {app.name} on {wish.master}"):
         handle = start(
             app,
@@ -72,8 +78,8 @@ def run_command(wish: RunWish) -> None:
         result = handle.stop()
     _summary(screen, result)
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
-    for line in ending_lines(ending, bool(result.observations), wish, wish.checkpoint or handle.checkpoint.directory):
-        screen.print(line, markup=False, soft_wrap=True)
+    place = wish.checkpoint or handle.checkpoint.directory
+    _say(screen, ending_lines(ending, bool(result.observations), wish, place))
 
 
 def ending_lines(ending: Ending, ran: bool, wish: RunWish, checkpoint: Path) -> list[str]:
@@ -84,6 +90,11 @@ def ending_lines(ending: Ending, ran: bool, wish: RunWish, checkpoint: Path) -> 
         return [f"the checkpoint {checkpoint} is finished: every source was exhausted before; there is nothing to do"]
     told = "stopped by Ctrl-C" if ending == "interrupted" else f"stopped after {wish.duration_s:g} s"
     return [f"{told}; to go on from here:", f"  {resume_command(wish, checkpoint)}"]
+
+
+def _say(screen: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        screen.print(line, markup=False, soft_wrap=True)
 
 
 def resume_command(wish: RunWish, checkpoint: Path) -> str:

@@ -108,6 +108,11 @@ class Checkpoint:
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
 
+    def kept(self, graph: Graph) -> Fixed | None:
+        """What was fixed for an application, None where nothing was; InputError where it is another one's."""
+        path = self.directory / "application"
+        return self._check(path, graph) if path.is_file() else None
+
     def sweep(self) -> None:
         """Deletes files that drivers before this one did not finish."""
         for folder in (self.directory, self.directory / "plans", Path(self.manifests)):

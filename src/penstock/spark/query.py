@@ -40,13 +40,12 @@ from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.executors import ExecutorWatch, wait_for_executors
 from penstock.spark.failures import stopped, told_if_spark_died
+from penstock.spark.finished import is_committed, is_finished, progress_of, total_tuples
 from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.migration import PRE_COPY, check_migration
 from penstock.spark.observer import Observer
-from penstock.spark.offset_sources import offset_source
 from penstock.spark.pinning import is_local
-from penstock.spark.progress import Progress
 from penstock.spark.session import open_session, with_runtime_settings
 from penstock.spark.sinks import SinkDelivery
 from penstock.spark.source_frames import check_sources, prepared, session_of, source_frame
@@ -98,8 +97,8 @@ class Handle:
         self._failure: PenstockError | None = None
         self._told = False  # whether the failure was raised
         self._stopping, self._in_batch = threading.Event(), threading.Event()
-        self._total = _total(fixed.graph)
-        self._progress = Progress(checkpoint.directory / "progress", durable=fixed.durable)
+        self._total = total_tuples(fixed.graph)
+        self._progress = progress_of(checkpoint, durable=fixed.durable)
         self._executors = ExecutorWatch(session)
         self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(
@@ -168,8 +167,7 @@ class Handle:
 
     def _is_committed(self) -> bool:
         """Whether Spark has noted that the newest batch is done."""
-        batch = self._progress.batch
-        return batch is None or (Path(self.checkpoint.spark) / "commits" / str(batch)).is_file()
+        return is_committed(self.checkpoint, self._progress.batch)
 
     def stop(self, patience_s: float = 30.0) -> RunResult:
         """Ends the query after the micro-batch at hand, and gives all results so far; raises what made it fail.
@@ -340,7 +338,12 @@ def run(
     on_error: str = "dead_letter",
     session: SparkSession | None = None,
 ) -> RunResult:
-    """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`."""
+    """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`.
+
+    A checkpoint that is finished ends at once, before Spark starts.
+    """
+    if checkpoint is not None and is_finished(app.graph, Checkpoint(checkpoint)):
+        return RunResult()
     handle = start(
         app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,
         dead_letters=dead_letters, on_error=on_error, session=session,
@@ -377,9 +380,3 @@ def _default(fixed: Fixed, replicas: int, block_rows: int | None) -> Configurati
             route = even_route(replicas, slot_function(fixed, element).slots)
             configuration = configuration.with_element(ElementConfiguration(element.name, replicas, route))
     return configuration
-
-
-def _total(graph: Graph) -> int | None:
-    sources = [offset_source(source, 0) for source in graph.sources]
-    totals = [None if source is None else source.total for source in sources]
-    return None if any(t is None for t in totals) else sum(t for t in totals if t is not None)

@@ -180,13 +180,14 @@ def state_figures(result: StateResult) -> dict[str, Any]:
 
 def state_tables(result: StateResult) -> list[Table]:
     table = table_of(
-        "windows full: tuples a key had on average, to the window; restart: start to first result after SIGKILL of\n"
+        "full: tuples a key had on average, to the window; restart: start to first result after SIGKILL of\n"
         "the driver; rebuild: first micro-batch after the host's memory was wiped, less a later one",
-        "keys", "window", "M tuples/s", "windows full", "bytes a key", "log, bytes a tuple", "restart, ms",
-        "slots rebuilt", "rebuild, ms", "slots rebuilt", "",
+        "keys", "window", "M tuples/s", "checksum", "full", "bytes a key", "log, bytes a tuple", "restart, ms",
+        "slots rebuilt", "rebuild, ms", "slots rebuilt",
     )  # fmt: skip
     for case in result.cases:
-        table.add_row(*_row(case))
+        if not case.because:
+            table.add_row(*_row(case))
     return [table]
 
 
@@ -194,13 +195,20 @@ def _row(case: CaseResult) -> Sequence[str]:
     f = case.figures
     rate = millions(f["tuples_s"]) if "tuples_s" in f else "-"
     full = f"{f['filled_ratio']:.1%}" if "filled_ratio" in f else "-"
+    equal = "-" if f.get("checksum_equal") is None else "equal" if f["checksum_equal"] else "DIFFERENT"
     bytes_per_key = "-" if case.bytes_per_key is None else f"{case.bytes_per_key:,.0f}"
     names = ("log_bytes_per_tuple", "restart_ms", "restart_slots_rebuilt", "rebuild_ms", "rebuild_slots")
     rest = ("-" if f.get(name) is None else f"{f[name]:,}" for name in names)
-    return (f"{case.keys:,}", f"{case.window_tuples:,}", rate, full, bytes_per_key, *rest, case.because)
+    return (f"{case.keys:,}", f"{case.window_tuples:,}", rate, equal, full, bytes_per_key, *rest)
 
 
 def state_notes(result: StateResult) -> list[str]:
+    absent = [f"{case.keys:,} keys, windows of {case.window_tuples:,}: not measured; {case.because}"
+              for case in result.cases if case.because]  # fmt: skip
+    return [*absent, *_cluster_notes(result)]
+
+
+def _cluster_notes(result: StateResult) -> list[str]:
     if result.slots_rebuilt_per_batch is None:
         return [f"slots rebuilt on a cluster: not measured; {result.cluster_because}"]
     batches = len(result.cluster_slots_rebuilt or ())

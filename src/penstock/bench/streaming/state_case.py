@@ -19,7 +19,8 @@ from penstock.app.application import Application
 from penstock.bench.streaming.applications import KEYED, sums_on
 from penstock.bench.streaming.batches import throughput
 from penstock.bench.streaming.files import folder_bytes
-from penstock.bench.streaming.sustained import configuration_of
+from penstock.bench.streaming.in_process import run_in_process
+from penstock.bench.streaming.sustained import configuration_of, totals
 from penstock.bench.streaming.watching import memory_of, observations_of, running, watch_batches, watch_for
 from penstock.element.state.manifests import Manifests
 from penstock.errors import PenstockError
@@ -27,6 +28,7 @@ from penstock.spark.query import Handle, start
 from penstock.spark.session import open_session
 
 _RESTART_BATCHES = 6
+_COMPARED_BYTES = 2_000_000_000  # more state than that is not held in memory twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,25 @@ def measure(session: Any, settings: CaseSettings) -> dict[str, Any]:
         "state_bytes": folder_bytes(memory_of(handle)),
         "log_bytes_per_tuple": log_bytes_per_tuple(handle),
         "slots_rebuilt_per_batch": sum(o.slots_rebuilt for o in observed) / len(observed),
+        "checksum_equal": _is_equal(handle, settings),
     }
+
+
+def _is_equal(handle: Handle, settings: CaseSettings) -> bool | None:
+    """Whether the results so far are the in-process engine's; None where that would take too much memory."""
+    if settings.keys * settings.window_tuples * 8 > _COMPARED_BYTES:
+        return None
+    tuples, *found = _totals_between_batches(handle)
+    expected = run_in_process(settings.application, tuples, handle.configuration.block_rows)
+    return found == [expected.results, expected.checksum]
+
+
+def _totals_between_batches(handle: Handle) -> tuple[int, int, int]:
+    while True:
+        found = totals(handle.result)
+        time.sleep(0.02)
+        if totals(handle.result) == found:
+            return found
 
 
 def restart(session: Any, settings: CaseSettings) -> dict[str, Any]:

@@ -119,6 +119,7 @@ class HostMemory:
                 self._allot_rows(slots, rows)
             if lacks_text:
                 self._allot_text(slots, texts)
+            self._map_all()  # another process may have made the files longer than this one knows them
 
     def view(self) -> tuple[Any, ...]:
         """What kernels need of it, in the order in which they unpack it."""

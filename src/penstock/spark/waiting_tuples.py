@@ -17,6 +17,7 @@ from penstock.element.state.entries import Heads
 from penstock.element.state.extents import Integers
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
+from penstock.element.state.manifests import Manifests
 from penstock.spark.checkpoint import Checkpoint, Fixed
 
 _DEFERRED, _HELD = "@deferred-", "@held-"  # before an element's name: names of state in manifests and logs
@@ -65,6 +66,14 @@ def waiting_store(checkpoint: Checkpoint, fixed: Fixed, name: str, slots: int) -
 def waiting_slots(heads: Heads) -> Integers:
     """The slots that something waits for: what was logged of them last is not nothing."""
     return np.flatnonzero((heads["pieces"] > 0) & (heads["bytes"] > _NOTHING_BYTES))
+
+
+def has_waiting(checkpoint: Checkpoint) -> bool:
+    """Whether tuples wait after the newest batch that counts."""
+    manifests = Manifests(checkpoint.manifests)
+    batches = manifests.batches()
+    pages = manifests.read(batches[-1]).pages if batches else {}
+    return any(is_waiting_name(name) and len(waiting_slots(page.heads)) for name, page in pages.items())
 
 
 def elements_with_waiting(ledgers: Mapping[str, Ledger]) -> set[str]:

@@ -22,8 +22,8 @@ _LONGEST_S = 7200.0  # for so long tuples come
 class MigrateEffort:
     """State, load and repetitions; the rate is `low_tuples_s` for `half_s`, then four thirds of it for as long."""
 
-    keys: int = 380_000
-    window_tuples: int = 90
+    keys: int = 600_000
+    window_tuples: int = 80
     low_tuples_s: float = 24_000.0
     half_s: float = 13.0
     runs: int = 5

@@ -65,7 +65,7 @@ def in_order(session: SparkSession, keys: int, batches: int, batch_tuples: int) 
 
 @pytest.mark.parametrize("keys", [1, 1_000])
 def test_routes_change_at_every_batch(session: SparkSession, keys: int) -> None:
-    in_order(session, keys, 12, 1_500)
+    in_order(session, keys, 10, 1_500)
 
 
 @long

@@ -124,29 +124,25 @@ class Migrator:
         own, at = plan.configuration.element(element.name), before.placements.get(element.name)
         if at is None:
             return _Part(own, place(own.replicas, own.route, now.cores, None), {})
-        here = stayed(at, now.cores)
-        then = place(own.replicas, own.route, now.cores, at)
+        here, then = stayed(at, now.cores), place(own.replicas, own.route, now.cores, at)
         self._look_after(element, is_lost=here.hosts != at.hosts)
         moves, lost = moves_between(at, then, element.slots), moves_between(at, here, element.slots)
-        is_holding = element.name in self._unready and self._unready[element.name].is_held
         is_forced = set(moves) <= set(lost)  # the hosts they were on are gone
-        must_release = element.name in now.held  # before anything else happens to its slots
-        if (
-            is_holding
-            or must_release
-            or (not is_forced and now.migration == PRE_COPY and not self._are_there(element, moves))
-        ):
-            self._await(element, here, lost, is_held=False)
-            return _Part(before.configuration.element(element.name), here, {} if is_holding or must_release else moves)
-        if not is_forced and now.migration == SPLITTER_HOLDS and element.can_hold:
-            self._await(element, then, moves, is_held=True)
+        if self._must_let_go(element, now):  # before anything else happens to its slots
+            moves, is_early = {}, True
         else:
-            awaited = moves if is_forced or now.migration == AT_ONCE else {}
-            self._await(element, then, awaited, is_held=False)
+            is_early = not is_forced and now.migration == PRE_COPY and not self._copier.is_ready(element, moves, lag=1)
+        if is_early:
+            self._await(element, here, lost, is_held=False)
+            return _Part(before.configuration.element(element.name), here, moves)
+        is_held = not is_forced and now.migration == SPLITTER_HOLDS and element.can_hold
+        is_put_off = is_held or is_forced or now.migration == AT_ONCE
+        self._await(element, then, moves if is_put_off else {}, is_held=is_held)
         return _Part(own, then, {})
 
-    def _are_there(self, element: Movable, moves: Moves) -> bool:
-        return self._copier.is_ready(element, moves, lag=1)
+    def _must_let_go(self, element: Movable, now: Situation) -> bool:
+        """Whether the splitter holds tuples of an element, or has to send on what it held."""
+        return element.name in now.held or (element.name in self._unready and self._unready[element.name].is_held)
 
     def _await(self, element: Movable, placement: Placement, moves: Moves, *, is_held: bool) -> None:
         """Has the tuples of moved slots wait for their state, with those that still do so on the same host."""

@@ -69,11 +69,11 @@ def migrate_figures(result: MigrateResult, effort: MigrateEffort) -> dict[str, A
 def migrate_tables(result: MigrateResult) -> list[Table]:
     table = table_of(
         f"{FEW} to {MANY} replicas, load {FEW} : {MANY}; median (lowest-highest) over runs; gap: the longest time "
-        "without results of moved or of other keys", "", "gap, ms", "moved: worst, ms", "p99, ms", "others: worst, ms",
-        "p99, ms", "in force after, s",
+        "without results of moved or of other keys", "s", "gap", "moved: worst", "p99", "others: worst", "p99",
+        "in force after",
     )  # fmt: skip
     for way in WAYS:
-        table.add_row(way, *(_cell(spread_of(result, way, figure)) for figure in _FIGURES))
+        table.add_row(way, *(_cell(_seconds(result, way, figure)) for figure in _FIGURES))
     return [table]
 
 
@@ -115,7 +115,10 @@ def _middle(changes: Sequence[Change]) -> Change:
     return sorted(changes, key=lambda change: change.gap_ms)[len(changes) // 2]
 
 
+def _seconds(result: MigrateResult, way: str, figure: str) -> Spread:
+    spread, ratio = spread_of(result, way, figure), 1000 if figure.endswith("_ms") else 1
+    return Spread(spread.median / ratio, spread.lowest / ratio, spread.highest / ratio)
+
+
 def _cell(spread: Spread) -> str:
-    digits = 0 if spread.highest >= 100 else 1
-    low, high = f"{spread.lowest:,.{digits}f}", f"{spread.highest:,.{digits}f}"
-    return f"{spread.median:,.{digits}f} ({low}-{high})"
+    return f"{spread.median:.2f} ({spread.lowest:.2f}-{spread.highest:.2f})"

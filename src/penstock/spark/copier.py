@@ -14,8 +14,8 @@ from penstock.spark.copies import Copies, Movable, Portion, Published
 _log = logging.getLogger(__name__)
 
 RunPortion = Callable[[Portion], Mapping[str, Integers]]
-_REST_RATIO = 0.5  # pause after each portion, as a share of the time it took: micro-batches go on meanwhile
-_REST_MAX_S = 0.5
+_REST_RATIO = 1.0  # pause after each portion, as a share of the time it took: micro-batches go on meanwhile
+_REST_MAX_S = 1.0
 
 
 class Copier:

@@ -11,7 +11,7 @@ from penstock.element.state.extents import Integers
 from penstock.element.state.ledger import Ledger
 from penstock.plan.moves import Moves, slots_by_host
 
-PORTION_BYTES = 32 << 20  # of logs, that one job reads on a host: for so long it holds a task slot
+PORTION_BYTES = 16 << 20  # of logs, that one job reads on a host: for so long it holds a task slot
 SMALL_BYTES = 1 << 20  # so little is left to the first task
 _PATIENCE = (
     6  # times the bytes of the slots: a copy that is still behind then does not catch up; also failures in a row
@@ -79,16 +79,12 @@ class Copies:
     def next_portion(self, published: Published) -> Portion | None:
         """So many bytes of what the first element that is behind lacks on each host."""
         for element, moves in self._wanted.items():
-            if self._effort(element, published).is_in_vain:
-                continue
-            chosen = {}
-            for host, slots in slots_by_host(moves).items():
-                lacking = self._lacking_bytes(element, host, slots, published, published.batch)
-                own = _first_bytes(lacking)
-                if len(own):
-                    chosen[host] = own
-                    self._effort(element, published).spent_bytes += int(lacking[own].sum())
-            if chosen:
+            lacking = self._lacking_bytes(element, moves, published, published.batch)
+            effort = self._efforts.setdefault(element.name, _Effort(int(lacking.sum())))
+            chosen = {host: _first_bytes(lacking, slots) for host, slots in slots_by_host(moves).items()}
+            chosen = {host: slots for host, slots in chosen.items() if len(slots)}
+            if chosen and not effort.is_in_vain:
+                effort.spent_bytes += sum(int(lacking[slots].sum()) for slots in chosen.values())
                 return Portion(element, published.batch, chosen)
         return None
 
@@ -107,19 +103,17 @@ class Copies:
         """Whether slots lack at most the newest `lag` batches, or next to nothing, or the copy does not get nearer."""
         if element.name in self._efforts and self._efforts[element.name].is_in_vain:
             return True
-        until = published.batch - lag
-        lacking = [self._lacking_bytes(element, host, slots, published, until) for host, slots in
-                   slots_by_host(moves).items()]  # fmt: skip
-        return sum(int(own.sum()) for own in lacking) <= SMALL_BYTES
+        lacking = self._lacking_bytes(element, moves, published, published.batch - lag)
+        return int(lacking.sum()) <= SMALL_BYTES
 
-    def _lacking_bytes(
-        self, element: Movable, host: str, slots: list[int], published: Published, until: int
-    ) -> Integers:
-        """By slot, what a host lacks of the logs up to a batch."""
-        copied, total = self._batches(element, host), np.zeros(element.slots, np.int64)
+    def _lacking_bytes(self, element: Movable, moves: Moves, published: Published, until: int) -> Integers:
+        """By slot, what the host it comes to lacks of the logs up to a batch."""
+        copied, total = np.full(element.slots, -1, np.int64), np.zeros(element.slots, np.int64)
+        for host, slots in slots_by_host(moves).items():
+            copied[slots] = self._batches(element, host)[slots]
         for name in element.operators:
-            if name in published.ledgers:
-                entries = published.ledgers[name].history(np.array(slots, np.int64))
+            if moves and name in published.ledgers:
+                entries = published.ledgers[name].history(np.array(sorted(moves), np.int64))
                 entries = entries[(entries["batch"] > copied[entries["slot"]]) & (entries["batch"] <= until)]
                 total += np.bincount(entries["slot"], entries["length"], element.slots).astype(np.int64)
         return total
@@ -127,22 +121,15 @@ class Copies:
     def _batches(self, element: Movable, host: str) -> Integers:
         return self._copied.setdefault((element.name, host), np.full(element.slots, -1, np.int64))
 
-    def _effort(self, element: Movable, published: Published) -> _Effort:
-        if element.name not in self._efforts:
-            lacking = [self._lacking_bytes(element, host, slots, published, published.batch) for host, slots in
-                       slots_by_host(self._wanted[element]).items()]  # fmt: skip
-            self._efforts[element.name] = _Effort(sum(int(own.sum()) for own in lacking))
-        return self._efforts[element.name]
-
     def _failed(self, portion: Portion, *, is_so: bool) -> None:
         effort = self._efforts.get(portion.element.name)
         if effort is not None:
             effort.failures = effort.failures + 1 if is_so else 0
 
 
-def _first_bytes(lacking_bytes: Integers) -> Integers:
-    """The first slots that lack something, up to so many bytes and one at least."""
-    slots = np.flatnonzero(lacking_bytes)
-    before = np.cumsum(lacking_bytes[slots]) - lacking_bytes[slots]
-    chosen: Integers = slots[before < PORTION_BYTES]
-    return chosen
+def _first_bytes(lacking_bytes: Integers, slots: list[int]) -> Integers:
+    """The first of some slots that lack something, up to so many bytes and one at least."""
+    own: Integers = np.array(slots, np.int64)
+    own = own[lacking_bytes[own] > 0]
+    before = np.cumsum(lacking_bytes[own]) - lacking_bytes[own]
+    return own[before < PORTION_BYTES]

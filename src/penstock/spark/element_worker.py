@@ -102,13 +102,16 @@ class ElementWorker:
         return slots
 
     def _defer(self, plan: BatchPlan, routed: Integers, before: Before, token: Token) -> Integers:
-        """Those of a task's slots that it may open, since all of their state is there or nearly so."""
+        """Those of a task's slots that it may open, since all of their state is there or nearly so.
+
+        Of slots whose tuples the splitter holds none come, and their state may still be on its way.
+        """
         assert self.deferred is not None
-        ready = routed
+        ready = np.setdiff1d(routed, np.array(plan.held.get(self.planned.name, ()), np.int64))
         if self.planned.name in plan.deferring:
             for name, stored in self.stored.items():
                 own = before(name, stored.stored.memory.layout.slots)
-                ready = np.intersect1d(ready, stored.stored.ready(routed, own, REBUILD_AT_ONCE_BYTES))
+                ready = np.intersect1d(ready, stored.stored.ready(ready, own, REBUILD_AT_ONCE_BYTES))
         name = deferred_name(self.planned.name)
         own = before(name, slot_function(self.fixed, self.planned).slots)
         self.deferred.open(routed, ready, own, token, plan.configuration.block_rows)

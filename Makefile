@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 STAMP := .venv/.setup-stamp
 step = printf '==> %s\n'
 
-.PHONY: help venv setup demo check test cluster faults stress lint format bench lock clean
+.PHONY: help venv setup demo check test cluster faults peers stress lint format bench lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -45,18 +45,22 @@ demo: setup  ## Run the demonstration
 	@$(BIN)/penstock demo
 
 check: lint  ## Formatting, lint, types, layers, and the quick tests
-	@$(step) "pytest: unit and property tests"
-	$(BIN)/pytest -n 2 tests/unit tests/property tests/threads tests/contract
+	@$(step) "pytest: unit, property, thread and contract tests, but for the slow ones"
+	$(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract
 
 test: lint  ## Everything: all checks and all tests
 	@$(step) "pytest: all tests"
 	$(BIN)/pytest -n 2 tests
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
-	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py tests/spark/test_migration.py
+	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py \
+		tests/spark/test_cluster_control.py tests/spark/test_bench_state.py tests/spark/test_migration.py
 
 faults: setup  ## Kill drivers, workers and executors, more than a hundred times (half an hour)
 	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
+
+peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
+	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_rescale.py
 
 stress: setup  ## Minutes of threads under changing settings, held to the one-threaded element
 	@PENSTOCK_STRESS=1 $(BIN)/pytest tests/stress tests/spark/test_migration.py

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.control.configuration import Configuration, ElementConfiguration
+    from penstock.control.goal import Goal, Price, latency, throughput
+    from penstock.control.limits import Limits
     from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables
     from penstock.element.state.slot_functions import GridSlots, HashSlots, RangeSlots
@@ -52,6 +54,11 @@ _MODULE_BY_NAME = {
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.control.configuration",
     "ElementConfiguration": "penstock.control.configuration",
+    "Goal": "penstock.control.goal",
+    "Price": "penstock.control.goal",
+    "latency": "penstock.control.goal",
+    "throughput": "penstock.control.goal",
+    "Limits": "penstock.control.limits",
     "HashSlots": "penstock.element.state.slot_functions",
     "RangeSlots": "penstock.element.state.slot_functions",
     "GridSlots": "penstock.element.state.slot_functions",
@@ -88,6 +95,11 @@ __all__ = [
     "elastic_map",
     "Configuration",
     "ElementConfiguration",
+    "throughput",
+    "latency",
+    "Goal",
+    "Price",
+    "Limits",
     "HashSlots",
     "RangeSlots",
     "GridSlots",

@@ -13,6 +13,7 @@ from penstock.model.forecasters.autoregressive import Autoregressive
 from penstock.model.forecasters.holt import Holt
 from penstock.model.forecasters.holt_winters import HoltWinters
 from penstock.model.forecasters.last_value import LastValue
+from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.mixture import Mixture
 from penstock.model.forecasters.protocol import Forecaster
 from penstock.model.forecasters.season import season_length
@@ -28,6 +29,7 @@ ALL: list[Forecaster] = [
     Autoregressive(),
     Mixture(),
     Tracked(Holt()),
+    Tracked(Holt(), latest=Latest()),
 ]
 everyone = pytest.mark.parametrize("forecaster", ALL, ids=lambda f: type(f).__name__)
 rates = st.lists(st.floats(0, 1e7), max_size=60)
@@ -150,3 +152,28 @@ def test_tracked_reports_how_far_forecasts_were_off() -> None:
 
 def test_tracked_assumes_an_error_before_it_knows_one() -> None:
     assert Tracked(LastValue()).learn(200.0).deviations(2) == pytest.approx([20.0, 20.0])
+
+
+def walked(tracked: Tracked, seed: int, informed: bool) -> float:
+    """The error that a forecaster has after a random walk of five moments a step, of which it is told the last."""
+    rates = 1000 * np.exp(np.cumsum(np.random.default_rng(seed).normal(0, 0.04, (400, 5))).reshape(400, 5))
+    for moments in rates:
+        tracked = tracked.learn(float(moments.mean()), float(moments[-1]) if informed else None)
+    return tracked.share()
+
+
+def test_the_last_moments_of_a_step_make_the_next_one_known_better() -> None:
+    better = [
+        walked(Tracked(LastValue(), latest=Latest()), s, True) / walked(Tracked(LastValue()), s, False)
+        for s in range(8)
+    ]
+    assert np.mean(better) < 0.85
+
+
+def test_last_moments_that_tell_nothing_are_not_followed() -> None:
+    rng = np.random.default_rng(5)
+    plain, told = Tracked(Smoothed(0.3)), Tracked(Smoothed(0.3), latest=Latest())
+    for _ in range(300):
+        rate = float(rng.normal(1000, 50))
+        plain, told = plain.learn(rate), told.learn(rate, float(rng.normal(1000, 100)))
+    assert told.share() < 1.1 * plain.share()

@@ -52,8 +52,8 @@ class HostsPlane(Plane):
         ):  # fmt: skip
             return super().run_all()
 
-    def cores(self, frame: object) -> Mapping[str, int]:
-        return dict.fromkeys(self.alive, 2)
+    def cores(self, frame: object) -> tuple[Mapping[str, int], set[str]]:
+        return dict.fromkeys(self.alive, 2), set()
 
     def between_batches(self) -> None:
         self.way = self.random.choice(self.migrations)

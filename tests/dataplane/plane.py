@@ -27,6 +27,7 @@ from penstock.spark.message import Message
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.offset_reader import Cuts
 from penstock.spark.recording import recorded
+from penstock.spark.splitting import splittable
 from penstock.spark.task import ElementTask
 
 SLOTS = 8
@@ -58,6 +59,7 @@ class Plane(MicroBatches):
         self.letters = [letters.table()]
         self.rebuilt = 0
         self.unfused: tuple[str, ...] | None = None  # drawn at the first batch
+        self.splittable: tuple[str, ...] | None = None
         self.block_rows: int | None = None  # drawn at each
         self._start: dict[str, int] = {}
         self._end: dict[str, int] = {}
@@ -95,8 +97,8 @@ class Plane(MicroBatches):
     def between_batches(self) -> None:
         """What happens before a batch."""
 
-    def cores(self, frame: object) -> Mapping[str, int]:
-        return {}
+    def cores(self, frame: object) -> tuple[Mapping[str, int], set[str]]:
+        return {}, set()
 
     def make_copier(self) -> Copier:
         return Copier(self.run_copy)
@@ -165,12 +167,15 @@ class Plane(MicroBatches):
         if self.unfused is None:
             names = [o.name for o in graph.operators if o.inputs and o not in graph.sinks]
             self.unfused = tuple(sorted(name for name in names if self.random.random() < 0.25))
+        if self.splittable is None:
+            self.splittable = splittable(graph, layout_of(graph, self.unfused))
         pipeline = layout_of(graph, self.unfused).pipeline
         elements = []
         for element in pipeline.elements:
             replicas = 1 if element.scope == "stream" else self.random.randint(1, 3)
             route = [self.random.randrange(replicas) for _ in range(SLOTS)] if element.scope == "key" else []
-            elements.append(ElementConfiguration(element.name, replicas, tuple(route)))
+            split = [slot for slot in range(SLOTS) if element.name in self.splittable and self.random.random() < 0.3]
+            elements.append(ElementConfiguration(element.name, replicas, tuple(route), tuple(split)))
         configuration = Configuration(
             tuple(elements), block_rows=self.block_rows or self.random.choice([1, 2, 7, 50]), unfused=self.unfused
         )

@@ -16,14 +16,20 @@ from tests.reference.streams import TRADES, trades
 
 SUMS = {"key": "any(key)", "x": "sum(x)", "n": "count()", "high": "max(n)"}
 HELD = {"key": "any(key)", "all": "collect(n)", "names": "count_distinct(name)"}
+KEPT = {"key": "any(key)", "all": "collect(n)", "x": "sum(x)", "xs": "collect(x)", "different": "count_distinct(x)"}
 KEYED: dict[str, tuple[Any, dict[str, str]]] = {
     "sliding": (ps.sliding(count=3, per_group=True), SUMS),
     "tumbling": (ps.tumbling(count=2, per_group=True), SUMS),
     "steps": (ps.sliding(count=4, every=2, per_group=True), SUMS),
     "rows": (ps.sliding(count=3, per_group=True), HELD),
+    "kept numbers": (ps.sliding(count=4, every=3, per_group=True), KEPT),
     "delta": (ps.sliding(delta=4, on="n", per_group=True), SUMS),
     "time": (ps.sliding(time_s=2, every_s=1, on="t"), SUMS),
+    "long time": (ps.sliding(time_s=5, every_s=1, on="t"), {**SUMS, "end": "window_end()", "mean": "avg(x)"}),
+    "bars": (ps.tumbling(time_s=1, on="t"), SUMS),
+    "seconds": (ps.tumbling(time_s=2, on="x"), {"key": "any(key)", "n": "count()", "from": "window_start()"}),
     "time of rows": (ps.tumbling(time_s=2, on="t"), HELD),
+    "sliding rows": (ps.sliding(time_s=3, every_s=1, on="t"), HELD),
     "stream": (ps.sliding(count=5, every=2), SUMS),
 }
 

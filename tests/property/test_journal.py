@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import tempfile
-from dataclasses import replace
+import zlib
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +19,8 @@ from penstock.control.configuration import Configuration, ElementConfiguration, 
 from penstock.control.journal import Journal, JournalLine, RecordedRun, read_journal
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
-from penstock.measure.plain_values import pack, unpack
+from penstock.measure.plain_text import to_text
+from penstock.measure.plain_values import pack, to_plain, unpack
 from tests.reference.observations import observations
 
 BASE = Configuration((ElementConfiguration("trades", 2), ElementConfiguration("window", 2, even_route(2, 8))))
@@ -72,6 +78,29 @@ def test_packed_numbers_are_unpacked(numbers: list[int]) -> None:
     assert unpack(pack(numbers)) == tuple(numbers)
 
 
+def test_numbers_of_older_journals_are_unpacked() -> None:
+    planes = np.array([3, 256, 70_000], np.uint32).view(np.uint8).reshape(-1, 4).T.tobytes()
+    assert unpack("4:" + base64.b85encode(zlib.compress(planes)).decode()) == (3, 256, 70_000)
+
+
+@given(observations, st.floats(allow_nan=False) | st.sampled_from((1e6, -1e6, 999_999.5, 1e-9, 3.0)))
+def test_generated_text_says_what_plain_values_say(observation: Observation, seconds: float) -> None:
+    observation = replace(observation, micro_batch_s=seconds)
+    assert json.loads(to_text(observation)) == json.loads(json.dumps(to_plain(observation)))
+
+
+def test_text_of_values_that_are_no_field_of_an_observation() -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        what: Any
+        pairs: tuple[tuple[float, bool], ...] = ()
+        names: tuple[str, ...] = ("a",)
+
+    odd = Odd({"x": (1, None)}, ((0.5, True),), ())
+    assert json.loads(to_text(odd)) == {"what": {"x": [1, None]}, "pairs": [[0.5, True]], "names": []}
+    assert to_text(Odd(None)) == '{"what":null}'
+
+
 def test_routes_are_written_only_where_they_change(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     seen = Observation(0, 1.0, 0.5, 10, 5)
@@ -99,3 +128,15 @@ def test_what_is_no_journal_is_told(tmp_path: Path, text: str, sentence: str) ->
 def test_a_journal_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read: .*No such file"):
         read_journal(tmp_path / "none")
+
+
+def test_a_decision_that_comes_later_is_that_of_its_micro_batch(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "prices", single=("intake",))
+    seen = Observation(0, 1.0, 0.5, 10, 5)
+    for batch in range(3):
+        journal.write(replace(seen, batch=batch), BASE)
+        journal.decide(max(batch - 1, 0), {"replicas": batch})
+    journal.write(replace(seen, batch=1), BASE)  # runs again, and nothing was decided after it yet
+    run = read_journal(tmp_path / "j")
+    assert [line.decision for line in run.lines] == [{"replicas": 1}, None, None]
+    assert run.single == ("intake",)

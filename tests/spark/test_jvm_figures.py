@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import sys
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.spark import jvm_figures
-from penstock.spark.jvm_figures import JvmClock
+from penstock.spark.jvm_figures import JvmClock, JvmReading, reading_of
 
 
-def task(partition: int, cpu_ns: int, deserialize_ns: int = 0) -> dict[str, Any]:
-    metrics = {"executorCpuTime": cpu_ns, "executorDeserializeCpuTime": deserialize_ns}
-    return {"partitionId": partition, "taskMetrics": metrics}
+def test_the_newest_stages_are_those_of_the_elements() -> None:
+    text = "1500000;12;{addBatch=30, walCommit=4};0=9 ;0=1000000000 ;0=2000000000 1=500000000 "
+    reading, listened_s = reading_of(text, elements=2)
+    assert reading.task_cpu_s == {0: {0: 1.0}, 1: {0: 2.0, 1: 0.5}}
+    assert (reading.spark_batch, reading.spark_ms_by_phase) == (12, {"addBatch": 30.0, "walCommit": 4.0})
+    assert listened_s == pytest.approx(0.0015)
 
 
-def test_cpu_of_a_partition_is_that_of_all_its_attempts() -> None:
-    first = {"status": "COMPLETE", "tasks": {"1": task(0, 10**9), "2": task(1, 2 * 10**9, 10**8)}}
-    second = {"status": "FAILED", "tasks": {"3": task(0, 10**9), "4": {"partitionId": 1}}}
-    stage = jvm_figures._merged([first, second])
-    assert jvm_figures._cpu_s_by_partition(stage) == pytest.approx({0: 2.0, 1: 2.1})
-    assert jvm_figures._merged([]) == {"tasks": []}
+def test_what_spark_has_not_told_yet_is_left_out() -> None:
+    assert reading_of("0;;", elements=2)[0] == JvmReading()
+    assert reading_of("0;3;{};0=7 ", elements=2)[0] == JvmReading(spark_batch=3)
 
 
-@pytest.mark.parametrize(
-    ("status", "text", "belongs"),
-    [
-        ("COMPLETE", "<br/>id = x<br/>runId = run-1<br/>batch = 12", True),
-        ("ACTIVE", "<br/>id = x<br/>runId = run-1<br/>batch = 12", False),  # its figures are not whole yet
-        ("COMPLETE", "<br/>id = x<br/>runId = run-2<br/>batch = 12", False),
-        ("COMPLETE", "<br/>id = x<br/>runId = run-1<br/>batch = 112", False),
-        ("COMPLETE", "something else", False),
-    ],
-)
-def test_a_stage_is_known_by_its_run_and_batch(status: str, text: str, belongs: bool) -> None:
-    assert jvm_figures._belongs({"status": status, "description": text}, 12, "run-1") is belongs
-
-
-def test_a_reading_costs_its_time_or_on_a_busy_machine_what_the_jvm_used() -> None:
-    assert jvm_figures._cost_s(0.002, 1.0, 1.0) == 0.002
+def test_a_call_costs_its_time_or_on_a_busy_machine_what_the_jvm_used() -> None:
+    assert jvm_figures._cost_s(0.002, 1.0, 1.5) == 0.002
     assert jvm_figures._cost_s(0.5, 1.0, 1.06) == pytest.approx(0.06)
-    assert jvm_figures._cost_s(0.5, 1.0, 3.0) == 0.5
     assert jvm_figures._cost_s(0.5, None, None) == 0.5
+    assert jvm_figures._cost_s(-0.1, 1.0, 1.5) == 0.0
 
 
 def session(master: str, pid: int) -> Any:
@@ -52,12 +39,11 @@ def session(master: str, pid: int) -> Any:
     return SimpleNamespace(sparkContext=SimpleNamespace(master=master, _gateway=gateway))
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+@pytest.mark.skipif(sys.platform != "linux", reason="a clock of Linux")
 def test_the_clock_reads_the_cpu_of_a_process_on_a_local_master_only() -> None:
-    before = os.times()
-    own = JvmClock(session("local[2]", os.getpid()))()
-    after = os.times()
-    assert own is not None
-    assert before.user + before.system - 0.02 <= own <= after.user + after.system + 0.02
+    before_s = time.process_time()
+    own_s = JvmClock(session("local[2]", os.getpid()))()
+    assert own_s is not None
+    assert before_s <= own_s <= time.process_time()
     assert JvmClock(session("spark://host:7077", os.getpid()))() is None
     assert JvmClock(session("local[2]", 2**22 + 1))() is None  # no such process

@@ -11,7 +11,10 @@ import pytest
 
 from penstock.cli import WRONG, main
 from penstock.control.configuration import Configuration, ElementConfiguration, even_route
+from penstock.control.decision import Expectation
 from penstock.control.journal import Journal
+from penstock.control.recorded_decision import RecordedDecision, StepFigures
+from penstock.control.setting import Setting
 from penstock.measure.latency_sketch import sketch_of
 from penstock.measure.observation import (
     BatchTimes,
@@ -118,3 +121,27 @@ def test_mistakes_are_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureF
     ):
         assert called(*arguments) == WRONG
         assert sentence in capsys.readouterr().err
+
+
+def test_decisions_are_shown_with_what_came_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path)
+    journal = Journal(tmp_path / "journal.jsonl", "prices")
+    for step, (latency_s, decided) in enumerate(((0.4, 1), (0.5, 1)), 1):
+        seen = StepFigures(2_000.0, 1_900.0, 70.0, 0.5, latency_s)
+        expected = Expectation(2_100.0, 5_000.0, 0.4)
+        journal.decide(step, RecordedDecision(
+            step, "mpc", Setting(2 if step == 1 else 1), Setting(1), Setting(decided), "demand falls", seen, expected,
+            broken=step == 2, requested=step == 1, highest_useful_replicas=2,
+        ))  # fmt: skip
+    assert called(str(tmp_path)) in (0, None)
+    out = capsys.readouterr().out
+    for text in (
+        "what mpc changed", "demand falls", "2 replicas", "400 ms", "500 ms", "control: 2 steps, 1 change, the goal",
+        "broken in 1, 1.50 replicas on average", "latency was 20% off what was expected (median of 1 steps)",
+        "at most 2 replicas useful",
+    ):  # fmt: skip
+        assert text in out
+    assert called(str(tmp_path), "--json") in (0, None)
+    body = json.loads(capsys.readouterr().out)
+    assert [own["decision"]["decided"]["replicas"] for own in body["decisions"]] == [1, 1]
+    assert body["decisions"][0]["outcome"]["latency_mean_s"] == 0.5

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli import WRONG, main
+from penstock.cli.control_options import ControlOptions
 from penstock.cli.run import RunWish, ending_lines, resume_command
 
 WISH = RunWish("my app.py", "local[2]", None, 30.0, ("window.replicas=2", "block_rows=100"))
@@ -33,4 +35,25 @@ def test_a_finished_run_and_a_finished_checkpoint_say_so() -> None:
     ]
     assert ending_lines("done", False, WISH, CHECKPOINT) == [
         "the checkpoint out/check point is finished: every source was exhausted before; there is nothing to do"
+    ]
+
+
+def test_the_command_to_go_on_keeps_the_goal() -> None:
+    wish = RunWish(
+        "app.py", "local[*]", None, None, (), control=ControlOptions("throughput", limits=("max_replicas=4",))
+    )
+    assert shlex.split(resume_command(wish, CHECKPOINT))[-4:] == ["--goal", "throughput", "--limit", "max_replicas=4"]
+
+
+def test_everything_wrong_with_a_goal_is_told_at_once_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "penstock.apps.vwap:vwap_per_ticker", "--goal", "latency p95=500", "--policy", "mcp",
+              "--limit", "max_replicas=none", "--set", "windo.replicas=2"])  # fmt: skip
+    assert ended.value.code == WRONG
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(";")[0] for line in lines] == [
+        "--set windo.replicas: there is no operator 'windo'",
+        "--goal latency takes p95_ms=..., mean_ms=...",
+        "--limit max_replicas is a number",
+        "there is no policy 'mcp'",
     ]

@@ -54,10 +54,13 @@ def test_configurations_that_do_not_fit_are_refused() -> None:
         check_configuration(replace(good, elements=good.elements[:1]), PIPELINE)
     with pytest.raises(InputError, match="names replicas from 0 to 1; got 0 to 3"):
         check_configuration(good.with_element(ElementConfiguration("window", 2, even_route(4))), PIPELINE)
+    with pytest.raises(InputError, match="the split slots of element 'window' are among its 512 slots; got 512"):
+        check_configuration(good.with_element(replace(good.element("window"), split=(512,))), PIPELINE)
     with pytest.raises(InputError, match="at least 1"):
         check_configuration(replace(good, block_rows=0), PIPELINE)
 
 
 def test_a_configuration_survives_being_written_down() -> None:
     configuration = replace(default_configuration(PIPELINE, 3), block_rows=100, micro_batch_tuples=5)
+    configuration = configuration.with_element(replace(configuration.element("window"), split=(7,)))
     assert configuration_from_json(configuration_to_json(configuration)) == configuration

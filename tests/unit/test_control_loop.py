@@ -12,7 +12,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, Hold
 from penstock.control.goal import Goal, Price, derived_weights, latency, throughput
 from penstock.control.guard import Guard, GuardState
-from penstock.control.hot_keys import advice, heaviest_slot, split_replicas
+from penstock.control.hot_keys import advice, heaviest_slot, slots_to_split, split_replicas
 from penstock.control.loop import Loop, Record
 from penstock.control.qos import breaks
 from penstock.control.routing import Routing
@@ -81,9 +81,9 @@ def check(guard: Guard, steps: list[tuple[ControlStep, Decision]], goal_broken: 
     return decisions
 
 
-def test_the_guard_stops_going_down_after_two_reversals() -> None:
+def test_the_guard_stops_going_down_after_so_many_reversals() -> None:
     moves = [(step(1, 4), to(6)), (step(2, 6), to(4)), (step(3, 4), to(6)), (step(5, 6), to(4))]
-    decisions = check(Guard(), moves)
+    decisions = check(Guard(reversals=2), moves)
     assert isinstance(decisions[2], Change)
     assert isinstance(decisions[3], Hold)
     assert "too often; not down before step 13" in decisions[3].because
@@ -146,6 +146,43 @@ def test_routing_does_not_chase_a_hot_slot() -> None:
     balanced = Routing().configured(configuration(2), Setting(2), step(1, 2, load_by_slot=hot)).configuration
     again = Routing().configured(balanced, Setting(2), step(2, 2, load_by_slot=hot))
     assert again.moved_slots == 0
+
+
+def test_a_hot_slot_is_split_where_its_element_can_be_and_the_replicas_are_needed() -> None:
+    hot, routing = (100.0,) + (1.0,) * 15, Routing(splittable=("window",))
+    busy = step(1, 2, load_by_slot=hot, service_s=0.002)
+    assert busy.offered_ratio is not None
+    assert busy.offered_ratio > 0.8
+    routed = routing.configured(configuration(2), Setting(2), busy)
+    assert routed.configuration.element("window").split == (0,)
+    assert routed.advice == ()
+    idle = step(1, 2, load_by_slot=hot, service_s=0.0001)
+    assert routing.configured(configuration(2), Setting(2), idle).configuration.element("window").split == ()
+    whole = Routing().configured(configuration(4), Setting(4), replace(busy, setting=Setting(4)))
+    assert whole.configuration.element("window").split == ()
+    assert "slot 0 has 87% of the load, so that more than 2 replicas do not help" in whole.advice[0]
+    assert "its windows cannot be split" in whole.advice[0]
+
+
+def test_a_split_slot_is_whole_again_when_it_has_cooled_down() -> None:
+    assert slots_to_split((9.0, 1.0, 1.0, 1.0), 2, 0.9) == (0,)
+    assert slots_to_split((3.0, 1.0, 1.0, 1.0), 2, 0.3, (0,)) == (0,)
+    assert slots_to_split((1.0, 1.0, 1.0, 1.0), 2, 0.9, (0,)) == ()
+    assert slots_to_split((9.0, 1.0, 1.0, 1.0), 1, 0.9, (0,)) == ()
+    assert slots_to_split((9.0, 1.0, 1.0, 1.0), 2, None) == ()
+
+
+def test_the_load_of_a_split_slot_counts_for_no_replica() -> None:
+    before = configuration(2)
+    own = before.element("window")
+    split = before.with_element(replace(own, split=(0,)))
+    routing = Routing(splittable=("window",))
+    seen = step(1, 2, load_by_slot=(100.0,) + (1.0,) * 15, service_s=0.002)
+    assert routing.configured(split, Setting(2), seen).moved_slots == 0
+    hot = heaviest_slot(seen.load_by_slot, 1.0, (0,))
+    assert hot is not None
+    assert hot.slot == 1
+    assert hot.highest_useful_replicas > 100
 
 
 def test_the_heaviest_slot_bounds_useful_replicas() -> None:

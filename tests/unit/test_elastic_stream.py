@@ -172,9 +172,11 @@ def test_the_pool_finds_the_knee_of_a_service_and_stays_there() -> None:
     keeper = LevelKeeper(max_level=64, period_s=0.15)
     own = stream(service, keeper=keeper)
     levels = []
-    for batch in own.run(batches([40] * 60)):
+    for batch in own.run(batches([40] * 400)):  # on a busy machine it takes longer
         levels.append(keeper.level)
         assert batch.num_rows
+        if keeper.settled and len(levels) >= 30:
+            break
     own.pool.close()
     assert keeper.settled
     assert 5 <= keeper.level <= 12

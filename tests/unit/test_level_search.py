@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.control.leaping_operator import LeapingOperator
-from penstock.control.level_search import DEFAULT_RULES, start_search, step
+from penstock.control.level_search import DEFAULT_RULES, most_rate, start_search, step
 from penstock.control.steadiness import UNWATCHED
 from penstock.measure.element_observation import ElementObservation
 
 
-def searched(rate_of, begin: int, max_level: int, *, upwards: bool = True) -> tuple[list[int], int]:
+def searched(rate_of, begin: int, max_level: int, *, upwards=True, rules=DEFAULT_RULES) -> tuple[list[int], int]:
     search, levels = start_search(begin, max_level, upwards=upwards), []
     while not search.done:
         levels.append(search.level)
-        search, _ = step(search, rate_of(search.level), DEFAULT_RULES)
+        search, _ = step(search, rate_of(search.level), rules)
         assert len(levels) < 60
     return levels, search.level
 
@@ -34,6 +35,26 @@ def test_it_refines_around_a_knee():
     levels, best = searched(lambda n: min(n, 20) - 0.1 * max(0, n - 20), 1, 64)
     assert 19 <= best <= 21
     assert len(levels) <= 14
+
+
+@given(peak=st.integers(2, 200), power=st.floats(0.2, 1.0), decline=st.floats(0.0, 0.02), max_level=st.integers(2, 176))
+@settings(max_examples=300)
+def test_levels_that_cannot_pay_are_left_out_and_no_more_than_the_trend_is_lost(peak, power, decline, max_level):
+    """Rates over threads are concave here: then the lines beside a level bound it."""
+
+    def rate(n: int) -> float:
+        return 100 * (min(n, peak) ** power - decline * max(0, n - peak))
+
+    bounded, best = searched(rate, 2, max_level, rules=replace(DEFAULT_RULES, trend=0.02))
+    everything, reference = searched(rate, 2, max_level)
+    assert len(bounded) <= len(everything)
+    assert rate(best) >= rate(reference) * (1 - 0.035)
+
+
+def test_the_lines_beside_a_level_bound_it():
+    assert most_rate([(8, 40.0), (16, 64.0)], 20) == pytest.approx(76)
+    assert most_rate([(8, 40.0), (16, 64.0), (32, 70.0), (64, 54.0)], 24) == pytest.approx(74)
+    assert most_rate([(8, 40.0)], 12) == float("inf")
 
 
 def test_one_thread_is_kept_where_more_cost():

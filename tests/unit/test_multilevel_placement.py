@@ -219,6 +219,16 @@ def test_hopeless_rungs_are_not_tried():
     assert search.best == 4
 
 
+def test_known_rungs_are_judged_without_a_trial():
+    ladder = {rung: frozenset(map(str, range(rung))) for rung in (3, 4, 5, 6)}
+    known = {3: 90.0, 5: 130.0}
+    search, reason = piece_search.start_piece_search(
+        ladder, 4, 100.0, 2, OURS, up_first=True, hopeless=frozenset(), known=known
+    )
+    assert (search.best, search.rung, search.rate) == (5, 6, 130.0)
+    assert reason.endswith("try 4 pieces per thread")
+
+
 def test_a_rung_has_more_queues_the_more_threads_there_are():
     costs = {f"op{n}": 1.0 for n in range(100)}
     assert [len(piece_search.place(2, threads, costs, {})) for threads in (1, 3, 9)] == [1, 3, 9]

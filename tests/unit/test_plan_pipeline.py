@@ -7,6 +7,7 @@ import pytest
 import penstock as ps
 from penstock.apps.vwap import vwap, vwap_per_ticker
 from penstock.errors import InputError
+from penstock.plan.layout import layout_of
 from penstock.plan.pipeline import pipeline_of
 
 
@@ -33,10 +34,24 @@ def test_a_second_window_by_the_same_key_needs_no_exchange_and_one_by_another_ke
     assert shape(app) == [(("ticks",), "none"), (("first", "same"), "key"), (("other", "out"), "key")]
 
 
-def test_time_windows_come_together_since_their_clock_is_the_streams() -> None:
+def test_time_windows_go_by_key_alone_with_what_is_stateless() -> None:
     app = ps.Application("clock")
     ticks = app.source("ticks", schema={"k": "int64", "t": "float64"})
-    ticks.aggregate("late", by="k", window=ps.tumbling(time_s=1, on="t"), emit={"n": "count()"}).sink("out")
+    emit = {"k": "any(k)", "n": "count()"}
+    bars = ticks.aggregate("bars", by="k", window=ps.tumbling(time_s=1, on="t"), emit=emit)
+    many = bars.functor("many", where="n > 1")
+    many.aggregate("pairs", by="k", window=ps.sliding(count=2, per_group=True), emit={"n": "sum(n)"}).sink("out")
+    assert shape(app) == [(("ticks",), "none"), (("bars", "many"), "key"), (("pairs", "out"), "key")]
+    layout = layout_of(app.graph)
+    assert layout.clocked == (1,)
+    assert layout.positioned >= {"ticks", "bars"}
+
+
+def test_a_stream_joined_with_itself_by_two_attributes_is_not_dealt_out_over_time() -> None:
+    app = ps.Application("itself")
+    ticks = app.source("ticks", schema={"j": "int64", "k": "int64", "t": "float64"})
+    window, emit = ps.sliding(time_s=1, on="t"), {"j": "left.j"}
+    ticks.join("pairs", ticks, left_window=window, right_window=window, on=[("j", "k")], emit=emit).sink("out")
     assert [scope for _, scope in shape(app)] == ["none", "stream"]
 
 
@@ -69,11 +84,11 @@ def test_sources_with_stamps_of_their_own_meet_in_an_intake() -> None:
     ]
 
 
-def test_what_needs_marks_or_a_clock_runs_on_one_replica() -> None:
+def test_what_needs_marks_runs_on_one_replica() -> None:
     app = ps.Application("marked")
     source = app.source("plain", schema={"k": "int64", "t": "float64"})
     marked = source.punctor("marks", "k = 1").functor("passed", where="k > 0")
     marked.aggregate("segments", window=ps.tumbling(punctuation=True), by="k", emit={"n": "count()"}).sink("one")
-    source.aggregate("bars", window=ps.tumbling(time_s=1, on="t"), by="k", emit={"n": "count()"}).sink("two")
+    marked.aggregate("bars", window=ps.tumbling(time_s=1, on="t"), by="k", emit={"n": "count()"}).sink("two")
     scopes = {name: e.scope for e in pipeline_of(app.graph).elements for name in e.operators}
     assert [scopes[n] for n in ("marks", "passed", "segments", "bars")] == ["stream"] * 4

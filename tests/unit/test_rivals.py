@@ -73,38 +73,48 @@ def test_ds2_decides_once_per_interval_and_warms_up_after_a_change() -> None:
     assert decisions == [None, None, 3, None, None, None, None, 3, None, None, None, None]
 
 
-def test_spl_goes_up_under_congestion_unless_the_level_above_brought_nothing() -> None:
-    policy = Spl(adaptation_s=1)
-    state, decision = policy.decide(policy.start(), step(1, 2, service_s=0.004))
-    assert wanted(decision) == 3
-    state, decision = policy.decide(state, step(2, 3, service_s=0.006))  # no faster: waits for something else
-    assert wanted(decision) == 2
-    _, decision = policy.decide(state, step(3, 2, service_s=0.004))
-    assert isinstance(decision, Hold)
+def spl(steps: list[ControlStep], **other: object) -> list[int | None]:
+    policy = replace(Spl(adaptation_s=1), **other)  # type: ignore[arg-type]
+    state, decisions = policy.start(), []
+    for seen in steps:
+        state, decision = policy.decide(state, seen)
+        decisions.append(wanted(decision))
+    return decisions
+
+
+def test_spl_goes_back_where_more_replicas_brought_nothing() -> None:
+    congested, no_faster = step(1, 2, service_s=0.004), step(2, 3, service_s=0.006)  # 500 of 1,000 each
+    assert spl([congested, no_faster]) == [3, 2]
+    assert spl([congested, step(2, 3, service_s=0.005)]) == [3, 4]  # 600: it helped
+
+
+def test_spl_takes_a_throughput_that_moves_against_the_level_for_another_load() -> None:
+    congested, slower = step(1, 2, service_s=0.004), step(2, 3, service_s=0.0062)  # 500 and 484 of 1,000
+    assert spl([congested, slower]) == [3, 4]  # less at 3 than at 2: less load, so that 2's congestion is forgotten
 
 
 def test_spl_goes_down_until_the_level_below_is_known_to_be_congested() -> None:
-    policy = Spl(adaptation_s=1)
-    state, decision = policy.decide(policy.start(), step(1, 4, service_s=0.003))
-    assert wanted(decision) == 3
-    state, decision = policy.decide(state, step(2, 3, service_s=0.0045))
-    assert wanted(decision) == 4
-    _, decision = policy.decide(state, step(3, 4, service_s=0.003))
-    assert isinstance(decision, Hold)
+    steps = [step(1, 4, service_s=0.003), step(2, 3, service_s=0.0045), step(3, 4, service_s=0.003)]
+    assert spl(steps) == [3, 4, None]
 
 
-def test_spl_forgets_when_the_load_changes() -> None:
-    policy = Spl(adaptation_s=1)
-    state = policy.start()
-    for number, replicas, rate in ((1, 4, 1000.0), (2, 3, 1300.0), (3, 4, 1300.0), (4, 4, 400.0)):
-        state, decision = policy.decide(state, step(number, replicas, rate, 0.003))
-    assert wanted(decision) == 3  # so much less arrives that the congestion below no longer counts
+def test_spl_forgets_congestion_below_when_a_replicas_share_of_the_load_is_gone() -> None:
+    start = [step(1, 4, 1000.0), step(2, 3, 1300.0), step(3, 4, 1300.0)]  # 3 are too few, 4 are not
+    assert spl([*start, step(4, 4, 1020.0)]) == [3, 4, None, None]  # 280 of 1,300 less: not yet 0.9 / 4 of it
+    assert spl([*start, step(4, 4, 1000.0)]) == [3, 4, None, 3]
 
 
-def test_spl_waits_for_its_period() -> None:
-    policy = Spl(adaptation_s=4)
-    state, _ = policy.decide(policy.start(), step(1, 2, service_s=0.004))
-    assert isinstance(policy.decide(state, step(3, 2, service_s=0.004))[1], Hold)
+def test_spl_looks_at_whole_adaptation_periods() -> None:
+    calm, congested = step(1, 2, 400.0, 0.004), [step(n, 2, service_s=0.004) for n in (2, 3, 4, 5)]
+    assert spl([calm, *congested], adaptation_s=4) == [1, None, None, None, 3]
+    mostly_calm = [step(n, 2, 400.0, 0.004) for n in (2, 3, 4)]
+    assert spl([calm, *mostly_calm, step(5, 2, 550.0, 0.004)], adaptation_s=4)[-1] == 1
+
+
+def test_spl_levels_grow_by_the_root_of_two_when_rapid() -> None:
+    assert Spl(rapid=True).replicas_by_level() == (1, 2, 3, 4, 6, 8, 11, 12)
+    assert spl([step(1, 4, service_s=0.006)], rapid=True) == [6]
+    assert spl([step(1, 12, service_s=0.1)], rapid=True) == [None]
 
 
 def test_congestion_index_counts_what_a_micro_batch_does_not_collect() -> None:

@@ -147,3 +147,13 @@ def test_a_direction_needs_most_seeds_and_not_the_mean_alone() -> None:
     assert Direction("4", "claim", 1.0, 1.1, seeds_holding=2, seeds=3).holds
     assert not Direction("4", "claim", 1.0, 1.1, seeds_holding=1, seeds=3).holds
     assert not Direction("4", "claim", 1.1, 1.0, seeds_holding=2, seeds=3).holds
+
+
+def test_every_situation_is_described_with_its_picture() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    text = (docs / "scenarios.md").read_text()
+    for scenario in scenarios():
+        assert f"\n## {scenario.name}\n" in text
+        picture = f"pictures/scenarios/{file_name(scenario.name)}"
+        assert f"![{scenario.name}]({picture})" in text
+        assert (docs / picture).is_file()

@@ -11,8 +11,12 @@ import pytest
 from rich.console import Console
 
 from penstock.control.configuration import Configuration
+from penstock.control.decision import Expectation
+from penstock.control.recorded_decision import RecordedDecision, StepFigures
+from penstock.control.setting import Setting
 from penstock.measure.observation import CpuObservation, Observation
 from penstock.watch.console_view import ConsoleView
+from penstock.watch.control_lines import control_lines
 from penstock.watch.live_console import LiveConsole
 from penstock.watch.plain_line import plain_line
 from tests.unit.observed import configuration, run_of, with_operators
@@ -155,3 +159,21 @@ def test_a_terminal_is_drawn_and_left_clean() -> None:
     screen = Console(file=file, force_terminal=True, width=100, height=30)
     assert console_of(Scripted(3), screen).watch() == "done"
     assert "throughput" in file.getvalue()
+
+
+def test_what_control_thinks_is_shown() -> None:
+    decision = RecordedDecision(
+        7, "mpc", Setting(2), Setting(4), Setting(3), "demand rises", StepFigures(9_000.0, 8_000.0, 10.0, 0.9, 0.25),
+        Expectation(12_000.0, 15_000.0, 0.34, 0.0, None, ("utilization at or above 1",)), broken=True,
+    )  # fmt: skip
+    text = "\n".join(drawn(view_of(run_of(30), control=control_lines(decision, "slot 3 is hot")), 110))
+    for wanted in (
+        "9,000 tuples/s arrive, 8,000 served, latency 250 ms; the goal is broken", "12.0 k tuples/s, capacity 15.0 k",
+        "latency 340 ms, models at their limit", "step 7: go from 2 replicas to 3 replicas", "demand rises",
+        "slot 3 is hot",
+    ):  # fmt: skip
+        assert wanted in text
+    held = dict(control_lines(replace(decision, decided=Setting(2), because="a level below is settling")))
+    assert held["decision"] == "step 7: stay at 2 replicas (mpc wants 4 replicas)"
+    assert "would go" in dict(control_lines(replace(decision, passive=True)))["decision"]
+    assert control_lines(None) == [("control", "waiting for the first control step")]

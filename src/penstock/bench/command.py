@@ -25,23 +25,15 @@ def bench() -> None:
 
 @app.command()
 def measuring(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds; figures are rougher.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    quick: QuickOption = False,
+    spark: Annotated[bool, typer.Option(help="Also run it on local Spark.")] = True,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
 ) -> None:
-    """What the figures of an Observation cost: the same blocks through the same operators with and without meters."""
-    from rich.console import Console
+    """What the figures of an Observation cost: blocks with and without meters, the driver's part, runs on Spark."""
+    from penstock.bench.measuring_report import run_measuring
 
-    from penstock.bench.machine import this_machine
-    from penstock.bench.measuring import BLOCK_ROWS, measure, print_costs, summary
-
-    tuples, pairs, machine = (262_144, 8, this_machine()) if quick else (2_097_152, 40, this_machine())
-    costs = [measure(rows, tuples, pairs) for rows in BLOCK_ROWS]
-    console = Console()
-    print_costs(Console(width=max(console.width, 120)), costs, machine, tuples)
-    line = json.dumps(summary(costs, machine, pairs))
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+    run_measuring(quick=quick, spark=spark, json_file=json_file, folder=folder)
 
 
 @app.command()
@@ -166,6 +158,19 @@ def migrate(
     report(title, about.migrate_tables(result), about.migrate_notes(result), figures, json_file)
 
 
+@app.command()
+def control(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """What measuring and control cost under a goal that is kept anyway, of all CPU."""
+    from penstock.bench.streaming import control_cost as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.ControlEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        cost = bench.run_control(effort, place / "checkpoint", show)
+    title = f"vwap_per_ticker at {effort.rate_tuples_s:,.0f} tuples/s with a goal and nothing to do, local[2]"
+    report(title, bench.control_tables(cost), bench.control_notes(cost), bench.control_figures(cost, effort), json_file)
+
+
 @app.command("elastic-map")
 def elastic_map(
     quick: Annotated[bool, typer.Option("--quick", help="Shorter stretches; figures are rougher.")] = False,
@@ -212,25 +217,28 @@ def mpc(
     print(line)
 
 
+_SASO_PARTS = ("comparisons", "paper", "situations", "spark", "live")
+
+
 @app.command()
 def saso(
     trace: Annotated[
         list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
     ] = None,
-    only: Annotated[str | None, typer.Option(metavar="comparisons|paper|situations", help="One part alone.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="|".join(_SASO_PARTS), help="One part alone.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was tuned on 1 to 3.")] = 11,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was set on 21 to 23.")] = 11,
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also draw every case and situation into this directory.")
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
 ) -> None:
-    """Policies for replicas on the queue model: MPC beside its rivals at their best, and an oracle."""
+    """Policies for replicas: all of them on the queue model, MPC and the two best rivals on Spark."""
     from penstock.bench.saso_command import run_saso
     from penstock.errors import InputError
 
-    if only not in (None, "comparisons", "paper", "situations"):
-        raise InputError(f"--only is comparisons, paper or situations; got '{only}'")
+    if only not in (None, *_SASO_PARTS):
+        raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")
     run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
 
 

@@ -11,15 +11,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from penstock.app.connectors import TraceSource
 from penstock.apps.vwap import vwap_per_ticker
-from penstock.bench.machine import Machine
 from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
@@ -28,7 +24,7 @@ from penstock.element.running import running_operator
 from penstock.measure.task_figures import ElementMeters, TaskStart, block_bytes
 
 BLOCK_ROWS = (1_000, 8_192, 32_768)
-_SEED = 7
+SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class MeasuringCost:
 def measure(block_rows: int, tuples: int, pairs: int) -> MeasuringCost:
     """Rounds of `tuples` tuples with and without meters, in turns; the order changes from pair to pair."""
     graph = vwap_per_ticker().graph
-    schema, trace = graph.sources[0].schema, TraceSource(seed=_SEED).open()
+    schema, trace = graph.sources[0].schema, TraceSource(seed=SEED).open()
     blocks = [block_of(trace.batch(i, i + block_rows), schema) for i in range(0, tuples, block_rows)]
     meters = ElementMeters()
     bare = Element(graph, DeadLetters(), {"out": "out"})
@@ -104,34 +100,3 @@ def _metered_s(element: Element, meters: ElementMeters, blocks: Sequence[Block])
     operators = report.replica.operators
     timed = sum(o.timed_blocks for o in operators) / sum(o.blocks for o in operators)
     return time.thread_time() - start_s, report.replica.measuring_cpu_s, timed
-
-
-def print_costs(console: Console, costs: Sequence[MeasuringCost], machine: Machine, tuples: int) -> None:
-    console.print(str(machine), soft_wrap=True, highlight=False)
-    console.print(
-        f"vwap_per_ticker in one process, one thread, {tuples:,} tuples a round, {len(costs[0].ratios)} pairs of "
-        "rounds in turns; CPU of the thread; extra CPU / CPU without meters, median and 95 % interval of the median",
-        soft_wrap=True,
-        highlight=False,
-    )
-    table = Table()
-    for name in ("tuples a block", "extra CPU", "interval", "as the meters say", "calls timed"):
-        table.add_column(name, justify="right")
-    for cost in costs:
-        low, high = cost.interval
-        told, timed = f"{cost.told_ratio:.2%}", f"{cost.timed_ratio:.0%}"
-        table.add_row(f"{cost.block_rows:,}", f"{cost.ratio:.2%}", f"{low:.2%} to {high:.2%}", told, timed)
-    console.print(table)
-
-
-def summary(costs: Sequence[MeasuringCost], machine: Machine, pairs: int) -> dict[str, Any]:
-    """The JSON object."""
-    return {
-        "bench": "measuring",
-        "measuring_ratio": {str(c.block_rows): round(c.ratio, 5) for c in costs},
-        "interval": {str(c.block_rows): [round(x, 5) for x in c.interval] for c in costs},
-        "told_ratio": {str(c.block_rows): round(c.told_ratio, 5) for c in costs},
-        "pairs": pairs,
-        "seed": _SEED,
-        "machine": machine.to_json(),
-    }

@@ -17,7 +17,6 @@ from penstock.control.setting import Grid, Setting
 from penstock.simulate.plant_shape import PlantShape, zipf_keys
 from penstock.simulate.queue_plant import QueuePlant
 
-Progress = Callable[[str], None]
 PlantOf = Callable[["Case"], PlantFactory]
 RESOURCE_RATIO = 1.10  # of the oracle's, at most
 
@@ -144,10 +143,9 @@ def cases(seed: int, traces: Sequence[Path], *, quick: bool) -> list[Case]:
     return chosen
 
 
-def compare(case: Case, *, quick: bool, plant_of: PlantOf = queue_plant, progress: Progress = print) -> Comparison:
+def compare(case: Case, *, quick: bool, plant_of: PlantOf = queue_plant) -> Comparison:
     """Runs everything in one case."""
     shape, factory = case.application.shape, plant_of(case)
-    progress(f"{case.name}: mpc and oracle")
     ours = our_policy(case.goal, case.grid, shape)
     mpc, mpc_records = measure(factory, Loop(ours, case.goal, Guard()), case.grid)
     own = [
@@ -160,7 +158,6 @@ def compare(case: Case, *, quick: bool, plant_of: PlantOf = queue_plant, progres
     published, tried = [], []
     records = {"mpc": mpc_records}
     for rival in rivals(shape.highest_replicas):
-        progress(f"{case.name}: {rival.policy.name}")
         runs = [_run(factory, case, policy, text) for text, policy in rival.variants(case.load.speed_up, quick=quick)]
         published.append(replace(runs[0][0], setting="published"))
         records[f"{rival.policy.name}"] = runs[0][1]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
+from penstock.bench import saso_processes
 from penstock.bench.machine import this_machine
-from penstock.bench.saso import cases, compare
-from penstock.bench.saso_paper import directions, run_paper
+from penstock.bench.saso_paper import directions
 from penstock.bench.saso_picture import draw_runs, file_name
 from penstock.bench.saso_report import print_comparisons, print_paper, print_scenarios, summary
-from penstock.bench.saso_scenarios import run_scenario, scenarios
+from penstock.bench.saso_spark_command import run_live_situations, run_on_spark
 
 _DRAWN = ("mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
 
@@ -24,17 +25,20 @@ def run_saso(
     """Comparisons, the paper's strategies, the situations; each part is printed when it is done."""
     console, errors = Console(width=max(Console().width, 150)), Console(stderr=True)
     machine = this_machine()
-    console.print(f"{machine}; queue model, simulated time, seed {seed}", soft_wrap=True, highlight=False)
+    console.print(
+        f"{machine}; queue model in simulated time, Spark in real time, seed {seed}", soft_wrap=True, highlight=False
+    )
     comparisons, runs, outcomes = [], [], []
+    on_spark: dict[str, Any] = {}
     if only in (None, "comparisons"):
-        for case in cases(seed, traces, quick=quick):
-            comparisons.append(compare(case, quick=quick, progress=lambda text: errors.print(text, style="dim")))
-            print_comparisons(console, comparisons[-1:])
+        for comparison in saso_processes.comparisons(seed, traces, quick=quick):
+            comparisons.append(comparison)
+            print_comparisons(console, [comparison])
     if only in (None, "paper"):
-        runs = run_paper(range(seed, seed + (3 if quick else 10)))
+        runs = saso_processes.paper_runs(range(seed, seed + (3 if quick else 10)))
         print_paper(console, runs, directions(runs))
     if only in (None, "situations"):
-        outcomes = [run_scenario(scenario) for scenario in scenarios()]
+        outcomes = saso_processes.outcomes()
         print_scenarios(console, outcomes)
     if pictures is not None:
         for comparison in comparisons:
@@ -43,7 +47,12 @@ def run_saso(
         for outcome in outcomes:
             title = f"{outcome.scenario.name}: {outcome.scenario.question}"
             draw_runs(title, outcome.records, pictures / file_name(outcome.scenario.name))
-    line = json.dumps(summary(comparisons, runs, directions(runs) if runs else [], outcomes, machine, seed))
+    if only in (None, "spark"):
+        on_spark["spark"] = run_on_spark(console, errors, traces, seed, comparisons, pictures, quick=quick)
+    if only == "live" or (only is None and not quick):
+        on_spark["live_situations"] = run_live_situations(console, errors, pictures)
+    body = summary(comparisons, runs, directions(runs) if runs else [], outcomes, machine, seed)
+    line = json.dumps(body | on_spark)
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)

@@ -11,7 +11,9 @@ from penstock.control.loop import Record
 _COLOURS = ("#2a7f62", "#c2483d", "#3b6ea8", "#b98a2f", "#7a5ca8", "#8a94a0")
 
 
-def draw_runs(title: str, records: Mapping[str, Sequence[Record]], path: Path) -> None:
+def draw_runs(
+    title: str, records: Mapping[str, Sequence[Record]], path: Path, time_axis: str = "s (simulated)"
+) -> None:
     """Rate, replicas and backlog over time, one line per policy; the file's ending says its format."""
     from matplotlib.figure import Figure
 
@@ -27,16 +29,16 @@ def draw_runs(title: str, records: Mapping[str, Sequence[Record]], path: Path) -
         waiting_s = [r.seen.backlog_tuples / max(r.seen.rate_tuples_s, 1.0) for r in own]
         backlog.plot(times, waiting_s, color=colour, linewidth=wide)
     replicas.set_ylabel("replicas", fontsize=8)
-    replicas.legend(fontsize=7, ncols=3, frameon=False)
+    replicas.legend(fontsize=7, ncols=6, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99))
     backlog.set_ylabel("backlog (s of arrivals)", fontsize=8)
     backlog.set_yscale("symlog", linthresh=1.0)
-    backlog.set_xlabel("s (simulated)", fontsize=8)
+    backlog.set_xlabel(time_axis, fontsize=8)
     rate.set_title(title, fontsize=10)
     for axes in (rate, replicas, backlog):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=100)
 
 
 def _line(records: Sequence[Record], figure: str) -> tuple[list[float], list[Any]]:

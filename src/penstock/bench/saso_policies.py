@@ -25,7 +25,7 @@ from penstock.generate.arrivals import Arrivals
 from penstock.simulate.oracle import Oracle
 from penstock.simulate.plant_shape import PlantShape
 
-ORACLE_MARGINS = (1.0, 1.03, 1.06, 1.1, 1.15, 1.2, 1.3)
+ORACLE_MARGINS = (0.94, 0.97, 1.0, 1.03, 1.06, 1.1, 1.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,10 @@ def rivals(highest: int) -> list[Rival]:
         Rival(Thresholds(0.95, 0.8, bounds)),
         Rival(
             Spl(bounds=bounds),
-            (("congestion", (0.02, 0.05, 0.1)), ("sensitivity", (0.8, 0.9, 0.95)), ("adaptation_s", (1.0, 2.0, 4.0))),
+            (
+                ("congestion", (0.02, 0.05, 0.1)), ("sensitivity", (0.3, 0.6, 0.9)), ("adaptation_s", (1.0, 2.0, 4.0)),
+                ("rapid", (False, True)),
+            ),
             follows_speed_up=False,
         ),
         Rival(
@@ -93,7 +96,7 @@ def our_policy(goal: Goal, grid: Grid, shape: PlantShape) -> Mpc:
 def our_variants(goal: Goal, grid: Grid, shape: PlantShape, *, quick: bool) -> list[tuple[str, Policy]]:
     """MPC over a grid of its own two settings: what tuning on the load at hand, as the rivals have it, would win."""
     base = our_policy(goal, grid, shape)
-    confidences, paybacks_s = ((0.5, 1.0, 2.25), (5.0,)) if quick else ((0.5, 1.0, 1.5, 2.25, 3.0), (2.0, 5.0, 10.0))
+    confidences, paybacks_s = ((0.7, 1.4), (5.0,)) if quick else ((0.5, 0.7, 1.0, 1.4, 2.0), (2.0, 5.0, 10.0))
     return [
         (f"confidence {confidence:g}, payback {payback_s:g} s", _tuned(base, confidence, payback_s))
         for confidence in confidences
@@ -104,11 +107,14 @@ def our_variants(goal: Goal, grid: Grid, shape: PlantShape, *, quick: bool) -> l
 def _tuned(base: Mpc, confidence: float, payback_s: float) -> Mpc:
     scale = payback_s / PAYBACK_S["balanced"]
     n, f, c = base.weights.gammas
-    return replace(base, confidence=confidence, weights=replace(base.weights, gammas=(scale * n, scale * f, scale * c)))
+    weights = replace(
+        base.weights, gammas=(scale * n, scale * f, scale * c), change=scale * base.weights.change
+    )  # fmt: skip
+    return replace(base, confidence=confidence, weights=weights)
 
 
 def oracles(goal: Goal, grid: Grid, shape: PlantShape, arrivals: Arrivals) -> Sequence[tuple[str, Policy]]:
     """The future known, at several margins: the best of them is the oracle."""
     mpc = replace(our_policy(goal, grid, shape), confidence=0.0, least_margin=0.0, horizon=15)
-    cheap = replace(mpc, weights=replace(mpc.weights, gammas=(0.005, 0.005, 0.0001)))
+    cheap = replace(mpc, weights=replace(mpc.weights, gammas=(0.005, 0.005, 0.0001), change=0.01))
     return [(f"margin {margin:g}", Oracle(cheap, shape, arrivals, margin)) for margin in ORACLE_MARGINS]

@@ -179,6 +179,14 @@ def _hot_key(slots: int, share: float) -> Callable[[float], Floats]:
     return shares
 
 
+def mean_replicas(records: Sequence[Record], begin_s: float, end_s: float) -> float:
+    return float(_replicas(records, begin_s, end_s).mean())
+
+
+def most_replicas(records: Sequence[Record], begin_s: float, end_s: float) -> float:
+    return float(_replicas(records, begin_s, end_s).max())
+
+
 def _within(records: Sequence[Record], begin_s: float, end_s: float) -> list[Record]:
     return [r for r in records if begin_s <= r.seen.ended_at_s <= end_s] or list(records[-1:])
 

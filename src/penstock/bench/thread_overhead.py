@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.bench.interleaved import PairedRatio, in_turns, paired_ratio
-from penstock.bench.model_graph import SCHEMA, graph_of
+from penstock.bench.model_graph import SCHEMA, Work, graph_of
 from penstock.element.block import Block
 from penstock.element.column import FixedColumn
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
 from penstock.element.kernels.flops import burn
-from penstock.element.position import EVERYTHING
+from penstock.element.operators.protocol import Stateless
+from penstock.element.position import EVERYTHING, Frontier
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_shapes import balanced, one_operator, pipeline
@@ -36,13 +37,23 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class OverheadRow:
-    """A load; the machinery's share of all CPU seconds; CPU and wall seconds with threads over those without."""
+    """A load; shares of all CPU seconds; CPU and wall seconds with threads over those without.
+
+    `outside_share` is everything but operators, and clock readings around each; `calls_share` is what function calls
+    alone have outside of them: after milliseconds of a kernel the interpreter is out of the caches either way.
+    """
 
     flop: int
     block_rows: int
-    machinery_share: float
+    outside_share: float
+    calls_share: float
     cpu: PairedRatio
     wall: PairedRatio
+
+    @property
+    def machinery_share(self) -> float:
+        """What threads take, beyond what calls take anyway."""
+        return self.outside_share - self.calls_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,19 @@ class OneOperator:
 
         return _spent(run)
 
+    def calls_told_apart(self) -> Spent:
+        """Without threads, with the CPU clock around each call of the operator."""
+        timed = _Timed(self._works["work"])
+        element = Element(self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda *_: timed)
+
+        def run() -> None:
+            for _ in range(self._blocks):
+                self._ingest()
+                element.step(self._fed, EVERYTHING)
+
+        spent = _spent(run)
+        return Spent(spent.cpu_s, spent.wall_s, spent.cpu_s - timed.spent_ns / 1e9)
+
     def with_threads(self) -> Spent:
         return self._threaded(time_every=16)
 
@@ -113,11 +137,10 @@ def overhead(flop: int, block_rows: int, *, run_s: float, flop_s: float, pairs: 
     )
     runs = OneOperator(one_operator(flop, block_tuples=block_rows), blocks)
     runs.with_threads()
-    apart = [runs.told_apart() for _ in range(3)]
+    apart = in_turns(runs.told_apart, runs.calls_told_apart, max(3, pairs // 3))
     spent = in_turns(runs.with_threads, runs.without_threads, pairs)
-    share = sum(each.machinery_s for each in apart) / sum(each.cpu_s for each in apart)
     return OverheadRow(
-        flop, block_rows, share,
+        flop, block_rows, _share([threads for threads, _ in apart]), _share([calls for _, calls in apart]),
         paired_ratio([(one.cpu_s, other.cpu_s) for one, other in spent]),
         paired_ratio([(one.wall_s, other.wall_s) for one, other in spent]),
     )  # fmt: skip
@@ -153,6 +176,23 @@ def payload(payload_bytes: int, *, blocks: int, rounds: int, operators: int = 20
 
         best_s = min(_spent(run).cpu_s for _ in range(rounds + 1))
     return PayloadRow(payload_bytes, best_s / (blocks * operators) * 1e6)
+
+
+class _Timed(Stateless):
+    """An operator whose calls are timed by the CPU clock."""
+
+    def __init__(self, work: Work) -> None:
+        self._work, self.spent_ns = work, 0
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        begin_ns = time.thread_time_ns()
+        outputs = self._work.process(inputs, frontier)
+        self.spent_ns += time.thread_time_ns() - begin_ns
+        return outputs
+
+
+def _share(runs: Sequence[Spent]) -> float:
+    return sum(each.machinery_s for each in runs) / sum(each.cpu_s for each in runs)
 
 
 def _spent(run: Callable[[], None]) -> Spent:

@@ -53,7 +53,7 @@ def run_threads(*, quick: bool, json_file: Path | None) -> None:
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
         task = display.add_task("", total=None)
         report = measure_threads(effort, machine.cores, lambda step: display.update(task, description=step))
-    console = Console()
+    console = Console(width=max(Console().width, 140))
     console.print(str(machine), soft_wrap=True, highlight=False)
     for table in _tables(report):
         console.print(table)
@@ -93,6 +93,8 @@ def summary(report: ThreadsReport, machine: Machine, effort: Effort) -> dict[str
     return {
         "bench": "threads",
         "machinery_share": {name: round(row.machinery_share, 5) for name, row in by_load},
+        "outside_operators_share": {name: round(row.outside_share, 5) for name, row in by_load},
+        "calls_outside_operators_share": {name: round(row.calls_share, 5) for name, row in by_load},
         "cpu_with_over_without": {name: _ratio(row.cpu) for name, row in by_load},
         "wall_with_over_without": {name: _ratio(row.wall) for name, row in by_load},
         "pairs": effort.pairs,
@@ -115,11 +117,20 @@ def _tables(report: ThreadsReport) -> list[Table]:
     price = Table(
         title="one operator behind a queue, thread level 1, beside function calls; goal: machinery 1 % or less"
     )
-    for name in ("load", "flop", "block", "machinery / all CPU", "CPU with / without (95 %)", "wall with / without"):
+    columns = (
+        "flop",
+        "block",
+        "machinery / all CPU",
+        "outside operators",
+        "by calls",
+        "CPU with / without (95 %)",
+        "wall",
+    )
+    for name in ("load", *columns):
         price.add_column(name, justify="left" if name == "load" else "right")
     for load, row in report.overheads.items():
-        share = f"{100 * row.machinery_share:.2f} %"
-        price.add_row(load, f"{row.flop:,}", f"{row.block_rows:,}", share, str(row.cpu), str(row.wall))
+        shares = [f"{share:.2%}" for share in (row.machinery_share, row.outside_share, row.calls_share)]
+        price.add_row(load, f"{row.flop:,}", f"{row.block_rows:,}", *shares, str(row.cpu), str(row.wall))
     gain = Table(title="a thread for the operator, apart from ingestion: wall without / with (95 %)")
     for name in ("ingestion", "ms per block", "operator, ms per block", "gain"):
         gain.add_column(name, justify="right")

@@ -113,6 +113,26 @@ def run(
     on_error: Annotated[
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
+    goal: Annotated[
+        str | None,
+        typer.Option(metavar="GOAL", help="'throughput' or 'latency p95_ms=500': keep to it, changing what it takes."),
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="P", help="mpc (default), thresholds, ds2, flink-autoscaler, ...")
+    ] = None,
+    price: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N",
+            help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, frequencies_ghz=1.2,1.6,...",
+        ),
+    ] = None,
+    passive: Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")] = (
+        False
+    ),
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
 
@@ -121,10 +141,18 @@ def run(
     - `penstock run examples/streaming/vwap.py --duration 30`
 
     - `penstock run examples/streaming/vwap.py --checkpoint out/checkpoint --set window.replicas=4`
+
+    - `penstock run examples/streaming/vwap.py --goal "latency p95_ms=500" --limit max_replicas=8`
+
+    - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
+    from penstock.cli.control_options import ControlOptions
     from penstock.cli.run import RunWish, run_command
 
-    run_command(RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error))
+    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive)
+    run_command(
+        RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
+    )
 
 
 @app.command()
@@ -204,6 +232,33 @@ def replay(
     from penstock.cli.replay import ReplayWish, replay_command
 
     replay_command(ReplayWish(path, policy, p95_ms, max_replicas, speed_up, json))
+
+
+@app.command()
+def candlesticks(
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="ESTIMATES", help="A Parquet file, or a directory of them.", show_default=False),
+    ],
+    symbol: Annotated[
+        list[str] | None, typer.Option(metavar="S", help="A symbol to draw; may be repeated; else the busiest four.")
+    ] = None,
+    candles: Annotated[int, typer.Option(metavar="N", help="How many candles at most.")] = 60,
+    picture: Annotated[Path, typer.Option(metavar="FILE.svg|png", help="Where to draw.")] = Path(
+        "out/candlesticks.svg"
+    ),
+) -> None:
+    """Draw what the trading application estimated: prices as candlesticks, forecasts as a line.
+
+    Examples:
+
+    - `penstock run examples/streaming/trading.py --duration 60`
+
+    - `penstock candlesticks out/estimates --picture out/candlesticks.png`
+    """
+    from penstock.cli.candlesticks import candlesticks_command
+
+    candlesticks_command(path, symbol or (), candles, picture)
 
 
 @app.command()

@@ -9,8 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.cli.journal_decisions import show_decisions
 from penstock.cli.screen import amount, console, rate, show_table, size
 from penstock.control.journal import RecordedRun, read_journal
+from penstock.control.recorded_decision import judged_decisions
 from penstock.errors import InputError
 from penstock.measure.observation import Latency
 from penstock.measure.plain_values import to_plain
@@ -28,10 +30,14 @@ def journal_command(path: Path, picture: Path | None, *, as_json: bool) -> None:
     figures = run_figures(run.observations)
     if figures is None:
         raise InputError(f"the journal '{path}' has no micro-batch yet; run the application for longer")
+    decisions = judged_decisions(run)
     if as_json:
-        print(json.dumps({"application": run.application, **to_plain(figures)}))
+        body = {"application": run.application, **to_plain(figures), "decisions": to_plain(decisions)}
+        print(json.dumps(body))
     else:
-        _show(console(), run.application, figures)
+        screen = console()
+        _show(screen, run.application, figures)
+        show_decisions(screen, decisions)
     if picture is not None:
         _draw(run, figures, picture)
         Console(stderr=as_json, highlight=False).print(f"wrote {picture}", markup=False, soft_wrap=True)

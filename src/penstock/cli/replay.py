@@ -40,7 +40,8 @@ def replay_command(wish: ReplayWish) -> None:
         raise InputError(f"--speed-up is above 0; got {wish.speed_up:g}")
     path = wish.journal / "journal.jsonl" if wish.journal.is_dir() else wish.journal
     run = read_journal(path)
-    steps = list(control_steps(ObservedBatch(line.observation, line.configuration) for line in run.lines))
+    batches = [ObservedBatch(line.observation, line.configuration) for line in run.lines]
+    steps = list(control_steps(batches, single=run.single))
     if not steps:
         raise InputError(f"the journal '{path}' has no whole control step of a second")
     goal = throughput() if wish.p95_ms is None else latency(p95_ms=wish.p95_ms)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from penstock.cli.application import load_application
+from penstock.cli.control_options import ControlOptions, control_arguments
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, rate, starting
 from penstock.errors import InputError
 
 if TYPE_CHECKING:
-    from penstock.spark.query import RunResult
-    from penstock.watch.live_console import Ending
+    from penstock.app.graph import Graph
+    from penstock.cli.settings import Settings
+    from penstock.spark.query import Handle, RunResult
+    from penstock.watch.live_console import Ending, LiveConsole
 
 DEFAULT_MASTER = "local[*]"
 
@@ -34,22 +38,19 @@ class RunWish:
     settings: tuple[str, ...]
     dead_letters: Path | None = None
     on_error: str = "dead_letter"
+    control: ControlOptions = field(default_factory=ControlOptions)
 
 
 def run_command(wish: RunWish) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
-    from penstock.cli.settings import changed, settings_of
+    from penstock.cli.settings import changed
     from penstock.spark.checkpoint import Checkpoint
     from penstock.spark.finished import is_finished
     from penstock.spark.query import start
     from penstock.watch.live_console import LiveConsole
 
     app = load_application(wish.application)
-    if wish.on_error not in ON_ERROR:
-        raise InputError(f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'")
-    settings = settings_of(wish.settings, app.graph)
-    if wish.duration_s is not None and not wish.duration_s > 0:
-        raise InputError(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
+    settings, control = _checked(wish, app.graph)
     screen = console()
     if wish.checkpoint is not None and is_finished(app.graph, Checkpoint(wish.checkpoint)):
         _say(screen, ending_lines("done", ran=False, wish=wish, checkpoint=wish.checkpoint))
@@ -61,17 +62,20 @@ def run_command(wish: RunWish) -> None:
             checkpoint=wish.checkpoint or Path(tempfile.mkdtemp(prefix="penstock-")),  # kept, to go on with
             dead_letters=wish.dead_letters,
             on_error=wish.on_error,
+            **control,
         )
     try:
-        handle.apply(changed(handle.configuration, settings, app.graph))
+        if wish.settings:
+            handle.apply(changed(handle.configuration, settings, app.graph))
         shown = LiveConsole(
             screen,
             f"{app.name} on {wish.master}",
             handle,
             lambda: handle.result.observations,
             duration_s=wish.duration_s,
+            control=partial(_control_lines, handle),
         )
-        ending = shown.watch()
+        ending = shown.watch(_Decisions(handle, shown).tell)
         if ending == "interrupted":
             screen.print("stopping ...")
     finally:
@@ -80,6 +84,53 @@ def run_command(wish: RunWish) -> None:
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     place = wish.checkpoint or handle.checkpoint.directory
     _say(screen, ending_lines(ending, bool(result.observations), wish, place))
+
+
+def _checked(wish: RunWish, graph: Graph) -> tuple[Settings, dict[str, Any]]:
+    """Settings and what is asked of control; whatever is wrong is told together, before Spark starts."""
+    from penstock.cli.settings import settings_of
+
+    problems: list[str] = []
+    found: list[Any] = []
+    for check in (partial(settings_of, wish.settings, graph), partial(control_arguments, wish.control)):
+        try:
+            found.append(check())
+        except InputError as error:
+            problems.append(str(error))
+    if wish.on_error not in ON_ERROR:
+        problems.append(f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'")
+    if wish.duration_s is not None and not wish.duration_s > 0:
+        problems.append(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
+    if problems:
+        raise InputError("\n".join(problems))
+    return found[0], found[1]
+
+
+def _control_lines(handle: Handle) -> list[tuple[str, str]]:
+    from penstock.watch.control_lines import control_lines
+
+    if handle.controller is None:
+        return []
+    decisions = handle.controller.decisions
+    return control_lines(decisions[-1] if decisions else None, handle.controller.advice)
+
+
+class _Decisions:
+    """Tells every change that control makes or recommends, and what else it has to say."""
+
+    def __init__(self, handle: Handle, shown: LiveConsole) -> None:
+        self._controller, self._shown, self._told = handle.controller, shown, 0
+        if self._controller is not None:
+            self._controller.tell = shown.tell
+
+    def tell(self, elapsed_s: float) -> None:
+        if self._controller is None or self._controller.is_passive:  # which tells recommendations itself
+            return
+        new = [d for d in list(self._controller.decisions) if d.step > self._told]
+        for decision in new:
+            self._told = decision.step
+            if decision.requested:
+                self._shown.tell(decision.text)
 
 
 def ending_lines(ending: Ending, ran: bool, wish: RunWish, checkpoint: Path) -> list[str]:
@@ -107,7 +158,7 @@ def resume_command(wish: RunWish, checkpoint: Path) -> str:
     settings = [word for setting in wish.settings for word in ("--set", setting)]
     letters = [] if wish.dead_letters is None else ["--dead-letters", str(wish.dead_letters)]
     errors = [] if wish.on_error == ON_ERROR[0] else ["--on-error", wish.on_error]
-    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors]
+    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *wish.control.arguments]
     return shlex.join(["penstock", "run", wish.application, *options])
 
 

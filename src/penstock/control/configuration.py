@@ -14,11 +14,16 @@ SLOTS = 512
 
 @dataclass(frozen=True, slots=True)
 class ElementConfiguration:
-    """How one element runs: on how many replicas, and which of them serves each slot."""
+    """How one element runs: on how many replicas, and which of them serves each slot.
+
+    `split` are slots so hot that one replica is not enough: their tuples go to all, and the slot's own puts the
+    aggregates together.
+    """
 
     name: str
     replicas: int
     route: tuple[int, ...] = ()
+    split: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Configuration:
             raise InputError(f"an element has at least one replica; got {replicas} for '{name}'")
         old = self.element(name)
         route = even_route(replicas, len(old.route)) if old.route else ()
-        return self.with_element(ElementConfiguration(name, replicas, route))
+        return self.with_element(replace(old, replicas=replicas, route=route))
 
     def with_unfused(self, graph: Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
         """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
@@ -64,7 +69,7 @@ class Configuration:
             old = known.get(element.name) or known[before.element_of(first).name]
             number = 1 if element.scope == "stream" else old.replicas
             route = () if element.scope != "key" else old.route or even_route(number, slots)
-            elements.append(ElementConfiguration(element.name, number, route))
+            elements.append(ElementConfiguration(element.name, number, route, old.split if route else ()))
         return replace(self, elements=tuple(elements), unfused=tuple(sorted(unfused)))
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
@@ -109,6 +114,9 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
         if own.route and not (min(own.route) >= 0 and max(own.route) < own.replicas):
             raise InputError(f"the route of element '{own.name}' names replicas from 0 to {own.replicas - 1}; "
                              f"got {min(own.route)} to {max(own.route)}")  # fmt: skip
+        if own.split and not (min(own.split) >= 0 and max(own.split) < len(own.route)):
+            raise InputError(f"the split slots of element '{own.name}' are among its {len(own.route)} slots; "
+                             f"got {', '.join(map(str, own.split))}")  # fmt: skip
     if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
         raise InputError("block_rows and micro_batch_tuples are at least 1")
     if configuration.frequency_ghz is not None and configuration.frequency_ghz <= 0:
@@ -118,7 +126,10 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
 def configuration_to_json(configuration: Configuration) -> dict[str, object]:
     """Plain values for a log; `configuration_from_json` reads them back."""
     return {
-        "elements": [{"name": e.name, "replicas": e.replicas, "route": list(e.route)} for e in configuration.elements],
+        "elements": [
+            {"name": e.name, "replicas": e.replicas, "route": list(e.route), "split": list(e.split)}
+            for e in configuration.elements
+        ],
         "block_rows": configuration.block_rows,
         "micro_batch_tuples": configuration.micro_batch_tuples,
         "unfused": list(configuration.unfused),
@@ -132,7 +143,10 @@ def configuration_from_json(body: Mapping[str, object]) -> Configuration:
     assert isinstance(elements, list)
     frequency_ghz = body.get("frequency_ghz")
     return Configuration(
-        tuple(ElementConfiguration(e["name"], e["replicas"], tuple(e["route"])) for e in elements),
+        tuple(
+            ElementConfiguration(e["name"], e["replicas"], tuple(e["route"]), tuple(e.get("split", ())))
+            for e in elements
+        ),
         int(str(body["block_rows"])),
         int(str(body["micro_batch_tuples"])),
         tuple(body.get("unfused", ())),  # type: ignore[arg-type]

@@ -9,7 +9,11 @@ from penstock.control.setting import Setting
 
 @dataclass(frozen=True, slots=True)
 class ElementLoad:
-    """One element in a step, for policies that go through the graph: true rate = tuples_in / busy_s per replica."""
+    """One element in a step, for policies that go through the graph: true rate = tuples_in / busy_s per replica.
+
+    `cpu_s`: the part of `busy_s` in which it computed; `stalled_s`: in which it stood in line for a core.
+    `load_by_slot`: seconds of work by slot where it goes by key.
+    """
 
     name: str
     replicas: int
@@ -17,6 +21,9 @@ class ElementLoad:
     tuples_out: float
     busy_s: float
     inputs: tuple[str, ...] = ()
+    cpu_s: float = 0.0
+    stalled_s: float = 0.0
+    load_by_slot: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,11 @@ class ControlStep:
     `service_s`: mean computation time of a tuple on one replica at the frequency in force, waiting for services
     included; None where nothing was served.  `imbalance`: busiest over mean replica.  `overhead_s`: the part of a
     micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end.
+    `load_by_slot`: of the busiest element that goes by key.  `split_slots`: slots whose load is spread over all
+    replicas.  `replicas_ready`: fewer than in the setting while some are on their way.  `executor_start_s`: from asking
+    for an executor to having it, where that is needed.  `last_batch`: the micro-batch that the step ends with.
+    `highest_cap_tuples`: larger micro-batches would hold up decisions.  `latest_tuples_s`: the rate of arrivals since
+    the last micro-batch began.
     """
 
     step: int
@@ -42,15 +54,20 @@ class ControlStep:
     service_s: float | None = None
     service_cv: float = 0.0
     arrival_cv: float = 0.0
+    latest_tuples_s: float | None = None
     imbalance: float = 1.0
     waiting_ratio: float = 0.0
     latency_mean_s: float | None = None
     latency_p95_s: float | None = None
     load_by_slot: tuple[float, ...] = ()
+    split_slots: tuple[int, ...] = ()
     elements: tuple[ElementLoad, ...] = ()
     reconfigured: bool = False
     replicas_ready: int | None = None
     settled_below: bool = True
+    executor_start_s: float | None = None
+    last_batch: int | None = None
+    highest_cap_tuples: int | None = None
 
     @property
     def rate_tuples_s(self) -> float:

@@ -66,7 +66,9 @@ class Price:
 class Weights:
     """Equations 10-15 as numbers: alpha, beta, gamma by axis (replicas, frequency, cap), and the threshold delta.
 
-    A step costs alpha * quality + beta * (replicas + watts * `watts_weight`) + gamma * squared distance.
+    A step costs alpha * quality + beta * (replicas + watts * `watts_weight`) + gamma * squared distance.  Where chances
+    are planned with, one that breaks its goal costs `violation` in place of the first term (a throughput goal: when
+    more than `missing` of its tuples are older than `due_s`), and a change of replicas `change`, whatever its size.
     """
 
     quality: Quality
@@ -76,9 +78,14 @@ class Weights:
     threshold_s: float = 1.0
     replicas_weight: float = 1.0
     watts_weight: float = 0.0
+    violation: float = 0.0
+    change: float = 0.0
+    due_s: float = 1.0
+    missing: float = 1 - SERVED_RATIO
 
 
 _VIOLATION_STEPS = 3.0
+_BROKEN_STEPS = 15.0
 _CAP_PART = 0.02
 
 
@@ -87,7 +94,8 @@ def derived_weights(goal: Goal, highest_replicas: int, price: Price, payback_s: 
 
     A step that misses its goal by all of it costs `_VIOLATION_STEPS` steps of every replica there is, so that no
     saving is worth a violation that is foreseen.  A change by one replica costs what one replica costs in `payback_s`,
-    so that a change which is taken back sooner does not pay.
+    so that a change which is taken back sooner does not pay.  Where chances are planned with, a step that breaks its
+    goal costs `_BROKEN_STEPS` steps of every replica, and a change of any size a twelfth of them for `payback_s`.
     """
     threshold_s = goal.threshold_s
     gamma = payback_s / period_s / 2  # both ways, there and back, pay once
@@ -100,4 +108,8 @@ def derived_weights(goal: Goal, highest_replicas: int, price: Price, payback_s: 
         threshold_s=threshold_s if threshold_s is not None else 1.0,
         replicas_weight=1.0 if price.core_hour > 0 else 0.0,
         watts_weight=watts_weight,
+        violation=_BROKEN_STEPS * highest_replicas,
+        change=payback_s / period_s * highest_replicas / 12,
+        due_s=goal.due_s,
+        missing=1 - goal.served_ratio,
     )

@@ -38,11 +38,12 @@ class GuardState:
 class Guard:
     """`settle_steps`: how long a change's own backlog may last.  `patience_steps`: how long to wait for a level below.
 
-    Two reversals within `oscillation_steps` switch going down off for `backoff_steps`, twice as long each time.
+    So many `reversals` within `oscillation_steps` switch going down off for `backoff_steps`, twice as long each time.
     """
 
     settle_steps: int = 5
     patience_steps: int = 5
+    reversals: int = 6
     oscillation_steps: int = 12
     backoff_steps: int = 10
     longest_backoff_steps: int = 120
@@ -91,13 +92,13 @@ class Guard:
             return False
         capacity = seen.setting.replicas / (seen.service_s * max(seen.imbalance, 1.0))
         falling = seen.backlog_tuples < state.last_backlog or seen.reconfigured
-        return seen.rate_tuples_s < 0.9 * capacity and falling and seen.backlog_tuples > 0
+        return seen.rate_tuples_s < 0.9 * capacity and falling and seen.queued_tuples > 0
 
     def _noted(self, state: GuardState, seen: ControlStep, replicas: int) -> GuardState:
         recent = [t for t in state.turns if seen.step - t.step <= self.oscillation_steps]
         turns = (*recent, Turn(seen.step, seen.setting.replicas, replicas, seen.served_tuples_s))
         reversals = sum(a.up != b.up for a, b in itertools.pairwise(turns))
-        if reversals < 2:
+        if reversals < self.reversals:
             calm = seen.step >= state.down_allowed_from + self.longest_backoff_steps
             return replace(state, turns=turns, backoff_steps=0 if calm else state.backoff_steps)
         backoff = min(max(2 * state.backoff_steps, self.backoff_steps), self.longest_backoff_steps)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+
+TARGET_UTILIZATION = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,16 @@ class HotSlot:
         return self.utilization > 1.0
 
 
-def heaviest_slot(load_by_slot: Sequence[float], period_s: float) -> HotSlot | None:
-    """From seconds of work by slot within a step; None where there was none.
+def heaviest_slot(load_by_slot: Sequence[float], period_s: float, split: Container[int] = ()) -> HotSlot | None:
+    """From seconds of work by slot within a step, of the slots that are not split; None where there was none.
 
     Capacity goes with 1 / max(heaviest share, 1 / n): from n = 1 / share on, the heaviest slot alone sets the pace.
     """
     total = sum(load_by_slot)
-    if total <= 0:
+    whole = [slot for slot in range(len(load_by_slot)) if slot not in split]
+    slot = max(whole, key=load_by_slot.__getitem__, default=0)
+    if total <= 0 or not whole or load_by_slot[slot] <= 0:
         return None
-    slot = max(range(len(load_by_slot)), key=load_by_slot.__getitem__)
     share = load_by_slot[slot] / total
     return HotSlot(slot, share, load_by_slot[slot] / period_s, max(math.ceil(1 / share - 1e-9), 1))
 
@@ -47,6 +50,25 @@ def advice(hot: HotSlot, element: str, *, splits: bool) -> str:
     return f"{text}; it exceeds a replica, and its windows cannot be split"
 
 
-def split_replicas(hot: HotSlot, target_utilization: float = 0.8) -> int:
+def slots_to_split(
+    load_by_slot: Sequence[float], replicas: int, offered_ratio: float | None, split: Sequence[int] = ()
+) -> tuple[int, ...]:
+    """The slots whose load is to be spread over all replicas.
+
+    A slot is split when it alone has more than an even share of the load, so that no route balances it, and the busiest
+    replica needs relief (`offered_ratio`: the utilization that arrivals ask of it).  It is whole again when it has less
+    than half an even share, or there is one replica.
+    """
+    total = sum(load_by_slot)
+    if replicas == 1 or total <= 0:
+        return ()
+    even = total / replicas
+    needed = offered_ratio is not None and offered_ratio > TARGET_UTILIZATION
+    kept = {slot for slot in split if load_by_slot[slot] > 0.5 * even}
+    hot = {slot for slot, load in enumerate(load_by_slot) if needed and load > even}
+    return tuple(sorted(kept | hot))
+
+
+def split_replicas(hot: HotSlot, target_utilization: float = TARGET_UTILIZATION) -> int:
     """Over how many replicas the first of two stages spreads a hot slot."""
     return max(math.ceil(hot.utilization / target_utilization), 1)

@@ -1,7 +1,8 @@
 """The journal of a run: a header, then one JSON line per micro-batch, which later tools replay.
 
 A line has what was observed, the Configuration in force where it is another than on the line before (each element's
-route only where that changed), and the decision that followed, if there was one.
+route only where that changed), and the decision that followed, if there was one.  A decision that comes later has a
+line of its own with the number of the micro-batch.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
+from penstock.measure.plain_text import to_text
 from penstock.measure.plain_values import from_plain, to_plain
 
 VERSION = 1
@@ -34,10 +38,14 @@ class JournalLine:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A journal that was read: the newest line of each micro-batch, in their order."""
+    """A journal that was read: the newest line of each micro-batch, in their order.
+
+    `single`: elements that can have one replica only.
+    """
 
     application: str
     lines: tuple[JournalLine, ...]
+    single: tuple[str, ...] = ()
 
     @property
     def observations(self) -> tuple[Observation, ...]:
@@ -47,24 +55,31 @@ class RecordedRun:
 class Journal:
     """A journal that is being written; one that exists already goes on, without a line that was cut short."""
 
-    def __init__(self, path: Path, application: str) -> None:
-        self._path = path
+    def __init__(self, path: Path, application: str, single: Sequence[str] = ()) -> None:
+        self._lock = threading.Lock()
         self._configuration: Configuration | None = None
         self._routes: Routes = {}
-        if _drop_torn_line(path) == 0:
-            self._append({"penstock_journal": VERSION, "application": application})
+        is_new = _drop_torn_line(path) == 0
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        weakref.finalize(self, os.close, self._file)
+        if is_new:
+            self._append(_json({"penstock_journal": VERSION, "application": application, "single": list(single)}))
 
     def write(
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
     ) -> None:
         """Adds a micro-batch; one that ran before counts as this line says from now on."""
-        line: dict[str, Any] = {"observation": to_plain(observation)}
-        if configuration != self._configuration:
-            line["configuration"] = self._changed(configuration)
-            self._configuration = configuration
+        line = '{"observation":' + to_text(observation)
+        if configuration is not self._configuration and configuration != self._configuration:
+            line += ',"configuration":' + _json(self._changed(configuration))
+        self._configuration = configuration
         if decision is not None:
-            line["decision"] = to_plain(decision)
-        self._append(line)
+            line += ',"decision":' + _json(to_plain(decision))
+        self._append(line + "}")
+
+    def decide(self, batch: int, decision: Any) -> None:
+        """Adds the decision that followed a micro-batch, from any thread."""
+        self._append(_json({"batch": batch, "decision": to_plain(decision)}))
 
     def _changed(self, configuration: Configuration) -> dict[str, Any]:
         body = configuration_to_json(configuration)
@@ -75,9 +90,15 @@ class Journal:
                 element["route"] = _runs(route)
         return body
 
-    def _append(self, line: Mapping[str, Any]) -> None:
-        with self._path.open("a") as file:
-            file.write(json.dumps(line, separators=(",", ":")) + "\n")
+    def _append(self, line: str) -> None:
+        data = memoryview(line.encode() + b"\n")
+        with self._lock:
+            while data:  # a disk that fills up takes a part, and says why with the next
+                data = data[os.write(self._file, data) :]
+
+
+def _json(body: Any) -> str:
+    return json.dumps(body, separators=(",", ":"))
 
 
 def read_journal(path: str | Path) -> RecordedRun:
@@ -94,8 +115,12 @@ def read_journal(path: str | Path) -> RecordedRun:
         raise InputError(f"the journal '{path}' does not begin as one of version {VERSION} does; got {got}")
     lines: dict[int, JournalLine] = {}
     for line in _lines(path, bodies):
-        lines[line.observation.batch] = line
-    return RecordedRun(str(header.get("application", "")), tuple(lines[batch] for batch in sorted(lines)))
+        if isinstance(line, JournalLine):
+            lines[line.observation.batch] = line
+        elif line[0] in lines:
+            lines[line[0]] = replace(lines[line[0]], decision=line[1])
+    ordered = tuple(lines[batch] for batch in sorted(lines))
+    return RecordedRun(str(header.get("application", "")), ordered, tuple(header.get("single", ())))
 
 
 def _bodies(path: str | Path, text: str) -> Iterator[dict[str, Any]]:
@@ -109,10 +134,14 @@ def _bodies(path: str | Path, text: str) -> Iterator[dict[str, Any]]:
         yield body
 
 
-def _lines(path: str | Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine]:
+def _lines(path: str | Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine | tuple[int, dict[str, Any]]]:
+    """Micro-batches, and decisions with the number of theirs."""
     routes: Routes = {}
     configuration: Configuration | None = None
     for number, body in enumerate(bodies, 2):
+        if "decision" in body and "observation" not in body:
+            yield int(body.get("batch", -1)), body["decision"]
+            continue
         try:
             if "configuration" in body:
                 configuration = _configuration(body["configuration"], routes)

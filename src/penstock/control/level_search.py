@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +25,7 @@ class LevelSearch:
     top_rate: float = 0.0
     low: int = 0
     high: int = 0
+    seen: tuple[tuple[int, float], ...] = ()  # levels and their rates, in the order they were measured
 
     @property
     def done(self) -> bool:
@@ -34,13 +37,15 @@ class LevelRules:
     """When a level is better than the best so far.
 
     More threads must bring `gain` of what the same efficiency would bring, and never less than `least_gain`; fewer
-    threads may cost `give`. Refining stops where the open gap is within `resolution` of the best level.
+    threads may cost `give`. Refining stops where the open gap is within `resolution` of the best level. With `trend`
+    set, levels are left out that could not bring it on top, given that each thread more brings no more than the last.
     """
 
     gain: float = 0.05
     least_gain: float = 0.01
     give: float = 0.01
     resolution: float = 1 / 16
+    trend: float | None = None
 
 
 DEFAULT_RULES = LevelRules()
@@ -53,6 +58,7 @@ def start_search(level: int, max_level: int, *, upwards: bool = True) -> LevelSe
 
 def step(search: LevelSearch, rate: float, rules: LevelRules) -> tuple[LevelSearch, str]:
     """The search after `rate` was measured at its level, and why its next level (at the end the best) was chosen."""
+    search = replace(search, seen=(*search.seen, (search.level, rate)))
     if search.stage == "start":
         first = replace(search, best=search.level, top_rate=rate, stage="leap")
         return _leap(first, rules, f"{search.level} threads to begin with")
@@ -106,12 +112,24 @@ def _leap(search: LevelSearch, rules: LevelRules, why: str) -> tuple[LevelSearch
 
 
 def _refine(search: LevelSearch, rules: LevelRules, why: str) -> tuple[LevelSearch, str]:
-    above, below = search.high - search.best - 1, search.best - search.low - 1
-    open_gap = rules.resolution * search.best
-    if above >= below and above >= max(1.0, open_gap):
-        level = (search.best + search.high) // 2
-    elif below >= max(1.0, open_gap):
-        level = (search.low + search.best) // 2
-    else:
-        return replace(search, stage="done", level=search.best), f"{why}; {search.best} threads are best"
-    return replace(search, stage="refine", level=level), f"{why}; refine to {level}"
+    gaps = ((search.high - search.best - 1, search.high), (search.best - search.low - 1, search.low))
+    for gap, end in sorted(gaps, key=lambda one: -one[0]):
+        level = (search.best + end) // 2
+        if gap >= max(1.0, rules.resolution * search.best) and _may_pay(search, level, rules):
+            return replace(search, stage="refine", level=level), f"{why}; refine to {level}"
+    return replace(search, stage="done", level=search.best), f"{why}; {search.best} threads are best"
+
+
+def _may_pay(search: LevelSearch, level: int, rules: LevelRules) -> bool:
+    return rules.trend is None or most_rate(search.seen, level) >= search.top_rate * (1 + rules.trend)
+
+
+def most_rate(seen: Sequence[tuple[int, float]], level: int) -> float:
+    """The most that a level can give where each thread more brings no more than the last: the lines beside it."""
+    known = sorted(dict(seen).items())
+    below, above = [point for point in known if point[0] < level][-2:], [p for p in known if p[0] > level][:2]
+    bounds = [
+        near[1] + (near[1] - far[1]) / (near[0] - far[0]) * (level - near[0])
+        for near, far in ([below[::-1]] if len(below) == 2 else []) + ([above] if len(above) == 2 else [])
+    ]
+    return min(bounds, default=math.inf)

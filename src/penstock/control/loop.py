@@ -10,6 +10,9 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision
 from penstock.control.goal import Goal
 from penstock.control.guard import Guard, GuardState
+from penstock.control.highest_replicas import CpuShares, HighestReplicas
+from penstock.control.observed_steps import setting_of
+from penstock.control.pacing import within_pace
 from penstock.control.plant_port import Plant
 from penstock.control.policy import Policy
 from penstock.control.qos import breaks
@@ -31,11 +34,15 @@ class Record:
     decided: Decision
     requested: Setting | None
     moved_slots: int = 0
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """Ties a policy to a plant; `passive`: says what it would do, and does nothing."""
+    """Ties a policy to a plant; `passive`: says what it would do, and does nothing.
+
+    `highest`: how many replicas of each element help; without it, as many as the policy says.
+    """
 
     policy: Policy
     goal: Goal
@@ -43,31 +50,38 @@ class Loop:
     routing: Routing | None = None
     passive: bool = False
     record: Callable[[Record], None] | None = None
+    highest: HighestReplicas | None = None
 
     def run(self, plant: Plant) -> Iterator[Record]:
         """A record per control step, until the plant ends."""
-        state, guarded = self.policy.start(), GuardState()
+        state, guarded, shares = self.policy.start(), GuardState(), CpuShares()
         while (seen := plant.observe()) is not None:
             state, wanted = self.policy.decide(state, seen)
-            decided = wanted
+            shares, decided = shares.learn(seen.elements), within_pace(wanted, seen)
+            if self.highest is not None:
+                decided = self.highest.bounded(decided, seen, shares)
             if self.guard is not None:
                 broken = breaks(self.goal, seen)
-                guarded, decided = self.guard.check(guarded, seen, wanted, goal_broken=broken)
-            record = self._act(plant, seen, wanted, decided)
+                guarded, decided = self.guard.check(guarded, seen, decided, goal_broken=broken)
+            record = self._act(plant, seen, wanted, decided, shares)
             if self.record is not None:
                 self.record(record)
             yield record
 
-    def _act(self, plant: Plant, seen: ControlStep, wanted: Decision, decided: Decision) -> Record:
-        desired = decided.setting if isinstance(decided, Change) else seen.setting
+    def _act(self, plant: Plant, seen: ControlStep, wanted: Decision, decided: Decision, shares: CpuShares) -> Record:
+        # A change may still be under way: holding on keeps to what was asked for, not to what was seen.
+        desired = decided.setting if isinstance(decided, Change) else setting_of(plant.configuration)
         if isinstance(decided, Change):
             verb = "would go" if self.passive else "goes"
             _LOG.info("step %d: %s %s -> %s; %s", seen.step, verb, seen.setting, desired, decided.because)
         if self.passive:
             return Record(seen, wanted, decided, None)
-        routed = (self.routing or Routing()).configured(plant.configuration, desired, seen)
+        highest = {element.name: element.replicas for element in plant.configuration.elements}
+        if isinstance(decided, Change):
+            highest = {} if self.highest is None else self.highest.by_element(seen, shares)
+        routed = (self.routing or Routing()).configured(plant.configuration, desired, seen, highest)
         if routed.configuration == plant.configuration:
-            return Record(seen, wanted, decided, None)
+            return Record(seen, wanted, decided, None, advice=routed.advice)
         plant.apply(routed.configuration)
         changed = desired if isinstance(decided, Change) else None
-        return Record(seen, wanted, decided, changed, routed.moved_slots)
+        return Record(seen, wanted, decided, changed, routed.moved_slots, routed.advice)

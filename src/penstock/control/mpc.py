@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from penstock.control.decision import Decision, Expectation, Hold, change_or_hol
 from penstock.control.goal import Weights
 from penstock.control.mpc_backlog import as_tables, solve_backlog
 from penstock.control.mpc_branch import solve_branch
+from penstock.control.mpc_chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance
 from penstock.control.mpc_dynamic import solve_dynamic
 from penstock.control.mpc_learning import Learned, clock_ghz, learn
 from penstock.control.mpc_problem import (
@@ -22,14 +23,18 @@ from penstock.control.mpc_problem import (
     Switching,
 )
 from penstock.control.setting import Grid, Setting
+from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.mixture import Mixture
 from penstock.model.forecasters.protocol import Forecaster
 from penstock.model.forecasters.tracked import Tracked
 from penstock.model.micro_batch import capacity_tuples_s, predict_step
+from penstock.model.micro_batch_run import run_step
 from penstock.model.power import PowerModel
 
 _FULL = 0.95  # of what a service takes: what is planned for where it is the bottleneck
-Solver = Literal["backlog", "dynamic", "branch"]
+_LEAST_BLUR, _MOST_BLUR = 0.02, 0.1  # a model that is off by more says nothing about chances
+_BY_SIZE = 0.04  # of the quadratic switching cost, where a change has a price of its own
+Solver = Literal["chance", "backlog", "dynamic", "branch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,11 @@ class Mpc:
     name: str = "mpc"
 
     def start(self) -> Learned:
-        return Learned(Tracked(self.forecaster, leads=self.horizon), told_pause_s=self.pause_s)
+        latest = Latest(self.horizon) if self.solver == "chance" else None
+        return Learned(Tracked(self.forecaster, self.horizon, latest=latest), told_pause_s=self.pause_s)
 
     def decide(self, state: Learned, seen: ControlStep) -> tuple[Learned, Decision]:
-        state = learn(state, seen, self.interval_s)
+        state = self.learn(state, seen)
         if state.gigacycles is None:
             return state, Hold("nothing was served yet, so costs are unknown")
         rates = self.planned_rates(state)
@@ -70,14 +76,20 @@ class Mpc:
         expected = self._expectation(state, seen.setting, desired)
         return state, change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
 
+    def learn(self, state: Learned, seen: ControlStep) -> Learned:
+        return learn(state, seen, self.interval_s, by_batches=self.solver == "chance")
+
     def planned_rates(self, state: Learned) -> Floats:
-        """The rates to be ready for: forecast and margin, each as early as a replica has to be asked for."""
+        """The rates to be ready for, each as early as a replica has to be asked for; with a margin but for chances."""
         steps = self.horizon + self.lead_steps
-        means = np.asarray(state.rate.forecast(steps))
-        rates = means + np.maximum(self.confidence * state.rate.deviations(1)[0], self.least_margin * means)
+        rates = np.asarray(state.rate.forecast(steps))
+        if self.solver != "chance":
+            rates = rates + np.maximum(self.confidence * state.rate.deviations(1)[0], self.least_margin * rates)
         return np.array([rates[i : i + self.lead_steps + 1].max() for i in range(self.horizon)])
 
     def solve(self, state: Learned, current: Setting, rates: Floats) -> Solution:
+        if self.solver == "chance":
+            return solve_chance(self.chances(state, current, rates))
         problem = self.problem(state, current, rates)
         if self.solver == "backlog":
             return solve_backlog(problem)
@@ -114,6 +126,41 @@ class Mpc:
             spread=state.spread,
         )
 
+    def chances(self, state: Learned, current: Setting, rates: Floats) -> ChanceProblem:
+        """The same as `problem`, with what forecasts and predictions were off by in place of margins."""
+        plain = self.problem(state, current, rates)
+        at, (gn, gf, gc) = current.replicas, self.weights.gammas
+        pauses_s = [state.change_pause_s(at, int(n)) if plain.pause_s > 0 else 0.0 for n in plain.replicas]
+        certain = self.confidence == 0
+        share = 0.0 if certain else max(self.confidence * state.rate.share(), self.least_margin)
+        return ChanceProblem(
+            rates_tuples_s=plain.rates_tuples_s,
+            deviations=np.full(self.horizon, share),
+            per_tuple_s=plain.per_tuple_s,
+            cap_tuples=plain.cap_tuples,
+            resource_cost=plain.resource_cost,
+            replicas=plain.replicas,
+            switching=replace(plain.switching, gammas=(_BY_SIZE * gn, gf, gc)),
+            current=plain.current,
+            waiting_tuples=plain.backlog_tuples + state.collected_tuples,
+            violation=self.weights.violation,
+            excess=self.weights.violation,
+            threshold_s=self.weights.threshold_s if self.weights.quality == "latency" else None,
+            due_s=self.weights.due_s,
+            missing=self.weights.missing,
+            blur=min(max(state.latency_deviation, _LEAST_BLUR), _MOST_BLUR),
+            correction=state.correction,
+            spread=plain.spread,
+            overhead_s=plain.overhead_s,
+            limit_tuples_s=plain.limit_tuples_s,
+            interval_s=plain.interval_s,
+            period_s=plain.period_s,
+            first_pause_s=np.array(pauses_s),
+            pause_s=state.change_pause_s(at, at + 1) if plain.pause_s > 0 else 0.0,
+            change=self.weights.change,
+            errors=CERTAIN if certain else (ERRORS, CHANCES),
+        )
+
     def resource_cost(self, setting: Setting) -> float:
         """Per core, per watt, or both by their prices.   Eq. 13 and 14"""
         w = self.weights
@@ -128,10 +175,18 @@ class Mpc:
         per_tuple_s, overhead_s = state.per_tuple_s(desired), state.overhead_s or 0.0
         cap, limit = float(desired.micro_batch_tuples), state.limit.limit_tuples_s
         pause_s = state.pause_s if desired.replicas != current.replicas else 0.0
-        _, left, latency_s = predict_step(
-            rate, state.backlog_tuples, per_tuple_s, desired.replicas, state.spread, overhead_s, cap, limit,
-            self.interval_s, self.period_s, pause_s,
-        )  # fmt: skip
+        if self.solver == "chance":
+            if pause_s > 0:
+                pause_s = state.change_pause_s(current.replicas, desired.replicas)
+            _, _, left, latency_s = run_step(
+                rate, state.waiting_tuples, per_tuple_s, state.spread, overhead_s, cap, limit, self.interval_s,
+                self.period_s, pause_s,
+            )  # fmt: skip
+        else:
+            _, left, latency_s = predict_step(
+                rate, state.backlog_tuples, per_tuple_s, desired.replicas, state.spread, overhead_s, cap, limit,
+                self.interval_s, self.period_s, pause_s,
+            )  # fmt: skip
         latency_s *= state.correction
         saturated = list(state.saturated)
         if rate * per_tuple_s >= 1:

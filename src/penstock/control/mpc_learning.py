@@ -12,6 +12,7 @@ from penstock.control.setting import Setting
 from penstock.model.forecasters.tracked import Tracked
 from penstock.model.latency import correction
 from penstock.model.micro_batch import predict_step
+from penstock.model.micro_batch_run import run_step
 from penstock.model.service_limit import ServiceLimit
 from penstock.model.service_time import ServiceTime
 
@@ -41,7 +42,9 @@ class Learned:
     latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
     told_pause_s: float = 0.0
     pause_ratio: float = 1.0
+    replicas: int | None = None
     backlogs_tuples: tuple[float, ...] = ()
+    collected_tuples: float = 0.0  # what waits for the next micro-batch by design
     saturated: tuple[str, ...] = ()
 
     @property
@@ -52,8 +55,17 @@ class Learned:
         return min(self.backlogs_tuples) if self.service.bursty else self.backlogs_tuples[-1]
 
     @property
+    def waiting_tuples(self) -> float:
+        """All that wait at the end of a step."""
+        return self.backlog_tuples + self.collected_tuples
+
+    @property
     def pause_s(self) -> float:
         return self.told_pause_s * self.pause_ratio
+
+    def change_pause_s(self, before: int, after: int) -> float:
+        """Of a change from so many replicas to so many: half of a pause is fixed, the rest by the keys that move."""
+        return self.pause_s * (0.5 + abs(after - before) / max(after, before))
 
     @property
     def latency_deviation(self) -> float:
@@ -73,9 +85,12 @@ def clock_ghz(setting: Setting) -> float:
     return setting.frequency_ghz if setting.frequency_ghz is not None else 1.0
 
 
-def learn(state: Learned, seen: ControlStep, interval_s: float) -> Learned:
-    """The state after one more step; a step without a measurement leaves its figure as it was."""
-    after = replace(state, rate=state.rate.learn(seen.rate_tuples_s), saturated=())
+def learn(state: Learned, seen: ControlStep, interval_s: float, *, by_batches: bool = False) -> Learned:
+    """The state after one more step; a step without a measurement leaves its figure as it was.
+
+    `by_batches`: latencies are compared with a step run micro-batch by micro-batch, not with the steady state.
+    """
+    after = replace(state, rate=state.rate.learn(seen.rate_tuples_s, seen.latest_tuples_s), saturated=())
     if seen.service_s is not None:
         after = _with_service(after, seen, seen.service_s)
     if seen.overhead_s is not None:
@@ -84,7 +99,9 @@ def learn(state: Learned, seen: ControlStep, interval_s: float) -> Learned:
         after = _with_balance(after, seen)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
     backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
-    return replace(_with_correction(after, state, seen, interval_s), backlogs_tuples=backlogs)
+    after = _with_correction(after, state, seen, interval_s, by_batches)
+    collected = seen.backlog_tuples - seen.queued_tuples
+    return replace(after, backlogs_tuples=backlogs, collected_tuples=collected, replicas=seen.setting.replicas)
 
 
 def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
@@ -102,7 +119,7 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
 
 def _with_balance(state: Learned, seen: ControlStep) -> Learned:
     """Imbalance as measured, but no more than what balancing will leave where the loads of the slots are known."""
-    hot = heaviest_slot(seen.load_by_slot, seen.period_s)
+    hot = heaviest_slot(seen.load_by_slot, seen.period_s, seen.split_slots)
     if hot is not None:
         state = replace(state, heaviest_share=_blend(state.heaviest_share or None, hot.share))
     if seen.setting.replicas == 1:
@@ -112,16 +129,22 @@ def _with_balance(state: Learned, seen: ControlStep) -> Learned:
     return replace(state, imbalance=_blend(state.imbalance, bounded))
 
 
-def _with_correction(after: Learned, before: Learned, seen: ControlStep, interval_s: float) -> Learned:
+def _with_correction(
+    after: Learned, before: Learned, seen: ControlStep, interval_s: float, by_batches: bool
+) -> Learned:
     """r from the step that ended: measured latency over what the model says of the load that really came.
 
     A step with a change tells of the pause instead.
     """
     if seen.latency_mean_s is None or after.gigacycles is None:
         return after
-    predicted_s = _latency_s(after, before, seen, interval_s, 0.0)
+    model = _run_latency_s if by_batches else _latency_s
+    predicted_s = model(after, before, seen, interval_s, 0.0)
     if seen.reconfigured:
-        paused_s = _latency_s(after, before, seen, interval_s, after.pause_s)
+        pause_s = after.pause_s
+        if by_batches and before.replicas is not None:
+            pause_s = after.change_pause_s(before.replicas, seen.setting.replicas)
+        paused_s = model(after, before, seen, interval_s, pause_s)
         return _with_pause(after, seen.latency_mean_s, predicted_s, paused_s)
     ratio = correction(seen.latency_mean_s, predicted_s)
     error = min(abs(ratio.value / after.correction - 1), 1.0)
@@ -151,6 +174,17 @@ def _latency_s(after: Learned, before: Learned, seen: ControlStep, interval_s: f
             after.spread, after.overhead_s or 0.0, float(seen.setting.micro_batch_tuples), after.limit.limit_tuples_s,
             interval_s, seen.period_s, pause_s,
         )[2]
+    )  # fmt: skip
+
+
+def _run_latency_s(after: Learned, before: Learned, seen: ControlStep, interval_s: float, pause_s: float) -> float:
+    """The same, micro-batch by micro-batch."""
+    return float(
+        run_step(
+            seen.rate_tuples_s, before.waiting_tuples, after.per_tuple_s(seen.setting), after.spread,
+            after.overhead_s or 0.0, float(seen.setting.micro_batch_tuples), after.limit.limit_tuples_s, interval_s,
+            seen.period_s, pause_s,
+        )[3]
     )  # fmt: skip
 
 

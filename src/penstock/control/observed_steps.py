@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.setting import Setting
+from penstock.control.slot_loads import SlotLoads
 from penstock.measure.observation import Observation, ReplicaObservation, latency_over
 
 PERIOD_S = 1.0
@@ -22,25 +23,46 @@ class ObservedBatch:
     configuration: Configuration
 
 
-def control_steps(batches: Iterable[ObservedBatch], period_s: float = PERIOD_S) -> Iterator[ControlStep]:
-    """Whole micro-batches together until a control period has passed; one Configuration per step."""
-    gathered: list[ObservedBatch] = []
-    before: Configuration | None = None
-    number = 0
+def control_steps(
+    batches: Iterable[ObservedBatch], period_s: float = PERIOD_S, single: Iterable[str] = ()
+) -> Iterator[ControlStep]:
+    """The steps of all micro-batches of a run; `single` elements can have one replica only."""
+    gathered = StepGatherer(period_s, single)
     for batch in batches:
-        if gathered and batch.configuration != gathered[-1].configuration:
-            number += 1
-            yield control_step(number, gathered, changed=_changed(before, gathered))
-            before, gathered = gathered[-1].configuration, []
-        gathered.append(batch)
-        if sum(_wall_s(b.observation) for b in gathered) >= period_s:
-            number += 1
-            yield control_step(number, gathered, changed=_changed(before, gathered))
-            before, gathered = gathered[-1].configuration, []
+        yield from gathered.add(batch)
 
 
-def _changed(before: Configuration | None, gathered: Sequence[ObservedBatch]) -> bool:
-    return before is not None and before.elements != gathered[0].configuration.elements
+class StepGatherer:
+    """Whole micro-batches together until a control period has passed; one Configuration per step, but for its sizes."""
+
+    def __init__(self, period_s: float = PERIOD_S, single: Iterable[str] = ()) -> None:
+        self._period_s, self._single = period_s, frozenset(single)
+        self._gathered: list[ObservedBatch] = []
+        self._before: Configuration | None = None
+        self._loads = SlotLoads()
+        self._number = 0
+
+    def add(self, batch: ObservedBatch) -> list[ControlStep]:
+        """The steps that are over with this micro-batch: mostly none, and two where a change cut one short."""
+        steps = []
+        if self._gathered and not _is_alike(batch.configuration, self._gathered[-1].configuration):
+            steps.append(self._ended())
+        self._gathered.append(batch)
+        if sum(_wall_s(b.observation) for b in self._gathered) >= self._period_s:
+            steps.append(self._ended())
+        return steps
+
+    def _ended(self) -> ControlStep:
+        self._number += 1
+        batches, configuration = self._gathered, self._gathered[-1].configuration
+        changed = self._before is not None and self._before.elements != configuration.elements
+        self._before, self._gathered = configuration, []
+        loads = self._loads.learn([b.observation for b in batches], sum(_wall_s(b.observation) for b in batches))
+        return control_step(self._number, batches, changed=changed, loads=loads, single=self._single)
+
+
+def _is_alike(one: Configuration, other: Configuration) -> bool:
+    return (one.elements, one.frequency_ghz) == (other.elements, other.frequency_ghz)
 
 
 def setting_of(configuration: Configuration) -> Setting:
@@ -49,22 +71,31 @@ def setting_of(configuration: Configuration) -> Setting:
     return Setting(replicas, configuration.frequency_ghz, configuration.micro_batch_tuples)
 
 
-def control_step(number: int, batches: Sequence[ObservedBatch], *, changed: bool) -> ControlStep:
-    """One step of some micro-batches under one Configuration.
+def control_step(
+    number: int,
+    batches: Sequence[ObservedBatch],
+    *,
+    changed: bool,
+    loads: Mapping[str, tuple[float, ...]],
+    single: frozenset[str] = frozenset(),
+) -> ControlStep:
+    """One step of some micro-batches with the same elements.
 
-    Elements run one after the other within a micro-batch: the time that depends on tuples is the busiest replica of
-    each, and what is left of a micro-batch is overhead.
+    Elements run one after the other within a micro-batch: the time that replicas shorten is the busiest replica of each
+    that has as many as the setting says, and what is left of a micro-batch is overhead.
     """
-    observed = [batch.observation for batch in batches]
+    observed, configuration = [batch.observation for batch in batches], batches[-1].configuration
     period_s = sum(_wall_s(o) for o in observed)
     served = sum(o.tuples_in for o in observed)
-    busiest_s = sum(_busiest_s(o) for o in observed)
-    busy_s = sum(r.busy_s for o in observed for r in _replicas(o))
-    setting = setting_of(batches[0].configuration)
+    setting = setting_of(configuration)
+    wide = _wide(configuration, setting.replicas, single)
+    longest_s = sum(work_s(o, wide) for o in observed)
+    busy_s = sum(r.busy_s for o in observed for name in wide for r in o.replicas_by_element.get(name, ()))
     latency = latency_over(observed)
     last = observed[-1]
-    own_s = sum(max(o.micro_batch_s - _busiest_s(o), 0.0) for o in observed)
-    return ControlStep(
+    own_s = sum(max(o.micro_batch_s - work_s(o, wide), 0.0) for o in observed)
+    elements = _elements(observed, configuration, loads)
+    step = ControlStep(
         step=number,
         ended_at_s=last.committed_at_s if last.committed_at_s is not None else last.started_at_s + last.micro_batch_s,
         period_s=period_s,
@@ -72,21 +103,42 @@ def control_step(number: int, batches: Sequence[ObservedBatch], *, changed: bool
         arrived_tuples=float(sum(o.arrivals.tuples if o.arrivals is not None else o.tuples_in for o in observed)),
         served_tuples=float(served),
         backlog_tuples=float(last.backlog_tuples or 0),
-        busy_ratio=busiest_s / period_s if period_s > 0 else 0.0,
+        busy_ratio=sum(work_s(o, o.replicas_by_element) for o in observed) / period_s if period_s > 0 else 0.0,
         micro_batches=len(observed),
         micro_batch_s=sum(o.micro_batch_s for o in observed) / len(observed),
         overhead_s=own_s / len(observed),
         service_s=busy_s / served if served else None,
         service_cv=_service_cv(observed),
         arrival_cv=_arrival_cv(observed),
-        imbalance=max(busiest_s * setting.replicas / busy_s, 1.0) if busy_s > 0 else 1.0,
+        latest_tuples_s=last.arrivals.rate_tuples_s if last.arrivals is not None else None,
+        imbalance=max(longest_s * setting.replicas / busy_s, 1.0) if busy_s > 0 else 1.0,
         latency_mean_s=latency.mean_ms / 1000 if latency is not None and latency.mean_ms is not None else None,
         latency_p95_s=latency.p95_ms / 1000 if latency is not None else None,
-        load_by_slot=_load_by_slot(observed),
-        elements=_elements(observed, batches[0].configuration),
+        load_by_slot=max((e.load_by_slot for e in elements), key=sum, default=()),
+        split_slots=tuple(sorted({slot for own in batches[0].configuration.elements for slot in own.split})),
+        elements=elements,
         reconfigured=changed,
         settled_below=last.settled,
+        last_batch=last.batch,
     )
+    return replace(step, waiting_ratio=_waiting_ratio(step))
+
+
+def _wide(configuration: Configuration, replicas: int, single: frozenset[str]) -> tuple[str, ...]:
+    """The elements that have as many replicas as the setting says, and may have more; all, where there is none."""
+    names = [e.name for e in configuration.elements if e.replicas == replicas and e.name not in single]
+    return tuple(names or [e.name for e in configuration.elements])
+
+
+def _waiting_ratio(step: ControlStep) -> float:
+    """The share of its time that the busiest element waits for a service, in a step that falls behind; else 0.
+
+    One that keeps up serves what arrives, however many replicas wait.
+    """
+    busiest = max(step.elements, key=lambda e: e.busy_s / e.replicas, default=None)
+    if busiest is None or busiest.busy_s <= 0 or busiest.cpu_s <= 0 or step.queued_tuples <= 0:
+        return 0.0
+    return max(1 - (busiest.cpu_s + busiest.stalled_s) / busiest.busy_s, 0.0)
 
 
 def _wall_s(observation: Observation) -> float:
@@ -99,8 +151,10 @@ def _replicas(observation: Observation) -> list[ReplicaObservation]:
     return [replica for own in observation.replicas_by_element.values() for replica in own]
 
 
-def _busiest_s(observation: Observation) -> float:
-    return sum(max((r.busy_s for r in own), default=0.0) for own in observation.replicas_by_element.values())
+def work_s(observation: Observation, elements: Iterable[str]) -> float:
+    """How long the busiest replicas of some elements worked, one element after the other."""
+    own = (observation.replicas_by_element.get(name, ()) for name in elements)
+    return sum(max((r.busy_s for r in replicas), default=0.0) for replicas in own)
 
 
 def _arrival_cv(observed: Sequence[Observation]) -> float:
@@ -121,22 +175,9 @@ def _service_cv(observed: Sequence[Observation]) -> float:
     return math.sqrt(sum(number * square for number, square in known) / tuples) if tuples else 0.0
 
 
-def _load_by_slot(observed: Sequence[Observation]) -> tuple[float, ...]:
-    """Seconds of work by slot over all keyed elements: a slot's tuples at its element's mean cost."""
-    totals: list[float] = []
-    for observation in observed:
-        for name, counts in observation.slot_tuples_by_element.items():
-            own = observation.replicas_by_element.get(name, ())
-            tuples, busy_s = sum(counts), sum(r.busy_s for r in own)
-            if not tuples or (totals and len(totals) != len(counts)):
-                continue
-            totals = totals or [0.0] * len(counts)
-            for slot, number in enumerate(counts):
-                totals[slot] += number * busy_s / tuples
-    return tuple(totals)
-
-
-def _elements(observed: Sequence[Observation], configuration: Configuration) -> tuple[ElementLoad, ...]:
+def _elements(
+    observed: Sequence[Observation], configuration: Configuration, slot_loads: Mapping[str, tuple[float, ...]]
+) -> tuple[ElementLoad, ...]:
     """Each element over all the micro-batches, with the elements whose streams it reads."""
     outputs: dict[str, str] = {}
     loads = []
@@ -151,6 +192,9 @@ def _elements(observed: Sequence[Observation], configuration: Configuration) -> 
                 float(sum(r.tuples_out for r in own)),
                 sum(r.busy_s for r in own),
                 tuple(sorted({outputs[stream] for stream in read if stream in outputs})),
+                sum(r.cpu_s for r in own),
+                sum(r.stalled_s for r in own),
+                slot_loads.get(element.name, ()),
             )
         )
         outputs |= {port.stream: element.name for replica in own for port in replica.outputs}

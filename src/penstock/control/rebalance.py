@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+_EXCHANGES = 4  # for each replica, at most
+_FURTHER = 1e-3  # of the ceiling: what one more slot may move for
 DEFAULT_IMBALANCE = 0.05  # record 0032: fewer replicas and violations than 0.1, for more slots moved
 
 
@@ -41,7 +43,8 @@ def rebalance(
 
     Slots of replicas that are gone must move.  From each replica that has too much, slots are taken off: of two with
     like load, the one with less state.  Then the largest go first, each to the replica with the least load.  Where that
-    misses the bound, a full packing (largest first) is used if it is better.
+    misses the bound, slots are exchanged one by one; where that misses it, too, a full packing (largest first) is used
+    if it is clearly better.
     """
     loads = np.asarray(load_by_slot, np.float64)
     if not loads.sum() > 0:
@@ -50,9 +53,10 @@ def rebalance(
     old = np.asarray(route, np.int64)
     ceiling = max((1 + allowed) * loads.sum() / replicas, loads.max())
     new = _placed(old, loads, _taken_off(old, loads, state, replicas, ceiling), replicas)
+    new = _evened(old, new, loads, replicas, ceiling)
     if np.bincount(new, loads, minlength=replicas).max() > ceiling * (1 + 1e-12):
         packed = _placed(old, loads, list(range(len(loads))), replicas)
-        if imbalance(packed, loads, replicas) < imbalance(new, loads, replicas) - 1e-12:
+        if imbalance(packed, loads, replicas) < imbalance(new, loads, replicas) - max(allowed / 2, 1e-12):
             new = packed
     moved = tuple(int(slot) for slot in np.flatnonzero(new != old))
     return Rebalanced(tuple(int(r) for r in new), moved, imbalance(new, loads, replicas))
@@ -95,6 +99,50 @@ def _placed(old: npt.NDArray[np.int64], loads: Floats, slots: list[int], replica
         new[slot] = choice
         totals[choice] += loads[slot]
     return new
+
+
+def _evened(
+    old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], loads: Floats, replicas: int, ceiling: float
+) -> npt.NDArray[np.int64]:
+    """With slots moved or exchanged between the busiest replica and others, while any is above the ceiling."""
+    new = new.copy()
+    for _ in range(_EXCHANGES * replicas):
+        totals = np.bincount(new, loads, minlength=replicas).astype(np.float64)
+        busiest = int(np.argmax(totals))
+        if totals[busiest] <= ceiling * (1 + 1e-12):
+            break
+        exchange = _best_exchange(old, new, loads, totals, busiest, ceiling)
+        if exchange is None:
+            break
+        given, taken, target = exchange
+        new[given] = target
+        if taken is not None:
+            new[taken] = busiest
+    return new
+
+
+def _best_exchange(
+    old: npt.NDArray[np.int64], new: npt.NDArray[np.int64], loads: Floats, totals: Floats, busiest: int, ceiling: float
+) -> tuple[int, int | None, int] | None:
+    """A slot of the busiest replica, one that comes back for it (or none), and the other replica.
+
+    The one that leaves the least above the ceiling, of these the one that moves the fewest slots further.
+    """
+    own, others = np.flatnonzero(new == busiest), np.flatnonzero(new != busiest)
+    targets = np.delete(np.arange(len(totals)), busiest)
+    back = np.concatenate([loads[others], np.zeros(len(targets))])
+    to = np.concatenate([new[others], targets])
+    moves = loads[own][:, None] - back[None, :]
+    peak = np.maximum(totals[busiest] - moves, totals[to][None, :] + moves)
+    further = (new[own] == old[own]).astype(np.float64)[:, None] - (old[own][:, None] == to[None, :])
+    further[:, : len(others)] += (new[others] == old[others]).astype(np.float64) - (old[others] == busiest)
+    cost = np.maximum(peak / ceiling, 1.0) + _FURTHER * further
+    cost[peak >= totals[busiest] * (1 - 1e-9)] = np.inf
+    if not cost.size or not np.isfinite(cost.min()):
+        return None
+    row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    taken = int(others[column]) if column < len(others) else None
+    return int(own[row]), taken, int(to[column])
 
 
 def pack_onto_hosts(load_by_replica: Sequence[float], hosts: int) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ class Element:
     """Operators of a graph with their state; a step takes one block per source and gives the blocks asked for.
 
     `positioned` are the streams whose tuples must know their positions (by default those that are merged with others);
-    `make` gives the running operator of each operator.
+    `make` gives the running operator of each operator, `depths` those of positions where the graph is part of another.
     """
 
     def __init__(
@@ -49,10 +49,11 @@ class Element:
         *,
         positioned: frozenset[str] | None = None,
         make: MakeOperator = running_operator,
+        depths: Mapping[str, int] | None = None,
     ) -> None:
         names = [stream for operator in graph.operators for stream in operator.outputs]
         self.number = {name: i for i, name in enumerate(names)}
-        self._depths = depth_by_stream(graph)
+        self._depths = depth_by_stream(graph) if depths is None else depths
         positioned = streams_with_positions(graph) if positioned is None else positioned
         self._placed = [name in positioned for name in names]
         self.wanted = tuple((name, self.number[stream]) for name, stream in wanted.items())

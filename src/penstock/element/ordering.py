@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.element.block import Block, concat_blocks
-from penstock.element.position import Frontier, Integers, Position
+from penstock.element.position import Frontier, Integers, Position, concat_position_list, merge_order
 
 
 def in_order(blocks: Sequence[Block]) -> Block:
@@ -44,37 +43,49 @@ def joint_steps(blocks: Mapping[str, Block], rows: int) -> Iterator[tuple[dict[s
 
     All that came of one tuple of a source stays together; streams with punctuations are not cut.
     """
-    total = sum(block.rows for block in blocks.values())
-    roots = {name: _roots(block) for name, block in blocks.items() if block.rows}
+    full = {name: block for name, block in blocks.items() if block.rows}
     marked = any(block.punctuations is not None for block in blocks.values())
-    if not roots:
+    if not full:
         if marked:
             yield dict(blocks), Frontier(-np.inf, 0, 0)
         return
-    joined = np.concatenate(list(roots.values()))
-    order = np.argsort(joined, kind="stable") if len(roots) > 1 else np.arange(len(joined))
-    ordered = joined[order]
-    start = dict.fromkeys(blocks, 0)
+    roots = _Roots(list(full.values()))
+    start = dict.fromkeys(full, 0)
     done = 0
-    while done < total:
-        end = total if marked else min(done + rows, total)
-        while end < total and ordered[end] == ordered[end - 1]:
-            end += 1
-        last = ordered[end - 1]
-        cut = {name: int(np.searchsorted(own, last, side="right")) for name, own in roots.items()}
-        step = {name: block if marked else block.slice(start[name], cut.get(name, 0))
-                for name, block in blocks.items() if marked or cut.get(name, 0) > start[name]}  # fmt: skip
-        yield step, Frontier(*last.item())
-        start |= cut
-        done = end
+    while done < roots.count:
+        end = roots.count if marked else roots.end(min(done + rows, roots.count))
+        stop = {name: start[name] + more for name, more in zip(full, roots.between(done, end), strict=True)}
+        step = {name: block.slice(start[name], stop[name]) for name, block in full.items() if stop[name] > start[name]}
+        yield dict(blocks) if marked else step, roots.at(end - 1)
+        start, done = stop, end
 
 
-_ROOT = np.dtype([("stamp", np.float64), ("place", np.int64), ("sequence", np.int64)])
+class _Roots:
+    """The places of all tuples of some streams in the total order, without output numbers."""
 
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        positions = [block.position for block in blocks if block.position is not None]
+        bare = [Position(p.stamp, p.place, p.sequence, np.empty((0, len(p)), np.int64)) for p in positions]
+        self.count = sum(len(p) for p in bare)
+        self._starts = np.cumsum([0, *(len(p) for p in bare[:-1])])
+        self._order = merge_order(bare) if len(bare) > 1 else None
+        self._joined = bare[0] if self._order is None else concat_position_list(bare).take(self._order)
 
-def _roots(block: Block) -> npt.NDArray[np.void]:
-    assert block.position is not None
-    roots = np.empty(block.rows, _ROOT)
-    roots["stamp"], roots["place"] = block.position.stamp, block.position.place
-    roots["sequence"] = block.position.sequence
-    return roots
+    def at(self, place: int) -> Frontier:
+        """The root at a place of the order."""
+        joined = self._joined
+        return Frontier(joined.stamp.item(place), joined.place.item(place), joined.sequence.item(place))
+
+    def end(self, place: int) -> int:
+        """The first place from there on whose root is another than that of the one before it."""
+        while place < self.count and self.at(place) == self.at(place - 1):
+            place += 1
+        return place
+
+    def between(self, done: int, end: int) -> list[int]:
+        """How many tuples of each stream stand between two places."""
+        if self._order is None:
+            return [end - done]
+        streams = np.searchsorted(self._starts, self._order[done:end], side="right") - 1
+        counts: list[int] = np.bincount(streams, minlength=len(self._starts)).tolist()
+        return counts

@@ -44,7 +44,7 @@ def _mix(offset: np.uint64, seed_word: np.uint64) -> np.uint64:
     return word ^ (word >> _31)
 
 
-_word: Any = njit(forceinline=True)(_mix)
+mixed_word: Any = njit(forceinline=True)(_mix)
 
 
 # Bits of a word: 0 the type, 1-10 the wiggle, 11-20 the volume, 32-63 the ticker.
@@ -66,7 +66,7 @@ def _fill_uniform(
     seq: Integers, ticker: Codes, ttype: Codes, price: Floats, volume: Floats,
 ) -> None:  # fmt: skip
     for i in range(len(seq)):
-        word = _word(_U(start + i), seed_word)
+        word = mixed_word(_U(start + i), seed_word)
         code = ((word >> _32) * keys) >> _32
         seq[i] = start + i
         ticker[i] = code
@@ -79,7 +79,7 @@ def _fill_weighted(
 ) -> None:  # fmt: skip
     keys = _U(len(table))
     for i in range(len(seq)):
-        word = _word(_U(start + i), seed_word)
+        word = mixed_word(_U(start + i), seed_word)
         drawn = (word >> _32) * keys
         code = drawn >> _32
         entry = table[code]
@@ -95,7 +95,7 @@ def _fill_given(
 ) -> None:  # fmt: skip
     for i in range(len(seq)):
         seq[i] = start + i
-        _rest(_word(_U(start + i), seed_word), _U(ticker[i]), i, base, lots, ttype, price, volume)
+        _rest(mixed_word(_U(start + i), seed_word), _U(ticker[i]), i, base, lots, ttype, price, volume)
 
 
 _FIXED = (types.Array(types.int32, 1, "C", readonly=True), types.Array(types.float64, 1, "C", readonly=True))

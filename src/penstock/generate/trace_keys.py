@@ -15,14 +15,14 @@ Words = npt.NDArray[np.uint64]
 _ONE = 2**31  # the weight of the most frequent key
 
 
-def zipf_alias(keys: int, seed: int) -> Words:
-    """The alias table of keys whose frequency falls as 1 / rank; the seed says which key has which rank.
+def zipf_alias(keys: int, seed: int, flat_ranks: int = 0) -> Words:
+    """The alias table of keys whose frequency falls as 1 / (rank + flat_ranks); the seed says which key has which rank.
 
     Entry k holds, in its upper half, the share of draws of k that stay with k, in units of 2^-32, and in its lower
     half the key that the others go to.  Weights are whole numbers, so that the table is the same on every machine.
     """
     weights = np.empty(keys, np.int64)
-    weights[generator(seed, "zipf").permutation(keys)] = _ONE // np.arange(1, keys + 1)
+    weights[generator(seed, "zipf").permutation(keys)] = _ONE // np.arange(1 + flat_ranks, keys + 1 + flat_ranks)
     table = np.empty(keys, np.uint64)
     _kernel()(weights * keys, int(weights.sum()), np.empty(keys, np.int64), table)
     return table

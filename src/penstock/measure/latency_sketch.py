@@ -7,11 +7,15 @@ Bucket k holds the latencies of (g^(k-1), g^k] ms with g = (1 + e) / (1 - e), e 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
+
+from penstock.measure.arrival_kernels import arrival_kernels
 
 RELATIVE_ERROR = 0.01
 LOWEST_MS = 0.001  # what is less counts as this
@@ -47,29 +51,30 @@ class LatencySketch:
         if not self.counts:
             raise ValueError("a sketch without results has no quantiles")
         rank = math.floor(ratio * (self.results - 1))
-        bucket = int(np.searchsorted(np.cumsum(self.counts), rank, side="right"))
+        bucket = bisect_right(list(accumulate(self.counts)), rank)
         return min(2 * _GROWTH ** (self.first + bucket) / (_GROWTH + 1), max(self.highest_ms, LOWEST_MS))
 
 
 def sketch_of(latency_ms: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> LatencySketch:
     """The sketch of `counts[i]` results with each `latency_ms[i]`."""
-    some = counts > 0
-    latency_ms, counts = np.maximum(latency_ms[some], LOWEST_MS), counts[some]
-    if not len(counts):
-        return LatencySketch()
-    buckets = np.ceil(np.log(latency_ms) / _LOG_GROWTH).astype(np.int64)
-    first = int(buckets.min())
-    summed = np.bincount(buckets - first, weights=counts).astype(np.int64)
-    return LatencySketch(
-        first, tuple(summed.tolist()), float(latency_ms @ counts.astype(np.float64)), float(latency_ms.max())
+    buckets = np.empty(len(counts), np.int64)
+    first, last, sum_ms, highest_ms = arrival_kernels().bucketed(
+        np.ascontiguousarray(latency_ms), np.ascontiguousarray(counts), LOWEST_MS, _LOG_GROWTH, buckets
     )
+    if last < first:
+        return LatencySketch()
+    some = counts > 0
+    if not some.all():
+        buckets, counts = buckets[some], counts[some]
+    summed = np.bincount(buckets - first, weights=counts, minlength=last - first + 1).astype(np.int64)
+    return LatencySketch(first, tuple(summed.tolist()), sum_ms, highest_ms)
 
 
 def merged(sketches: Iterable[LatencySketch]) -> LatencySketch:
     """The sketch of all results together."""
     some = [sketch for sketch in sketches if sketch.counts]
-    if not some:
-        return LatencySketch()
+    if len(some) < 2:
+        return some[0] if some else LatencySketch()
     first = min(sketch.first for sketch in some)
     counts = np.zeros(max(sketch.first + len(sketch.counts) for sketch in some) - first, np.int64)
     for sketch in some:

@@ -38,6 +38,7 @@ class ReplicaObservation:
     `cpu_s` is CPU of the Python worker during the task, `worker_loop_cpu_s` what Spark's loop around it took since the
     task before, `measuring_cpu_s` the part of `cpu_s` that measuring took, `jvm_cpu_s` CPU of the task's thread in the
     JVM (None: not asked for in this micro-batch).  `service_variance_s2` is the variance of a tuple's service time.
+    `stalled_s` is the time in which the task could have run and had no core.
     """
 
     replica: int
@@ -55,6 +56,7 @@ class ReplicaObservation:
     worker_loop_cpu_s: float = 0.0
     measuring_cpu_s: float = 0.0
     settled: bool = True
+    stalled_s: float = 0.0
 
     @property
     def bytes_in(self) -> int:

@@ -8,26 +8,31 @@ from dataclasses import dataclass
 from penstock.app import operators as ops
 from penstock.app.connectors import DiscardSink
 from penstock.app.graph import Graph
+from penstock.plan.clock import is_clocked
 from penstock.plan.order import is_paced, streams_with_positions
 from penstock.plan.pipeline import Pipeline, PipelineElement, pipeline_of
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`positioned` are the streams whose tuples must know their positions; `paced` the elements that time acts on."""
+    """`positioned` are the streams whose tuples must know their positions; `paced` the elements that time acts on.
+
+    `clocked` are the elements by key whose replicas are all told the clock of the whole stream.
+    """
 
     pipeline: Pipeline
     positioned: frozenset[str]
     paced: tuple[int, ...]
+    clocked: tuple[int, ...]
 
 
 def layout_of(graph: Graph, unfused: Iterable[str] = ()) -> Layout:
     pipeline = pipeline_of(graph, unfused)
-    return Layout(pipeline, _positioned(graph, pipeline), _paced(graph, pipeline))
+    return Layout(pipeline, _positioned(graph, pipeline), _paced(graph, pipeline), _clocked(graph, pipeline))
 
 
 def _positioned(graph: Graph, pipeline: Pipeline) -> frozenset[str]:
-    """Streams that are merged, that lead to a sink that keeps order, or that several replicas send to one that must."""
+    """Streams that are merged, or told a clock, that lead to a sink that keeps order, or come from several replicas."""
     needed = set(streams_with_positions(graph)) | _from_replicas(graph, pipeline)
     for operator in reversed(graph.operators):
         keeps = isinstance(operator, ops.Sink) and _keeps_order(operator)
@@ -42,7 +47,7 @@ def _keeps_order(sink: ops.Sink) -> bool:
 
 def _from_replicas(graph: Graph, pipeline: Pipeline) -> set[str]:
     """Streams between elements whose order the exchange does not keep; tuples of sources are in order of offsets."""
-    found = set()
+    found = {stream for number in _clocked(graph, pipeline) for stream in pipeline.elements[number].inputs}
     for element in pipeline.elements[1:]:
         if element.scope == "none":
             continue
@@ -66,4 +71,12 @@ def _paced(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
         number
         for number, element in enumerate(pipeline.elements)
         if any(is_paced(graph, graph.operator(name)) for name in element.operators)
+    )
+
+
+def _clocked(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
+    return tuple(
+        number
+        for number, element in enumerate(pipeline.elements)
+        if element.scope == "key" and is_clocked(graph, graph.operator(element.operators[0]))
     )

@@ -9,6 +9,7 @@ from penstock.app import operators as ops
 from penstock.app.connectors import RecordedSource, TraceSource
 from penstock.app.graph import Graph
 from penstock.errors import InputError, did_you_mean
+from penstock.plan.clock import has_time_windows, is_clocked
 from penstock.plan.keys import Scope, origin, partitioning_of
 from penstock.plan.marks import punctors_by_stream
 from penstock.plan.order import is_paced, streams_with_positions
@@ -102,8 +103,10 @@ class _Drafts:
     def _needs(self, operator: ops.Operator) -> tuple[Scope, frozenset[tuple[str, str]] | None]:
         partitioning = partitioning_of(operator)
         counts = isinstance(operator, ops.Punctor) or is_paced(self.graph, operator)
-        if counts or any(self.marked[stream] for stream in operator.inputs) or _needs_clock(operator):
+        if counts or any(self.marked[stream] for stream in operator.inputs) or _needs_marks(operator):
             return "stream", None
+        if has_time_windows(operator):  # alone with what is stateless: its tuples are not the only ones it hears of
+            return ("key" if is_clocked(self.graph, operator) else "stream"), None
         if partitioning.scope != "key":
             return partitioning.scope, None
         found = [
@@ -151,16 +154,9 @@ def _check_unfused(graph: Graph, unfused: frozenset[str]) -> None:
                          + (f"; {hint}" if hint else ""))  # fmt: skip
 
 
-def _needs_clock(operator: ops.Operator) -> bool:
-    """Whether its windows run on the clock, or the punctuations, of the whole stream."""
-    match operator:
-        case ops.Aggregate():
-            windows = [operator.window]
-        case ops.Join():
-            windows = [operator.left_window, operator.right_window]
-        case _:
-            windows = []
-    return any(window.measure in ("time", "punctuation") for window in windows)
+def _needs_marks(operator: ops.Operator) -> bool:
+    """Whether its windows run on the punctuations of the whole stream."""
+    return isinstance(operator, ops.Aggregate) and operator.window.measure == "punctuation"
 
 
 def _element(graph: Graph, number: int, draft: _Draft, place: dict[str, int]) -> PipelineElement:

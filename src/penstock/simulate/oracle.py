@@ -9,7 +9,7 @@ import numpy as np
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Decision, change_or_hold
 from penstock.control.mpc import Mpc
-from penstock.control.mpc_learning import Learned, clock_ghz, learn
+from penstock.control.mpc_learning import Learned, clock_ghz
 from penstock.generate.arrivals import Arrivals
 from penstock.simulate.plant_shape import PlantShape
 
@@ -32,7 +32,7 @@ class Oracle:
         return self.mpc.start()
 
     def decide(self, state: Learned, seen: ControlStep) -> tuple[Learned, Decision]:
-        state = learn(state, seen, self.mpc.interval_s)
+        state = self.mpc.learn(state, seen)
         now_s, period_s = seen.ended_at_s, self.mpc.period_s
         steps = self.mpc.horizon
         counts = [self.arrivals.arrived_by(now_s + i * period_s) for i in range(steps + 1)]

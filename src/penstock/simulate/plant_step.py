@@ -20,9 +20,14 @@ class StepSums:
         self._served = self._batches = 0
         self._busy_s: Floats = np.zeros(0)
         self._work_s: Floats = np.zeros(len(shape.shares(began_at_s)))
+        self._latest = (began_at_s, arrived_before)
         self._overhead_s = self._took_s = self._own_s = self._run_s = 0.0
         self._latencies_s: list[Floats] = []
         self._weights: list[Floats] = []
+
+    def begins(self, time_s: float, arrived: int) -> None:
+        """A micro-batch."""
+        self._latest = (time_s, arrived)
 
     def add(
         self,
@@ -57,6 +62,7 @@ class StepSums:
         worked = self._served > 0
         mean_s, p95_s = self._latency()
         batches = max(self._batches, 1)
+        latest_s = ended_at_s - self._latest[0]
         load = ElementLoad("element", setting.replicas, self._served, self._served, busy_s)
         return ControlStep(
             step=step,
@@ -73,6 +79,7 @@ class StepSums:
             service_s=busy_s / self._served if worked else None,
             service_cv=self._shape.service_cv,
             arrival_cv=self._shape.arrival_cv,
+            latest_tuples_s=(arrived - self._latest[1]) / latest_s if latest_s > 0 else None,
             imbalance=float(self._busy_s.max()) / (busy_s / len(self._busy_s)) if busy_s > 0 else 1.0,
             waiting_ratio=1 - self._own_s / self._run_s if self._run_s > 0 else 0.0,
             latency_mean_s=mean_s,

@@ -90,7 +90,9 @@ class QueuePlant:
                 self._time_s = end_s
                 return
         began_s = self._time_s
-        tuples = min(self._arrived() - self._taken, self._configuration.micro_batch_tuples)
+        arrived = self._arrived()
+        sums.begins(began_s, arrived)
+        tuples = min(arrived - self._taken, self._configuration.micro_batch_tuples)
         work_s = self._work_s(tuples, began_s)
         ready = self._replicas()
         route = np.asarray(self._configuration.element(ELEMENT).route) % ready

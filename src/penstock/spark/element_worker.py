@@ -13,8 +13,13 @@ from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.element.block import Block
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.depth import depth_by_stream
 from penstock.element.element import Element
 from penstock.element.intake_element import IntakeElement
+from penstock.element.operators.clocked import ClockedOperator, Told
+from penstock.element.operators.clocked_aggregate import ClockedAggregate
+from penstock.element.operators.clocked_join import ClockedJoin
+from penstock.element.operators.partials import Partials
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.operators.stored_aggregate import StoredAggregate, can_be_stored
 from penstock.element.position import Frontier
@@ -32,6 +37,7 @@ from penstock.measure.task_figures import ElementMeters
 from penstock.plan.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.pipeline import INTAKE, PipelineElement
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.clocked import ClockedElement
 from penstock.spark.deferred_tuples import DeferredTuples
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.pickling import dumps
@@ -58,16 +64,24 @@ class ElementWorker:
         self.letters = DeadLetters()
         self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned)
         self.is_intake = pipeline.has_intake and number == 1
-        self.is_slotted = must_be_slotted(fixed.graph, self.planned)
+        self.clocked = fixed.graph.operator(self.planned.operators[0]) if number in layout.clocked else None
+        self.is_slotted = self.clocked is None and must_be_slotted(fixed.graph, self.planned)
         self.stored: dict[str, StoredAggregate] = {}
         self.meters = ElementMeters()
         self.source_places = source_places(fixed.graph, pipeline, self.planned)
         self._wanted = {name: name for name in (*self.outputs, *(s.name for s in self.sinks))}
-        self._slots = slot_function(fixed, self.planned).slots if self.is_slotted else 1
+        self._depths = depth_by_stream(fixed.graph, {pipeline.elements[n].operators[0] for n in layout.clocked})
+        self._slots = slot_function(fixed, self.planned).slots if self.is_slotted or self.clocked else 1
+        self._partials: dict[str, Partials] = {}  # by element
+        self._head: ClockedOperator | None = None  # the clocked operator that was made last
         self.deferred = self._deferred() if can_defer(fixed.graph, layout, self.planned) else None
-        self.operators = SlottedElement(
-            self._element, self._blobs, self._slots, self._slots_of if self.is_slotted else None
-        )
+        self.operators = self._made_operators()
+
+    def _made_operators(self) -> SlottedElement | ClockedElement:
+        if self.clocked is not None:
+            store = BlobStore(self._slots, self._logs(self.clocked.name))  # plain arrays, pickled as such
+            return ClockedElement(self._clocked_element, self.clocked.name, store)
+        return SlottedElement(self._element, self._blobs, self._slots, self._slots_of if self.is_slotted else None)
 
     @property
     def state_bytes(self) -> dict[str, int]:
@@ -84,7 +98,8 @@ class ElementWorker:
         def before(name: str, count: int) -> StateBefore:
             return StateBefore(self.checkpoint.manifests, plan.previous, name, count)
 
-        held = routed if self.is_slotted and routed is not None else np.arange(self._slots)
+        by_slot = self.is_slotted or self.clocked is not None
+        held = routed if by_slot and routed is not None else np.arange(self._slots)
         rebuilt = self.operators.open(held, before, token)
         ready = routed if self.deferred is None or routed is None else self._defer(plan, routed, before, token)
         for name, stored in self.stored.items():
@@ -117,6 +132,21 @@ class ElementWorker:
         self.deferred.open(routed, ready, own, token, plan.configuration.block_rows)
         return ready
 
+    def tell(self, told: Told) -> None:
+        """What a clocked operator is told beside its tuples."""
+        if isinstance(self.operators, ClockedElement):
+            self.operators.tell(told)
+
+    def partials(self, element: PipelineElement) -> Partials:
+        """How blocks become partial aggregates for a split element."""
+        if element.name not in self._partials:
+            operator = self.fixed.graph.operator(element.operators[0])
+            assert isinstance(operator, ops.Aggregate)
+            stream = operator.inputs[0]
+            schema, ordered = self.fixed.graph.producer(stream).schema, operator.name in self.layout.positioned
+            self._partials[element.name] = Partials(operator, schema, depth=self._depths[stream], ordered=ordered)
+        return self._partials[element.name]
+
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         return self.operators.step(blocks, frontier)
 
@@ -131,9 +161,18 @@ class ElementWorker:
         for stored in self.stored.values():
             stored.stored.close()
 
+    def _plain_element(self) -> Element:
+        positioned, depths = self.layout.positioned, self._depths
+        return Element(self.graph, self.letters, self._wanted, positioned=positioned, make=self._make, depths=depths)
+
+    def _clocked_element(self) -> tuple[Element, ClockedOperator]:
+        element = self._plain_element()
+        element.stages[0].always = True  # it acts on ticks, too
+        assert self._head is not None
+        return element, self._head
+
     def _element(self) -> AnyElement:
-        positioned = self.layout.positioned
-        element = Element(self.graph, self.letters, self._wanted, positioned=positioned, make=self._make)
+        element, positioned = self._plain_element(), self.layout.positioned
         if self.is_intake:
             intake = IntakeElement(INTAKE, element, self.fixed.graph, positioned, self.letters, _INTAKE_ROWS)
             intake.end(s.name for s in self.fixed.graph.sources if _is_empty(s))
@@ -145,6 +184,9 @@ class ElementWorker:
 
     def _made(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
         schema = graph.producer(operator.inputs[0]).schema
+        if self.clocked is not None and operator.name == self.clocked.name:
+            self._head = self._made_clocked(operator, letters)
+            return self._head
         stored = self.number > 0 and not self.is_slotted and isinstance(operator, ops.Aggregate)
         if not stored or not can_be_stored(operator, schema):  # type: ignore[arg-type]
             return running_operator(operator, self.fixed.graph, letters, self.layout.positioned)
@@ -160,6 +202,16 @@ class ElementWorker:
     def _deferred(self) -> DeferredTuples:
         slots, name = slot_function(self.fixed, self.planned).slots, deferred_name(self.planned.name)
         return DeferredTuples(waiting_store(self.checkpoint, self.fixed, name, slots), self._slots_of)
+
+    def _made_clocked(self, operator: ops.Operator, letters: DeadLetters) -> ClockedOperator:
+        slots, positioned = slot_function(self.fixed, self.planned), self.layout.positioned
+        schemas = [self.fixed.graph.producer(stream).schema for stream in operator.inputs]
+        ordered = operator.name in positioned
+        if isinstance(operator, ops.Join):
+            return ClockedJoin(operator, (schemas[0], schemas[1]), letters, slots, positioned=ordered)
+        assert isinstance(operator, ops.Aggregate)
+        depth = self._depths[operator.inputs[0]]
+        return ClockedAggregate(operator, schemas[0], letters, slots, depth=depth, ordered=ordered)
 
     def _blobs(self, operator: str) -> BlobStore:
         return BlobStore(self._slots, self._logs(operator), partial(dumps, what=f"the state of operator '{operator}'"))

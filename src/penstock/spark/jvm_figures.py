@@ -1,25 +1,19 @@
-"""What only the JVM knows: CPU of its tasks and of itself, and where Spark's own time goes.
-
-Read from Spark's status store, which is kept in any case, as JSON in one call per stage.  A call costs a millisecond or
-two, so that only some micro-batches are looked at.
-"""
+"""What only the JVM knows: CPU of its tasks and of itself, and where Spark's own time goes."""
 
 from __future__ import annotations
 
-import json
-import os
+import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.measure.allowance import Allowance
+from penstock.spark.task_listener import task_listener
 
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-_OTHER_STAGES_MAX = 4  # that may come between those of a batch
+_CPU_CLOCK = 2  # Linux: all threads of a process, as scheduled; its number is made of this and the process's
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,100 +23,76 @@ class JvmReading:
     task_cpu_s: dict[int, dict[int, float]] = field(default_factory=dict)
     spark_batch: int | None = None
     spark_ms_by_phase: dict[str, float] = field(default_factory=dict)
-    cost_s: float = 0.0  # CPU for reading, in the JVM
+    cost_s: float = 0.0  # CPU in the JVM, for keeping and telling it
 
 
 class JvmFigures:
-    """Reads the figures of a batch when it is its turn."""
+    """Asks for the figures of a batch when it is its turn: a call takes a tenth of a millisecond on either side."""
 
     def __init__(self, session: SparkSession, clock: JvmClock) -> None:
-        self._context: Any = session.sparkContext
-        self._clock = clock
+        self._clock, self._listened_s = clock, 0.0
         self._allowance = Allowance(warm_up=2)
-        self._mapper: Any = None
+        try:
+            self._listener: Any = task_listener(session.sparkContext)
+        except Exception:  # private parts of Spark: a figure that is missing must not end the run
+            self._listener = None
 
     def read(self, batch: int, query: StreamingQuery, elements: int, cpu_s: float) -> JvmReading | None:
         """The figures of the batch that has just run; None where it is not its turn, or where Spark does not say.
 
         `cpu_s` is what the batch before took, a small share of which may be spent here.
         """
-        if not self._allowance.is_enough(cpu_s):
+        if self._listener is None or not self._allowance.is_enough(cpu_s):
             return None
-        start_s, start_cpu_s = time.perf_counter(), self._clock()
+        begin_s, jvm_s, own_s = time.perf_counter(), self._clock(), time.thread_time()
         try:
-            stages = self._stages(batch, str(query.runId), elements)
-            progress = query._jsq.lastProgress()
-            told = json.loads(progress.json()) if progress is not None else {}
-        except Exception:  # private parts of Spark: a figure that is missing must not end the run
+            text = self._listener.told(f"{query.runId} {batch}", query._jsq)
+        except Exception:  # as above
+            self._listener = None
             return None
-        finally:
-            cost_s = _cost_s(time.perf_counter() - start_s, start_cpu_s, self._clock())
-            self._allowance.spend(cost_s)
-        by_element = {i: _cpu_s_by_partition(stage) for i, stage in enumerate(stages)}
-        return JvmReading(by_element, told.get("batchId"), dict(told.get("durationMs", {})), cost_s)
-
-    def _stages(self, batch: int, run: str, elements: int) -> list[dict[str, Any]]:
-        """The stages of a batch, one per element, in their order; none where Spark has not noted all of them yet."""
-        spark = self._context._jsc.sc()
-        if self._mapper is None:
-            self._mapper = self._context._jvm.org.apache.spark.status.api.v1.JacksonMessageWriter().mapper()
-            self._quantiles = self._context._gateway.new_array(self._context._jvm.double, 0)
-            self._statuses = self._context._jvm.java.util.ArrayList()
-        store, newest = spark.statusStore(), int(spark.dagScheduler().nextStageId()) - 1
-        found: list[dict[str, Any]] = []
-        for number in range(newest, max(-1, newest - elements - _OTHER_STAGES_MAX), -1):
-            attempts = store.stageData(number, True, self._statuses, False, self._quantiles)
-            stage = _merged(json.loads(self._mapper.writeValueAsString(attempts)))
-            if _belongs(stage, batch, run):
-                found.append(stage)
-            if len(found) == elements:
-                return found[::-1]
-        return []
+        own_s = time.thread_time() - own_s
+        told_s = _cost_s(time.perf_counter() - begin_s - own_s, jvm_s, self._clock())
+        self._allowance.spend(own_s + told_s)
+        reading, listened_s = reading_of(text, elements)
+        cost_s, self._listened_s = told_s + listened_s - self._listened_s, listened_s
+        return JvmReading(reading.task_cpu_s, reading.spark_batch, reading.spark_ms_by_phase, cost_s)
 
 
-def _merged(attempts: list[dict[str, Any]]) -> dict[str, Any]:
-    """One stage of several attempts, with the tasks of all of them."""
-    stage = dict(attempts[0]) if attempts else {}
-    stage["tasks"] = [task for attempt in attempts for task in (attempt.get("tasks") or {}).values()]
-    return stage
+def reading_of(text: str, elements: int) -> tuple[JvmReading, float]:
+    """What the listener told, and the CPU seconds that it has listened for; the newest stages are the elements'.
+
+    >>> reading_of("7000;4;{addBatch=30};0=1000000000 ;0=2000000000 1=500000000 ", 2)[0].task_cpu_s
+    {0: {0: 1.0}, 1: {0: 2.0, 1: 0.5}}
+    """
+    listened_ns, spark_batch, phases, *stages = text.split(";")
+    known = stages[-elements:] if len(stages) >= elements else []  # else Spark has not told of all of them yet
+    cpu_s = {
+        number: {int(partition): int(ns) / 1e9 for partition, ns in (pair.split("=") for pair in stage.split())}
+        for number, stage in enumerate(known)
+    }
+    pairs = (pair.split("=") for pair in phases.strip("{}").split(", ") if pair)
+    by_phase = {phase: float(ms) for phase, ms in pairs}
+    return JvmReading(cpu_s, int(spark_batch) if spark_batch else None, by_phase), int(listened_ns) / 1e9
 
 
-def _belongs(stage: dict[str, Any], batch: int, run: str) -> bool:
-    """Whether a stage is over and of this batch; the description is the one that the streaming query sets."""
-    text = str(stage.get("description", ""))
-    return stage.get("status") == "COMPLETE" and run in text and text.rstrip().endswith(f"batch = {batch}")
-
-
-def _cpu_s_by_partition(stage: dict[str, Any]) -> dict[int, float]:
-    """CPU of each partition's tasks in the JVM, all attempts together."""
-    found: dict[int, float] = {}
-    for task in stage["tasks"]:
-        metrics = task.get("taskMetrics") or {}
-        cpu_ns = metrics.get("executorCpuTime", 0) + metrics.get("executorDeserializeCpuTime", 0)
-        found[task["partitionId"]] = found.get(task["partitionId"], 0.0) + cpu_ns / 1e9
-    return found
-
-
-def _cost_s(elapsed_s: float, before_s: float | None, after_s: float | None) -> float:
-    """CPU of a reading: its time at most, and where that is long, since the machine is busy, what the JVM used."""
-    if before_s is None or after_s is None or elapsed_s < 2 * _TICK_S:
-        return elapsed_s
-    return min(elapsed_s, max(after_s - before_s, _TICK_S))
+def _cost_s(waited_s: float, before_s: float | None, after_s: float | None) -> float:
+    """CPU that a call took in the JVM: no more than the time waited for it, and than all that the JVM used."""
+    waited_s = max(waited_s, 0.0)
+    return waited_s if before_s is None or after_s is None else min(waited_s, max(after_s - before_s, 0.0))
 
 
 class JvmClock:
-    """CPU seconds of the JVM that driver and tasks share on a local master; None on others."""
+    """CPU seconds of the JVM that driver and tasks share on a local master; None on others, and where it has ended."""
 
     def __init__(self, session: SparkSession) -> None:
         context: Any = session.sparkContext
         process = getattr(context._gateway, "proc", None)
-        is_local = str(context.master).startswith("local")
-        self._path = Path(f"/proc/{process.pid}/stat") if is_local and process is not None else None
+        self._clock: int | None = None
+        if process is not None and str(context.master).startswith("local") and sys.platform == "linux":
+            self._clock = (~process.pid << 3) | _CPU_CLOCK  # as clock_getcpuclockid of the C library has it
 
     def __call__(self) -> float | None:
         try:
-            text = self._path.read_text() if self._path is not None else ""
+            return None if self._clock is None else time.clock_gettime(self._clock)
         except OSError:
             return None
-        fields = text.rpartition(")")[2].split()  # the name before may have blanks
-        return (int(fields[11]) + int(fields[12])) * _TICK_S if len(fields) > 12 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pickle
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -37,7 +38,7 @@ from penstock.spark.held_tuples import held_entries
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.migration import PRE_COPY, Migrator, Situation, movable_elements
-from penstock.spark.placer import Hosts, placed
+from penstock.spark.placer import Placer, placed
 from penstock.spark.rolled_back import again_if_rolled_back
 from penstock.spark.spark_log import sync_spark_log
 from penstock.spark.staged_file import publish_files
@@ -72,8 +73,8 @@ class BatchResult:
 class MicroBatches:
     """Runs batch after batch of one query; `configuration` gives the one wanted of the next, `migration` the way to it.
 
-    `accept` raises where a batch must not count, `deliver` takes the results of one that does.  `wake` has a batch run
-    although no tuples came.
+    `accept` raises where a batch must not count, `deliver` takes the results of one that does; what is done inside of
+    `measuring` counts as such.  `wake` has a batch run although no tuples came.
     """
 
     def __init__(
@@ -84,14 +85,16 @@ class MicroBatches:
         configuration: Callable[[], Configuration],
         deliver: Callable[[BatchPlan, BatchResult, Observation], None],
         accept: Callable[[BatchResult], None] = lambda result: None,
+        measuring: Callable[[], AbstractContextManager[None]] = nullcontext,
         migration: Callable[[], str] = lambda: PRE_COPY,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
+        self.measuring = measuring
         self.manifests = Manifests(checkpoint.manifests)
         self.migration, self.wake = migration, wake
-        self._hosts = Hosts()
+        self.placer = Placer()
         self._session: SparkSession | None = None
         self.in_force: Configuration | None = None  # of the newest batch
         self.copier = self.make_copier()
@@ -117,7 +120,9 @@ class MicroBatches:
                 staged = [file for name, file in result.files if name == sink.name]
                 publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
-        self.deliver(plan, result, self._observation(timer, plan, result))
+        with self.measuring():
+            observation = self._observation(timer, plan, result)
+        self.deliver(plan, result, observation)
         if self.has_waiting:
             self.wake()
 
@@ -150,7 +155,7 @@ class MicroBatches:
         target = None if earlier is None else earlier.target
         draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target)
         plan = self._migrator.planned(draft, earlier or self.checkpoint.plan(batch - 1), self._situation(frame, draft))
-        self.in_force = plan.configuration
+        self.in_force, self.placer.newest = plan.configuration, plan.placements
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
 
@@ -159,14 +164,15 @@ class MicroBatches:
         if unfused not in self._movables:
             self._movables[unfused] = movable_elements(self.fixed, self.layout(draft.configuration))
         waiting, held = elements_with_waiting(ledgers), elements_with_held(ledgers)
+        cores, leaving = self.cores(frame)
         return Situation(
-            self.cores(frame), self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held)
+            cores, self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving)
         )
 
-    def cores(self, frame: DataFrame) -> Mapping[str, int]:
-        """The cores of each host, where there are several to choose from."""
+    def cores(self, frame: DataFrame) -> tuple[Mapping[str, int], set[str]]:
+        """The cores of each host, where there are several to choose from, and the hosts that are about to go."""
         self._session = frame.sparkSession
-        return self._hosts.cores(frame.sparkSession)
+        return self.placer.cores(frame.sparkSession)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""
@@ -229,7 +235,8 @@ class MicroBatches:
         elif m.kind == message.DEFERRED:
             result.waiting_tuples.append(int(np.frombuffer(payload, np.int64)[0]))
         elif m.kind == message.MEASURE:
-            result.reports.setdefault(m.name, []).append(decode(payload))
+            with self.measuring():
+                result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))

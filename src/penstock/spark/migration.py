@@ -50,6 +50,7 @@ class Situation:
     migration: str = PRE_COPY
     waiting: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()  # those of the waiting whose tuples the splitter has
+    leaving: frozenset[str] = frozenset()  # hosts that are about to go, and serve their slots until then
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,8 @@ class Migrator:
         own, at = plan.configuration.element(element.name), before.placements.get(element.name)
         if at is None:
             return _Part(own, place(own.replicas, own.route, now.cores, None), {})
-        here, then = stayed(at, now.cores), place(own.replicas, own.route, now.cores, at)
+        living = {**dict.fromkeys(now.leaving, 1), **now.cores}
+        here, then = stayed(at, living), place(own.replicas, own.route, now.cores, at)
         self._look_after(element, is_lost=here.hosts != at.hosts)
         moves, lost = moves_between(at, then, element.slots), moves_between(at, here, element.slots)
         is_forced = set(moves) <= set(lost)  # the hosts they were on are gone

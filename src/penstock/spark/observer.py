@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -9,9 +10,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.configuration import Configuration
 from penstock.control.journal import Journal
+from penstock.control.recorded_decision import RecordedDecision
 from penstock.measure.batch_figures import Reports
 from penstock.measure.cpu_meter import CpuMeter
 from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint, Fixed
 from penstock.spark.jvm_figures import JvmClock, JvmFigures, JvmReading
 from penstock.spark.trace_clock import TraceClock
@@ -26,9 +29,14 @@ class Observer:
         jvm_clock = JvmClock(session)
         self._jvm = JvmFigures(session, jvm_clock)
         self._cpu = CpuMeter(jvm_clock)
-        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name)
+        single = sorted(e.name for e in pipeline_of(fixed.graph).elements if e.scope == "stream")
+        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name, single)
         self._cpu_s = 0.0
         self._committed_at_s: float | None = None
+
+    def measuring(self) -> AbstractContextManager[None]:
+        """What is done inside counts as measuring."""
+        return self._cpu.measuring()
 
     def completed(
         self,
@@ -38,17 +46,25 @@ class Observer:
     ) -> Observation:
         """The observation with all that the driver, Spark and the traces' clock know; it is in the journal then."""
         elements = [element.name for element in configuration.elements]
-        with self._cpu.measuring():
+        with self.measuring():
             reading = self._read(observation.batch, len(elements))
             observation = self._clock.completed(observation, reports)
             observation = self._with_jvm(observation, reading, elements)
         if reading is not None:
             self._cpu.spent(reading.cost_s)
         cpu = self._cpu.lap(r for own in observation.replicas_by_element.values() for r in own)
-        observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
-        with self._cpu.measuring():
+        with self.measuring():  # counts with the next micro-batch
+            observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
             self._journal.write(observation, configuration)
         return observation
+
+    def decided(self, batch: int, decision: RecordedDecision) -> None:
+        """Keeps the decision that followed a micro-batch."""
+        self._journal.decide(batch, decision)
+
+    def spent(self, cpu_s: float) -> None:
+        """CPU that control has taken: machinery, as measuring is."""
+        self._cpu.spent(cpu_s)
 
     def _read(self, batch: int, elements: int) -> JvmReading | None:
         return None if self.query is None else self._jvm.read(batch, self.query, elements, self._cpu_s)

@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.plan.placement import Placement
 from penstock.spark.pinning import cores_by_host, is_local, pinned
 
 
-class Hosts:
+class Placer:
     """The hosts of one query's executors."""
 
     def __init__(self) -> None:
         self._cores: dict[str, int] = {}
+        self.staying: Mapping[str, int] | None = None  # cores by host while others are about to be given back
+        self.newest: Mapping[str, Placement] = {}
 
-    def cores(self, session: SparkSession) -> dict[str, int]:
-        """The cores of each host that has executors now; none on a local master, where there is nothing to choose."""
+    def cores(self, session: SparkSession) -> tuple[dict[str, int], set[str]]:
+        """The cores of each host that replicas may run on, and the hosts that have executors and are about to go.
+
+        None on a local master, where there is nothing to choose.
+        """
         if is_local(session):
-            return {}
+            return {}, set()
         now = cores_by_host(session)
+        cores, leaving = now, set[str]()
+        if self.staying is not None:
+            own = {host: min(count, self.staying.get(host, 0)) for host, count in now.items()}
+            cores = {host: count for host, count in own.items() if count} or now
+            self._cores = {host: min(count, cores.get(host, 0)) for host, count in self._cores.items()}
+            leaving = set(now) - set(cores)
         # A host of several executors that lost one is no smaller host: it will be back before slots could move twice.
-        self._cores |= {host: max(count, self._cores.get(host, 0)) for host, count in now.items()}
-        return {host: self._cores[host] for host in now}
+        self._cores |= {host: max(count, self._cores.get(host, 0)) for host, count in cores.items()}
+        return {host: self._cores[host] for host in cores}, leaving
 
 
 def placed(frame: DataFrame, placement: Placement | None) -> DataFrame:

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,14 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.application import Application
-from penstock.app.connectors import ParquetSink
 from penstock.app.graph import Graph
-from penstock.control.configuration import (
-    Configuration,
-    ElementConfiguration,
-    default_configuration,
-    even_route,
-)
+from penstock.control.configuration import Configuration
+from penstock.control.control_wish import DEFAULT_POLICY, ControlWish, control_wish
+from penstock.control.goal import Goal, Price
+from penstock.control.limits import Limits
+from penstock.control.policy import Policy
+from penstock.control.setting import DEFAULT_CAP_TUPLES
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
@@ -38,19 +37,21 @@ from penstock.errors import PenstockError
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.control_setup import controller_of, room_of, with_cap, within_limits
 from penstock.spark.executors import ExecutorWatch, wait_for_executors
 from penstock.spark.failures import stopped, told_if_spark_died
 from penstock.spark.finished import is_committed, is_finished, progress_of, total_tuples
+from penstock.spark.first_configuration import first_configuration
 from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.migration import PRE_COPY, check_migration
 from penstock.spark.observer import Observer
 from penstock.spark.pinning import is_local
 from penstock.spark.session import open_session, with_runtime_settings
+from penstock.spark.sink_folders import claim_sinks, sweep_sinks
 from penstock.spark.sinks import SinkDelivery
 from penstock.spark.source_frames import check_sources, prepared, session_of, source_frame
-from penstock.spark.staged_file import claim, sweep_staged
-from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_functions, slot_function
+from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_functions
 
 _log = logging.getLogger(__name__)
 
@@ -87,6 +88,7 @@ class Handle:
         letters: LetterBox,
         *,
         is_scratch: bool = False,
+        control: ControlWish | None = None,
     ) -> None:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
         self._configuration, self._is_scratch = configuration, is_scratch
@@ -103,12 +105,17 @@ class Handle:
         self._observer = Observer(session, checkpoint, fixed)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
-            accept=lambda result: letters.refuse(result.letters),
+            accept=lambda result: letters.refuse(result.letters), measuring=self._observer.measuring,
             migration=lambda: self._migration, wake=self._wake,
         )  # fmt: skip
         self._beat = 0
         self._wake() if self._batches.has_waiting else self._write_intake()
+        self.controller = None if control is None else controller_of(
+            self, control, session, fixed.graph, self._batches.placer, self._observer
+        )  # fmt: skip
         self._query = self._observer.query = self._start(session, graph)
+        if self.controller is not None:
+            self.controller.start()
 
     @property
     def configuration(self) -> Configuration:
@@ -175,6 +182,8 @@ class Handle:
         A micro-batch that takes longer than `patience_s` is given up; it runs again with the next start.
         """
         self._stopping.set()
+        if self.controller is not None:
+            self.controller.close()
         with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
             deadline = time.monotonic() + patience_s
             while self._query.isActive and self._is_at_work() and time.monotonic() < deadline:
@@ -187,7 +196,7 @@ class Handle:
         return self._in_batch.is_set() or not self._is_committed()
 
     def _ended(self) -> RunResult:
-        _sweep_sinks(self.fixed.graph, self._lease.epoch + 1)
+        sweep_sinks(self.fixed.graph, self._lease.epoch + 1)
         self._lease.release()
         self.result.tables = self._sinks.tables()
         self.result.dead_letters, self.result.dead_letter_count = self._letters.table, self._letters.count
@@ -237,6 +246,8 @@ class Handle:
             if len(self.result.observations) > 2 * _KEPT_OBSERVATIONS:  # the journal has all
                 del self.result.observations[:_KEPT_OBSERVATIONS]
         self._progress.add(plan.batch, observation.tuples_in)
+        if self.controller is not None:
+            self.controller.committed(observation, plan.configuration)
 
     def _wake(self) -> None:
         """Has a micro-batch run although no tuples may have come; beats grow over the lives of drivers."""
@@ -267,6 +278,11 @@ def start(
     dead_letters: str | Path | None = None,
     on_error: str = "dead_letter",
     session: SparkSession | None = None,
+    goal: Goal | None = None,
+    price: Price | None = None,
+    limits: Limits | None = None,
+    policy: str | Policy = DEFAULT_POLICY,
+    passive: bool = False,
 ) -> Handle:
     """Starts an application on Spark and gives a handle on it.
 
@@ -274,16 +290,21 @@ def start(
     name; that stays so for the life of the checkpoint.  A checkpoint goes on with the `configuration` it had where none
     is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
     directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
+
+    With a `goal`, a policy (a name or an object) keeps the application at it within `limits`, at the least `price`;
+    `passive`: it says what it would do, and does nothing.
     """
+    control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive)
     graph = app.graph
     check_sources(graph)
     letters = LetterBox(dead_letters, on_error=on_error)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     check_slot_functions(graph, slot_functions or {})
+    slots_wanted = max(LOCAL_TASK_SLOTS, (limits.max_replicas or 0) if limits is not None else 0)
     return launch(
         graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
-        durable=durable, slot_functions=slot_functions,
-        session=lambda: session or session_of(graph) or open_session(master, LOCAL_TASK_SLOTS),
+        durable=durable, slot_functions=slot_functions, control=control,
+        session=lambda: session or session_of(graph) or open_session(master, slots_wanted),
     )  # fmt: skip
 
 
@@ -299,6 +320,7 @@ def launch(
     slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
+    control: ControlWish | None = None,
 ) -> Handle:
     """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
     lease = Lease(str(directory.directory))
@@ -309,6 +331,8 @@ def launch(
             prepare=lambda graph: prepared(graph, directory.directory, letters),
         )  # fmt: skip
         before = directory.newest_plan()
+        if control is not None:
+            control = with_cap(control, configuration.micro_batch_tuples if configuration else DEFAULT_CAP_TUPLES)
         if configuration is not None:
             check_fits(fixed, configuration)
             if before is not None:
@@ -316,11 +340,14 @@ def launch(
         elif before is not None:
             configuration = before.target or before.configuration
         claim_sinks(fixed)
-        _sweep_sinks(fixed.graph, lease.epoch)
+        sweep_sinks(fixed.graph, lease.epoch)
         spark = session()
         wait_for_executors(spark)
-        chosen = configuration or _default(fixed, spark.sparkContext.defaultParallelism, block_rows)
-        return Handle(spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch)
+        chosen = configuration or first_configuration(fixed, spark.sparkContext.defaultParallelism, block_rows)
+        if control is not None and not control.passive:
+            pipeline = pipeline_of(fixed.graph, chosen.unfused)
+            chosen = within_limits(chosen, pipeline, control.limits, room_of(spark))
+        return Handle(spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch, control=control)
     except BaseException:
         lease.release()
         raise
@@ -337,6 +364,11 @@ def run(
     dead_letters: str | Path | None = None,
     on_error: str = "dead_letter",
     session: SparkSession | None = None,
+    goal: Goal | None = None,
+    price: Price | None = None,
+    limits: Limits | None = None,
+    policy: str | Policy = DEFAULT_POLICY,
+    passive: bool = False,
 ) -> RunResult:
     """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`.
 
@@ -346,37 +378,11 @@ def run(
         return RunResult()
     handle = start(
         app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,
-        dead_letters=dead_letters, on_error=on_error, session=session,
+        dead_letters=dead_letters, on_error=on_error, session=session, goal=goal, price=price, limits=limits,
+        policy=policy, passive=passive,
     )  # fmt: skip
     try:
         handle.wait(duration_s)
     finally:
         result = handle.stop()
     return result
-
-
-def claim_sinks(fixed: Fixed) -> None:
-    """Takes the folders of a run's files for it alone."""
-    for sink in fixed.graph.sinks:
-        if isinstance(sink.connector, ParquetSink):
-            claim(sink.connector, fixed.checkpoint_id)
-
-
-def _sweep_sinks(graph: Graph, epoch: int) -> None:
-    """Deletes what drivers before an epoch wrote for sinks and never published."""
-    for sink in graph.sinks:
-        if isinstance(sink.connector, ParquetSink):
-            sweep_staged(sink.connector, epoch)
-
-
-def _default(fixed: Fixed, replicas: int, block_rows: int | None) -> Configuration:
-    """Every element on as many replicas as there are task slots, its slots dealt out evenly."""
-    pipeline = pipeline_of(fixed.graph)
-    configuration = default_configuration(pipeline, replicas, fixed.slots)
-    if block_rows is not None:
-        configuration = replace(configuration, block_rows=block_rows)
-    for element in pipeline.elements:
-        if element.scope == "key":
-            route = even_route(replicas, slot_function(fixed, element).slots)
-            configuration = configuration.with_element(ElementConfiguration(element.name, replicas, route))
-    return configuration

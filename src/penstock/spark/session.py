@@ -187,6 +187,7 @@ def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]
     else:
         # A replica that finds its host busy waits longer than Spark's 3 s: elsewhere it would rebuild its slots.
         settings["spark.locality.wait.node"] = "30s"
+        settings["spark.decommission.enabled"] = "true"  # executors that are given back end after their tasks
     if folder is not None:
         settings |= {"spark.local.dir": str(folder.path), "spark.python.unix.domain.socket.dir": str(folder.path)}
     return settings

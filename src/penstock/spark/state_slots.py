@@ -14,6 +14,7 @@ from penstock.plan.keys import partitioning_of
 from penstock.plan.layout import Layout
 from penstock.plan.pipeline import Pipeline, PipelineElement, pipeline_of
 from penstock.spark.checkpoint import Fixed
+from penstock.spark.splitting import check_split
 
 
 def slot_function(fixed: Fixed, element: PipelineElement) -> SlotFunction:
@@ -46,7 +47,8 @@ def stored_operators(graph: Graph, element: PipelineElement) -> tuple[str, ...]:
 
 def can_defer(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
     """Whether tuples may be put off to a later batch: by key, and nobody behind it minds the order of other keys."""
-    if element.scope != "key" or not stored_operators(graph, element):
+    is_clocked = layout.pipeline.elements.index(element) in layout.clocked
+    if element.scope != "key" or is_clocked or not stored_operators(graph, element):
         return False
     sinks = [graph.operator(name) for name in element.operators if isinstance(graph.operator(name), ops.Sink)]
     leaving = {*layout.pipeline.outputs_of(element, graph), *(stream for sink in sinks for stream in sink.inputs)}
@@ -69,6 +71,7 @@ def check_fits(fixed: Fixed, configuration: Configuration) -> None:
     """Raises InputError where a Configuration does not fit the application and its slots."""
     pipeline = pipeline_of(fixed.graph, configuration.unfused)
     check_configuration(configuration, pipeline)
+    check_split(fixed.graph, configuration)
     for element in pipeline.elements:
         own, slots = configuration.element(element.name), slot_function(fixed, element).slots
         if own.route and (element.scope != "key" or len(own.route) != slots):

@@ -24,12 +24,14 @@ from penstock.measure.task_figures import TaskStart, block_bytes
 from penstock.measure.triggers import UNKNOWN
 from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
+from penstock.spark.beside import Beside, told
 from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.deferred_tuples import together
 from penstock.spark.element_worker import ElementWorker
 from penstock.spark.held_tuples import held_before
 from penstock.spark.message import Message
 from penstock.spark.offset_sources import OffsetSource, offset_source
+from penstock.spark.slotted import SlottedElement
 from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
@@ -102,8 +104,10 @@ class ElementTask:
             self.trigger = (self.worker.source_places.get(stream, UNKNOWN), waiting.sequence, waiting.offsets)
             yield from self._step({stream: block}, EVERYTHING, waiting.sequence)
         frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
+        if self.worker.clocked is not None:
+            self.worker.tell(told(self.worker, mine, self._opened))
         for m in mine:
-            if m.kind == message.FRONTIER:
+            if m.kind != message.BLOCK:
                 continue
             block = self._opened(m)
             if self.worker.deferred is not None:
@@ -122,6 +126,8 @@ class ElementTask:
             yield from self._step(blocks, frontier, self.steps)
         if frontiers and self.worker.number in self.worker.layout.paced:
             yield from self._step({}, max(frontiers), self.steps)
+        if self.worker.clocked is not None:
+            yield from self._step({}, EVERYTHING, self.steps)
 
     def _earlier(self) -> Mapping[str, tuple[Waiting, Block]]:
         """What earlier batches put off, and goes first now."""
@@ -131,12 +137,14 @@ class ElementTask:
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
-        self.worker.operators.end_sources(m.name for m in mine if m.kind == message.ENDED)
+        intake = self.worker.operators
+        assert isinstance(intake, SlottedElement)
+        intake.end_sources(m.name for m in mine if m.kind == message.ENDED)
         for m in mine:
             if m.kind == message.BLOCK:
                 raw.setdefault(m.name, []).append(self._opened(m))
         yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
-        frontier = self.worker.operators.frontier
+        frontier = intake.frontier
         if frontier is not None:
             paced = [number for number in self.worker.layout.paced if number != self.worker.number]
             yield from self._frontier_to(paced, message.pack_frontier(frontier))
@@ -199,11 +207,16 @@ class ElementTask:
         """A block's tuples on their way to the replicas of the elements that read them."""
         for number, element in enumerate(self.worker.layout.pipeline.elements):
             if stream in element.inputs and number > self.worker.number:
-                going = block
+                rest = block
                 if element.name in self.plan.held:
-                    going, held = self._split(element, stream, block)
+                    rest, held = self._split(element, stream, block)
                     yield from self._held(element.name, stream, sequence, held)
-                for replica, part in self._dealt(element, stream, going):
+                elif number in self.worker.layout.clocked:
+                    beside = Beside(self.worker, number, self.plan.configuration.element(element.name), self.figures)
+                    yield from beside.ticks(stream, block)
+                    rest, messages = beside.split(stream, block, sequence)
+                    yield from messages
+                for replica, part in self._dealt(element, stream, rest) if rest.rows or rest is block else ():
                     yield self._envelope(replica, number, stream, sequence, part)
 
     def _split(self, element: PipelineElement, stream: str, block: Block) -> tuple[Block, Block]:

@@ -34,6 +34,7 @@ class ConsoleView:
     elapsed_s: float
     duration_s: float | None = None
     events: Sequence[str] = ()
+    control: Sequence[tuple[str, str]] = ()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         width = options.max_width
@@ -43,7 +44,7 @@ class ConsoleView:
             return
         yield self._gauges(width)
         rows = element_rows(self.observations)
-        room = console.height - _OTHER_LINES - len(self.events)
+        room = console.height - _OTHER_LINES - len(self.events) - len(self.control)
         fits = len(rows) + sum(len(row.operators) for row in rows) <= room
         yield _elements(rows, width, with_operators=fits)
         yield _labelled("in force", configuration_text(self.configuration))
@@ -53,6 +54,7 @@ class ConsoleView:
         letters = sum(o.dead_letters for o in self.observations)
         if letters:
             yield _labelled("dead letters", f"{letters:,}", "bold red")
+        yield from (_labelled(label, text) for label, text in self.control)
         yield from (Text(event, style="cyan") for event in self.events)
 
     def _header(self, width: int) -> Table:

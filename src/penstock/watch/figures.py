@@ -38,13 +38,19 @@ def clock_text(seconds: float) -> str:
 
 
 def route_text(element: ElementConfiguration, most: int = 6) -> str:
-    """How an element's slots are dealt out: evenly, or slots per replica.
+    """How an element's slots are dealt out: evenly, or slots per replica; and how many are split.
 
     >>> route_text(ElementConfiguration("window", 3, (0, 0, 0, 0, 1, 2)))
     'slots 4 + 1 + 1'
+    >>> route_text(ElementConfiguration("window", 2, (0, 0, 1, 1), split=(3,)))
+    'even, 1 split'
     """
     if not element.route:
         return ""
+    return _dealt_text(element, most) + (f", {len(element.split)} split" if element.split else "")
+
+
+def _dealt_text(element: ElementConfiguration, most: int) -> str:
     counts = [element.route.count(replica) for replica in range(element.replicas)]
     if max(counts) - min(counts) <= 1:
         return "even"

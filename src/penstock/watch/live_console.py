@@ -51,10 +51,12 @@ class LiveConsole:
         expected_s: float | None = None,
         plain_every_s: float = _PLAIN_EVERY_S,
         clock: Callable[[], float] = time.monotonic,
+        control: Callable[[], Sequence[tuple[str, str]]] = lambda: (),
     ) -> None:
         self.screen, self.title, self.application, self.observations = screen, title, application, observations
         self.duration_s, self._plain_every_s, self._clock = duration_s, plain_every_s, clock
         self._expected_s = duration_s if expected_s is None else expected_s
+        self._control = control
         self.events: list[str] = []
         self._begin_s = clock()
         self._told_s = self._begin_s
@@ -84,8 +86,9 @@ class LiveConsole:
         shown = self.events[-_EVENTS_SHOWN:]
         observations = self.observations()
         return ConsoleView(
-            self.title, observations, self.application.configuration, self.elapsed_s, self._expected_s, shown
-        )
+            self.title, observations, self.application.configuration, self.elapsed_s, self._expected_s, shown,
+            self._control(),
+        )  # fmt: skip
 
     def _live(self) -> Live:
         return Live(console=self.screen, auto_refresh=False, transient=True)

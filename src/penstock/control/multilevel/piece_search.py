@@ -8,7 +8,7 @@ on a ladder of pieces per thread. A thread count that changes keeps its rung: th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.control.multilevel.cuts import cut, front
 from penstock.control.multilevel.rules import MultiLevelRules
@@ -55,8 +55,8 @@ def ladder(threads: int, costs: Mapping[str, float], feeds: Feeds) -> dict[int, 
 class PieceSearch:
     """A search under way: `rung` is being measured; `best` of those with queues gave `rate`, none at all `none_rate`.
 
-    `hopeless` rungs lost so much, here or at another thread count, that they are not tried again. A first rung that
-    gives `enough_rate` is taken at once.
+    `hopeless` rungs lost so much, here or at another thread count, that they are not tried again. `known` rungs were
+    measured at this thread count before. A first rung that gives `enough_rate` is taken at once.
     """
 
     rungs: Mapping[int, frozenset[str]]
@@ -68,6 +68,7 @@ class PieceSearch:
     up_first: bool
     tried: frozenset[int]
     hopeless: frozenset[int]
+    known: Mapping[int, float] = field(default_factory=dict)
     enough_rate: float | None = None
     none_rate: float | None = None
     finished: bool = False
@@ -95,10 +96,11 @@ def start_piece_search(
     *,
     up_first: bool,
     hopeless: frozenset[int],
+    known: Mapping[int, float] | None = None,
 ) -> tuple[PieceSearch, str]:
     """A search beside a rung whose rate is known; from no queues at all it leaps to the middle of the ladder."""
     rung = _nearest(rungs, rung)
-    search = PieceSearch(rungs, threads, rung, rung, rate, rung, up_first, frozenset({rung}), hopeless)
+    search = PieceSearch(rungs, threads, rung, rung, rate, rung, up_first, frozenset({rung}), hopeless, known or {})
     if rung != NONE:
         return _next_to_best(search, "", rules)
     if len(rungs) == 1:
@@ -143,8 +145,11 @@ def _next_to_best(search: PieceSearch, why: str, rules: MultiLevelRules) -> tupl
     place_of_best = rungs.index(search.best)
     above, below = rungs[place_of_best + 1 :][:1], rungs[:place_of_best][-1:]
     for rung in above + below if search.up_first else below + above:
-        if rung not in search.tried | search.hopeless:
-            return replace(search, rung=rung), f"{why}try {describe(rung)}"
+        if rung in search.tried | search.hopeless:
+            continue
+        if rung in search.known:
+            return step(replace(search, rung=rung), search.known[rung], rules)
+        return replace(search, rung=rung), f"{why}try {describe(rung)}"
     if search.none_rate is not None and search.none_rate >= search.rate * (1 - rules.levels.give):
         search = replace(search, best=NONE, rate=search.none_rate)
     return replace(search, rung=search.best, finished=True), f"{why}best: {describe(search.best)}"

@@ -27,7 +27,8 @@ class MultiLevelState:
 
     `setting` is in force in the period that is observed next; `rung` says how its queues were placed, in pieces.
     `previous` is the thread count before with its rate, `found` what each thread count ended with, `best` the best
-    seen. `again`: the exploration began with a change of the workload; `polished`: it is at its last look at queues.
+    seen, `measured` the rates by threads and rung. `again`: the exploration began with a change of the workload;
+    `polished`: it is at its last look at queues.
     """
 
     setting: ElementSetting
@@ -42,6 +43,7 @@ class MultiLevelState:
     previous: tuple[int, float] | None = None
     found: Mapping[int, frozenset[str]] = field(default_factory=dict)
     best: tuple[ElementSetting, int, float] | None = None
+    measured: Mapping[tuple[int, int], float] = field(default_factory=dict)
     steadiness: Steadiness = UNWATCHED
     again: bool = False
     polished: bool = False
@@ -91,10 +93,12 @@ class MultiLevel:
             search, reason = group_search.start_group_search(direction, groups, queued, rate, self.rules)
         else:
             threads, hopeless = state.setting.threads, state.hopeless if self.rules.history else frozenset()
+            known = {rung: seen for (at, rung), seen in state.measured.items() if at == threads and self.rules.history}
             rungs = piece_search.ladder(threads, state.costs, state.feeds)
             search, reason = piece_search.start_piece_search(
-                rungs, state.rung, rate, threads, self.rules, up_first=direction == "up", hopeless=hopeless
-            )
+                rungs, state.rung, rate, threads, self.rules, up_first=direction == "up", hopeless=hopeless,
+                known=known,
+            )  # fmt: skip
         state = _with_search(replace(state, phase="queues"), search)
         reason = f"queues {direction}: {why}; {reason}"
         return self._after_queues(state, search, reason) if search.finished else (state, reason)
@@ -196,8 +200,9 @@ def _noted(state: MultiLevelState, observation: ElementObservation) -> MultiLeve
     if state.phase == "settled":
         return state
     costs = {name: state.costs.get(name, 0.0) + cost for name, cost in observation.operator_costs.items()}
-    state = replace(state, costs=costs, feeds=observation.feeds)
     rate = observation.throughput_tuples_s
+    measured = {**state.measured, (state.setting.threads, state.rung): rate}
+    state = replace(state, costs=costs, feeds=observation.feeds, measured=measured)
     if state.best is not None and rate <= state.best[2]:
         return state
     return replace(state, best=(state.setting, state.rung, rate))

@@ -34,11 +34,11 @@ class MultiLevelRules:
     seed: int = 1
 
 
-OURS = MultiLevelRules()
+OURS = MultiLevelRules(levels=replace(DEFAULT_RULES, trend=0.02))
 # Figures 4 and 7 as printed
 PAPER = replace(OURS, placement="groups", keep_best=False, levels=LevelRules(gain=0.05, least_gain=0.05, give=0.0))
 
 
 def without_optimisations(rules: MultiLevelRules) -> MultiLevelRules:
     """Neither history nor satisfaction factor: every thread count looks at queues again."""
-    return replace(rules, history=False, satisfaction=None)
+    return replace(rules, history=False, satisfaction=None, levels=replace(rules.levels, trend=None))

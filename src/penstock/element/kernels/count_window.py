@@ -19,6 +19,7 @@ from penstock.element.kernels.count_window_shape import Shape
 from penstock.element.kernels.count_window_source import kernel_source
 from penstock.element.kernels.generated import load
 from penstock.element.kernels.growing import GrowingRows, MakeRows, RowTable, own_rows
+from penstock.element.kernels.value_ring import ValueRing
 from penstock.errors import InputError
 
 
@@ -28,6 +29,8 @@ class Fired:
 
     rows: npt.NDArray[np.int64] | None
     columns: tuple[FixedColumn, ...]
+    offsets: npt.NDArray[np.int64] | None = None  # where each window's values begin in `kept`
+    kept: tuple[FixedColumn, ...] = ()
 
 
 class CountWindow:
@@ -35,7 +38,8 @@ class CountWindow:
 
     Sliding: holds the group's newest `size` tuples and fires at every `every`-th tuple of the group with whatever it
     holds.  Tumbling: fires when `size` tuples are there, then is empty.  Results are equal to the bit however the
-    stream is cut into blocks.  Memory: `bytes_per_group`, touched only as tuples come.
+    stream is cut into blocks.  Of the columns `kept` it gives the values themselves.  Memory: `bytes_per_group`,
+    touched only as tuples come.
 
     >>> window = CountWindow(2, 1, False, (AggregateCall("sum", 0),), (np.dtype("f8"),))
     >>> prices = FixedColumn(np.array([1.0, 5.0, 2.0]), pa.float64())
@@ -51,12 +55,13 @@ class CountWindow:
         aggregates: tuple[AggregateCall, ...],
         types: tuple[np.dtype[Any], ...],
         make_rows: MakeRows = own_rows,
+        kept: tuple[int, ...] = (),
     ) -> None:
         if size < 1 or every < 1:
             raise InputError(f"a count window needs a size and a step of at least 1; got {size} and {every}")
         check_calls(aggregates, types)
         # A tumbling window is the sliding one whose step is its size.
-        self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False))
+        self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False, kept=kept))
         self._make_rows = make_rows
         self._words = make_rows(self._shape.words(about_nulls=False), False)
         self._words.rows(0, 1)[:] = self._shape.first_row()
@@ -68,6 +73,11 @@ class CountWindow:
     def calls(self) -> tuple[AggregateCall, ...]:
         """The aggregates, in the order of their results."""
         return self._shape.calls
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The columns whose values themselves are kept."""
+        return self._shape.kept
 
     @property
     def bytes_per_group(self) -> int:
@@ -82,7 +92,7 @@ class CountWindow:
     def process(self, groups: npt.NDArray[np.int32], group_count: int, columns: Sequence[FixedColumn]) -> Fired:
         """Takes a block: the group of each row (each less than `group_count`) and the columns the calls refer to."""
         if not self._takes_nulls:
-            for c in self._columns_read:
+            for c in self._columns_seen:
                 if columns[c].valid is not None and _has_nulls(columns[c]):
                     self._become_nullable()
                     break
@@ -100,7 +110,9 @@ class CountWindow:
             fired = self._kernel(*self._plain(arguments), *outputs)
         if not fires_always:
             outputs = [output[:fired].copy() for output in outputs]
-        return Fired(None if fires_always else outputs[0], self._result_columns(outputs, columns))
+        results = self._result_columns(outputs, columns)
+        offsets, kept = self._kept_values(groups, columns, rows if fires_always else fired)
+        return Fired(None if fires_always else outputs[0], results, offsets, kept)
 
     def know_nulls(self) -> None:
         """Reads and writes the table of nulls from now on, for state that others have written nulls to."""
@@ -125,6 +137,11 @@ class CountWindow:
     def _use(self, shape: Shape) -> None:
         self._shape = shape
         self._takes_nulls, self._fires_always, self._columns_read = shape.nullable, shape.fires_always, shape.columns
+        self._columns_seen = tuple(dict.fromkeys((*shape.columns, *shape.kept)))
+        self._rings = [
+            ValueRing(shape.size, shape.every, *(shape.ring_at(place, nulls) for nulls in (False, True)))
+            for place in range(len(shape.kept))
+        ]
         self._read = [(c, shape.types[c] == np.bool_) for c in shape.columns]
         pairs = zip(shape.calls, shape.result_types, strict=True)
         self._results = [_Result.of(call, dtype, shape) for call, dtype in pairs]
@@ -137,9 +154,20 @@ class CountWindow:
     def _become_nullable(self) -> None:
         """Switches for good to the kernel that knows nulls; a zero in its own array says that there were none."""
         old = self._shape
-        self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True))
+        self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True, kept=old.kept))
         self._nulls = self._make_rows(self._shape.words(about_nulls=True), True)
         self._nulls.grow(self._words.capacity)
+
+    def _kept_values(
+        self, groups: npt.NDArray[np.int32], columns: Sequence[FixedColumn], fired: int
+    ) -> tuple[npt.NDArray[np.int64] | None, tuple[FixedColumn, ...]]:
+        offsets, kept = None, []
+        for ring, place in zip(self._rings, self._shape.kept, strict=True):
+            column = columns[place]
+            valid = self._mask(column.valid, len(groups)) if self._takes_nulls else None
+            offsets, values = ring.process(groups, self._words, self._nulls, column, valid, fired)
+            kept.append(values)
+        return offsets, tuple(kept)
 
     def _grow(self, group_count: int) -> None:
         self._group_count = max(self._group_count, group_count)

@@ -22,6 +22,7 @@ import numpy as np
 
 from penstock.element.column import Array
 from penstock.element.kernels.aggregates import AggregateCall, Number, Term, number_of, result_type, terms_of
+from penstock.element.kernels.value_ring import ring_words
 
 Mode = Literal["pane", "ring", "entries", "stack"]
 Area = Literal["current", "prefix", "slot"]
@@ -42,6 +43,7 @@ class Shape:
     calls: tuple[AggregateCall, ...]
     types: tuple[np.dtype[Any], ...]
     nullable: bool
+    kept: tuple[int, ...] = ()  # the columns whose values themselves are kept, behind all else
 
     @property
     def full(self) -> int:
@@ -98,6 +100,14 @@ class Shape:
 
     def words(self, about_nulls: bool) -> int:
         """Words of one group's state, in the array of values or in that of null counts."""
+        return self.kept_at(about_nulls) + len(self.kept) * ring_words(self.size, about_nulls)
+
+    def ring_at(self, place: int, about_nulls: bool) -> int:
+        """Where the ring of the kept column at a place begins."""
+        return self.kept_at(about_nulls) + place * ring_words(self.size, about_nulls)
+
+    def kept_at(self, about_nulls: bool) -> int:
+        """Where a group's kept values begin among its words."""
         if self.mode == "ring":
             columns = len(self.columns) if about_nulls else len(self.held_columns) * self.size
             return columns + (0 if about_nulls else self.head_words)

@@ -94,6 +94,15 @@ class HeldRows:
             setattr(self, name, array.copy())
         self.store_rows = len(self.next)
 
+    def hold(self, groups: Integers, values: npt.NDArray[np.float64]) -> None:
+        """Takes rows of a time window, oldest first, instead of all that it had; they are all of the caller's store."""
+        count = len(groups)
+        self._grow(count, int(groups.max(initial=0)) + 1)
+        self.next[:count] = np.append(np.arange(1, count), _NONE)[:count]
+        self.group[:count], self.value[:count] = groups, values
+        self.heads[0], self.tails[0] = (0, count - 1) if count else (_NONE, _NONE)
+        self.held[0] = self.store_rows = count
+
     def _grow(self, rows: int, groups: int) -> None:
         needed = self.store_rows + rows
         if needed > len(self.next):

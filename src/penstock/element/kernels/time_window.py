@@ -64,7 +64,7 @@ class TimeWindow:
         self._calls, self._types = aggregates, types
         self._every_us, self._span = every_us, size_us // every_us
         module = load(kernel_source(aggregates, types, tumbling=self._span == 1))
-        self._process = module.process
+        self._process, self._absorb = module.process, module.absorb
         self._columns_read = sorted({call.argument for call in aggregates if call.argument is not None})
         self._states = np.zeros(1, [(name, np.int64) for name in COUNTERS])
         self._counters: Ints = self._states.view(np.int64)
@@ -92,6 +92,26 @@ class TimeWindow:
         arrays = (self._entries, self._slots, self._prefix, self._panes, self._marks, self._above)
         return sum(array.nbytes for array in arrays)
 
+    @property
+    def clock(self) -> tuple[int, ...]:
+        """Whether the clock runs, its pane, and when that began."""
+        return tuple(self._states[name].item(0) for name in ("started", "pane", "pane_start"))
+
+    @property
+    def shape(self) -> tuple[tuple[AggregateCall, ...], tuple[np.dtype[Any], ...]]:
+        """Its aggregates, and the types of its columns."""
+        return self._calls, self._types
+
+    @property
+    def fields(self) -> dict[str, np.dtype[Any]]:
+        """What an entry has of its tuples, by name."""
+        type_ = self._entries.dtype
+        return {name: type_[name] for name in type_.names or () if name not in ("group", "ahead")}
+
+    def firsts(self, calls: int) -> tuple[str, ...]:
+        """The fields of entries that hold what the last so many calls, all `first`, ask for."""
+        return tuple(f"first{call.argument}" for call in self._calls[len(self._calls) - calls :])
+
     def process(
         self, groups: npt.NDArray[np.int32], group_count: int, event_us: Ints, columns: Sequence[FixedColumn]
     ) -> TimeFired:
@@ -112,6 +132,22 @@ class TimeWindow:
                 self._make_room(stop - row)
             self._run(groups, event_us, row, stop, values)
         return self._fired(columns)
+
+    def absorb(self, groups: npt.NDArray[np.int32], group_count: int, partials: Mapping[str, Array]) -> None:
+        """Takes what other windows of this shape made of tuples of the clock's pane, as fields of their entries."""
+        rows = len(groups)
+        if group_count > self._group_count:
+            self._grow_groups(group_count)
+        self._room -= rows
+        if self._room < 0:
+            self._make_room(rows)
+        records = np.zeros(rows, self._entries.dtype)
+        for name, array in partials.items():
+            records[name] = array
+        self._absorb(
+            self._states, self._entries, self._slots, self._marks, self._above, self._panes,
+            groups.view(np.uint32), records,
+        )  # fmt: skip
 
     def export(self) -> dict[str, Array]:
         """The state as plain arrays, which `restore` takes."""

@@ -82,6 +82,26 @@ def fill(state, entries, slots, marks, above, panes, late, groups, group_count, 
 
 
 @jit
+def absorb(states, entries, slots, marks, above, panes, groups, partials):
+    """Merges entries that others made of tuples of the open pane into its own, in order."""
+    state = states[0]
+    open_first, mask = state.open_first, entries.size - 1
+    for row in range(groups.size):
+        group = groups[row]
+        if slots[group] < open_first:
+            place = state.tail
+            state.tail = place + 1
+            @ENTER
+            slots[group] = place
+            fresh = entries[np.uint64(place & mask)]
+            fresh.group = group
+            fresh.ahead = 0
+            copy(fresh, partials[row])
+        else:
+            merge(entries[np.uint64(slots[group] & mask)], partials[row])
+
+
+@jit
 def process(states, entries, slots, prefix, marks, above, panes, late, groups, group_count, event_us, first, stop,
             every, span, rows, ends, keys@OUT@COLUMNS):
     """Takes a block from a row on; gives the row before which the outputs ran out of room, else `stop`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +21,9 @@ from penstock.element.kernels.window_join_loop import (
     NEED_PAIRS,
     PORT,
     RING,
+    SHORTEST,
     TIME,
+    held_rows,
     join,
     mark_live,
     renumber_rows,
@@ -120,7 +123,10 @@ class WindowJoin(Kept):
     def process(
         self, ports: npt.NDArray[np.uint8], keys: npt.NDArray[np.int32], key_count: int, values: Array | None
     ) -> Pairs:
-        """Takes merged tuples (port 0 is left), with the ids of their keys (below `key_count`), and gives the pairs."""
+        """Takes merged tuples (port 0 is left), with the ids of their keys (below `key_count`), and gives the pairs.
+
+        With time windows, a key of -1 is no tuple: its value only moves the clock.
+        """
         if self._links is not None:
             trigger, left, right = self._links.process(ports, keys, key_count)
             return Pairs(trigger, left, right)
@@ -170,6 +176,55 @@ class WindowJoin(Kept):
         numbers[live] = np.arange(len(live), dtype=np.int32)
         renumber_rows(port, self._rings, self._pool, numbers)
         self._ports["store"][port] = len(live)
+
+    @property
+    def clock(self) -> float | None:
+        """The highest value of time windows so far."""
+        return None if self._clock is None or not self._loop["clock_runs"][0] else float(self._clock[0])
+
+    def held(self, port: int) -> tuple[Ints, Ints, Array]:
+        """Keys, store rows and values of what a port's window holds, by store row; not for count windows alone."""
+        count = int(self._rings["count"][port::2].sum()) if self._pool_values is not None else 0
+        keys, rows = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        values = np.zeros(count, np.float64)
+        if not count or self._clock is None or self._sizes is None:
+            return keys, rows, values
+        held_rows(port, self._rings, self._pool, self._pool_values, keys, rows, values)
+        if self._sides[port].measure == "time":
+            alive = values > self._clock[0] - self._sizes[port]
+            keys, rows, values = keys[alive], rows[alive], values[alive]
+        order = np.argsort(rows)
+        return keys[order], rows[order], values[order]
+
+    def hold(self, clock: float | None, key_count: int, sides: Sequence[tuple[Ints, Array]]) -> None:
+        """A new join over time windows takes what was held: by port the keys and values of all rows of its store."""
+        self._start_values(np.zeros(0))
+        assert self._clock is not None
+        if clock is not None:
+            self._clock[0], self._loop["clock_runs"] = clock, 1
+        self._make_room(max(len(keys) for keys, _ in sides), key_count)
+        for port, (keys, values) in enumerate(sides):
+            self._hold(port, keys, values)
+
+    def _hold(self, port: int, keys: Ints, values: Array) -> None:
+        rows = np.argsort(keys, kind="stable")
+        found, starts, counts = np.unique(keys[rows], return_index=True, return_counts=True)
+        lengths = np.maximum(SHORTEST, 1 << np.ceil(np.log2(np.maximum(counts, 1))).astype(np.int64))
+        used = int(self._loop["pool_used"][0])
+        ends = used + np.cumsum(lengths)
+        while len(ends) and ends[-1] > len(self._pool):
+            self._grow_pool()
+        assert self._pool_values is not None
+        places = np.repeat(ends - lengths - starts, counts) + np.arange(len(rows))
+        self._pool[places], self._pool_values[places] = rows, values[rows]
+        own = 2 * found + port
+        self._rings["start"][own], self._rings["length"][own] = ends - lengths, lengths
+        self._rings["count"][own] = counts
+        self._loop["pool_used"] = ends[-1] if len(ends) else used
+        self._ports["store"][port] = len(keys)
+        if self._sides[port].measure == "time":
+            self._queue[port, : len(keys)] = keys
+            self._ports["queued"][port] = len(keys)
 
     def _start_values(self, values: Array | None) -> None:
         if values is None or values.dtype not in (np.dtype(np.int64), np.dtype(np.float64)):

@@ -101,6 +101,18 @@ def mark_live(port, rings, pool, pool_values, oldest, live):  # type: ignore[no-
 
 
 @nb.njit(nogil=True, cache=True)
+def held_rows(port, rings, pool, pool_values, keys, rows, values):  # type: ignore[no-untyped-def]
+    """Writes key, store row and value of all that a port's rings hold."""
+    filled = 0
+    for place in range(port, rings.size, 2):
+        ring = rings[place]
+        for row in range(ring.head, ring.head + ring.count):
+            at = ring.start + (row & (ring.length - 1))
+            keys[filled], rows[filled], values[filled] = place // 2, pool[at], pool_values[at]
+            filled += 1
+
+
+@nb.njit(nogil=True, cache=True)
 def renumber_rows(port, rings, pool, numbers):  # type: ignore[no-untyped-def]
     """Gives the store rows of a port's rings their new numbers."""
     for place in range(port, rings.size, 2):
@@ -124,6 +136,12 @@ def join(  # type: ignore[no-untyped-def]
     filled, last_queued, ring_of, room = loop.filled, queue.shape[1] - 1, np.int64(2), out.size // 3
     for row in range(first, keys.size):
         port, key = np.int64(ports[row]), np.int64(keys[row])
+        if values is not None:  # noqa: SIM102
+            if key < 0:  # a tick: no tuple, just the clock's time
+                if values[row] > clock[0] or loop.clock_runs == 0:
+                    clock[0] = values[row]
+                    loop.clock_runs = 1
+                continue
         mine, own, theirs = windows[port], rings[ring_of * key + port], rings[ring_of * key + 1 - port]
         enters, run = True, np.int64(0)
         if mine.measure == COUNT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +18,30 @@ from penstock.element.emission import emitted
 from penstock.element.expressions.functor import FunctorKernel
 from penstock.element.kept import Kept
 from penstock.element.kernels.aggregates import AggregateCall
-from penstock.element.kernels.count_window import CountWindow
-from penstock.element.kernels.held_rows import Firings
+from penstock.element.kernels.count_window import CountWindow, Fired
 from penstock.element.kernels.keys import KeyIndex
 from penstock.element.kernels.time_window import TimeFired, TimeWindow
-from penstock.element.operators.aggregate_plan import Plan, has_own_windows, plan_aggregate
+from penstock.element.operators.aggregate_plan import Plan, has_own_windows, keeps_numbers, plan_aggregate
 from penstock.element.operators.held_windows import HeldWindows
 from penstock.element.operators.python_functions import failure
 from penstock.element.operators.window_attribute import event_times_us, window_values, without_missing
 from penstock.element.position import Frontier, Integers, output_numbers
 from penstock.element.segment_aggregates import aggregate_segments, user_aggregate
 
-_LATE = "came late: its window had fired already"
+LATE = "came late: its window had fired already"
 Groups = npt.NDArray[np.int32]
 Results = dict[int, Column]
 
 
 class RunningAggregate(Kept):
-    """Groups, arguments, windows, and the expressions around the calls."""
+    """Groups, arguments, windows, and the expressions around the calls.
 
-    def __init__(self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters) -> None:
+    `firsts` are the types of columns of which a time window's kernel is to keep the oldest tuple's value besides.
+    """
+
+    def __init__(
+        self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters, firsts: tuple[np.dtype[Any], ...] = ()
+    ) -> None:
         self.operator, self.letters = operator, letters
         self.plan = plan = plan_aggregate(operator, schema)
         self.functions = {name.lower(): function for name, function in operator.functions}
@@ -48,9 +53,10 @@ class RunningAggregate(Kept):
         self.failed: set[int] = set()  # outputs of the block at hand that a user's function could not compute
         self.nothing: Results | None = None  # what a time window gives for a block in which it did not fire
         self.has_own_windows = has_own_windows(operator)
-        self.kernel_arguments, self.held_arguments = _kernel_arguments(plan), _held_arguments(plan)
-        self.counts, self.times = _kernels(operator, plan)
-        self.held = HeldWindows(operator.window) if plan.by_rows or not (self.counts or self.times) else None
+        self.kernel_arguments, self.row_places = _kernel_arguments(operator, plan), _row_places(plan)
+        self.counts, self.times = _kernels(operator, plan, firsts)
+        needs_rows = bool(plan.by_rows) and not keeps_numbers(operator, plan)
+        self.held = HeldWindows(operator.window) if needs_rows or not (self.counts or self.times) else None
         self.kept = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
 
     @property
@@ -97,19 +103,23 @@ class RunningAggregate(Kept):
         results: Results = {}
         if self.held is not None:
             firings, taken = self.held.process(
-                self._held_columns(arguments), groups, group_count, np.zeros(block.rows), _NO_MARKS
+                self._held_columns(arguments), groups, group_count, np.zeros(block.rows), NO_MARKS
             )
             rows = firings.triggers
-            results |= self._from_rows(firings, taken)
+            results |= self._from_rows(firings.offsets, taken)
         if self.counts is not None:
             fired = self.counts.process(groups, group_count, self._kernel_columns(arguments))
             rows = fired.rows
-            results |= {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+            results |= self._of_kernel(fired)
         for call, key in self.plan.of_key:
             results[call] = _at(block.columns[self.key_columns[key]], rows)
         for call, argument in self.plan.of_trigger:
             results[call] = _at(arguments[argument], rows)
         return rows, results
+
+    def _of_kernel(self, fired: Fired) -> Results:
+        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        return results if fired.offsets is None else results | self._from_rows(fired.offsets, fired.kept)
 
     def _time_windows(
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
@@ -118,7 +128,7 @@ class RunningAggregate(Kept):
         event_us = event_times_us(block, self.operator.window)
         fired = self.times.process(groups, group_count, event_us, self._kernel_columns(arguments))
         if len(fired.late):
-            self.letters.add_rows(self.operator.name, _LATE, block, fired.late)
+            self.letters.add_rows(self.operator.name, LATE, block, fired.late)
         if not len(fired.rows) and self.nothing is not None:
             return fired.rows, self.nothing
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
@@ -133,31 +143,31 @@ class RunningAggregate(Kept):
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
     ) -> tuple[Integers, Results]:
         assert self.held is not None
-        marks = _NO_MARKS if block.punctuations is None else block.punctuations.offsets
+        marks = NO_MARKS if block.punctuations is None else block.punctuations.offsets
         values = window_values(block, self.operator.window)
         firings, taken = self.held.process(self._held_columns(arguments), groups, group_count, values, marks)
-        self.letters.add_rows(self.operator.name, _LATE, block, firings.late)
-        results = self._from_rows(firings, taken) | self._of_groups(firings.groups)
+        self.letters.add_rows(self.operator.name, LATE, block, firings.late)
+        results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups)
         results |= self._of_windows(firings.ends, firings.window_rows)
         return firings.triggers, results
 
     def _held_columns(self, arguments: tuple[Column, ...]) -> list[Column]:
-        return [arguments[i] for i in self.held_arguments]
+        return [arguments[i] for i in self.plan.row_arguments]
 
     def _kernel_columns(self, arguments: tuple[Column, ...]) -> list[FixedColumn]:
         return [arguments[i] for i in self.kernel_arguments]  # type: ignore[misc]
 
-    def _from_rows(self, firings: Firings, taken: tuple[Column, ...]) -> Results:
-        place = {argument: i for i, argument in enumerate(self.held_arguments)}
-        lengths = FixedColumn(np.diff(firings.offsets), pa.int64())
+    def _from_rows(self, offsets: Integers, taken: Sequence[Column]) -> Results:
+        place = self.row_places
+        lengths = FixedColumn(np.diff(offsets), pa.int64())
         results: Results = {}
         for call, function, argument in self.plan.by_rows:
             if argument is None:
                 results[call] = lengths
             elif function in self.functions:
-                results[call] = self._of_user(function, taken[place[argument]], firings.offsets)
+                results[call] = self._of_user(function, taken[place[argument]], offsets)
             else:
-                results[call] = aggregate_segments(function, taken[place[argument]], firings.offsets)
+                results[call] = aggregate_segments(function, taken[place[argument]], offsets)
         return results
 
     def _of_user(self, name: str, column: Column, offsets: Integers) -> Column:
@@ -212,7 +222,7 @@ class RunningAggregate(Kept):
         return Block(self.operator.schema, columns, len(marks), position, own.moved(ends))
 
 
-_NO_MARKS = np.empty(0, np.int64)
+NO_MARKS = np.empty(0, np.int64)
 
 
 class _Arguments:
@@ -231,18 +241,26 @@ class _Arguments:
         return self._kernel.process(block.columns, block.rows, 0)[1]
 
 
-def _kernels(operator: Aggregate, plan: Plan) -> tuple[CountWindow | None, TimeWindow | None]:
+def _kernels(
+    operator: Aggregate, plan: Plan, firsts: tuple[np.dtype[Any], ...]
+) -> tuple[CountWindow | None, TimeWindow | None]:
     """The running kernel of an aggregate, if its windows have one."""
     window = operator.window
-    places = {argument: i for i, argument in enumerate(_kernel_arguments(plan))}
+    places = {argument: i for i, argument in enumerate(_kernel_arguments(operator, plan))}
     calls = tuple(_kernel_call(function, None if a is None else places[a]) for _, function, a in plan.by_kernel)
     types = tuple(numpy_type(plan.argument_types[a]) for a in places)
-    if has_own_windows(operator) and (calls or not plan.by_rows):
+    kept = tuple(places[a] for a in plan.row_arguments) if keeps_numbers(operator, plan) else ()
+    if has_own_windows(operator) and (calls or kept or not plan.by_rows):
         calls = calls or (AggregateCall("count", None),)
-        return CountWindow(int(window.size), int(window.every), window.kind == "tumbling", calls, types), None
+        tumbling = window.kind == "tumbling"
+        return CountWindow(int(window.size), int(window.every), tumbling, calls, types, kept=kept), None
     if window.measure == "time" and not plan.by_rows:
-        calls = (*calls, AggregateCall("count", None))
-        return None, TimeWindow(int(window.size), int(window.every), calls, types)
+        calls = (
+            *calls,
+            AggregateCall("count", None),
+            *(AggregateCall("first", len(types) + i) for i in range(len(firsts))),
+        )
+        return None, TimeWindow(int(window.size), int(window.every), calls, types + firsts)
     return None, None
 
 
@@ -250,12 +268,13 @@ def _kernel_call(function: str, argument: int | None) -> AggregateCall:
     return AggregateCall({"any": "first", "mcnt": "count"}.get(function, function), argument)  # type: ignore[arg-type]
 
 
-def _kernel_arguments(plan: Plan) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(a for _, _, a in plan.by_kernel if a is not None))
+def _kernel_arguments(operator: Aggregate, plan: Plan) -> tuple[int, ...]:
+    kept = plan.row_arguments if keeps_numbers(operator, plan) else ()
+    return tuple(dict.fromkeys((*(a for _, _, a in plan.by_kernel if a is not None), *kept)))
 
 
-def _held_arguments(plan: Plan) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(a for _, _, a in plan.by_rows if a is not None))
+def _row_places(plan: Plan) -> dict[int, int]:
+    return {argument: place for place, argument in enumerate(plan.row_arguments)}
 
 
 def _at(column: Column, rows: Integers | None) -> Column:
@@ -267,6 +286,6 @@ def _rows_of_windows(fired: TimeFired, counts: Column) -> Integers:
     assert isinstance(counts, FixedColumn)
     starts = np.flatnonzero(np.diff(fired.ends_us, prepend=np.iinfo(np.int64).min) != 0)
     if not len(starts):
-        return _NO_MARKS
+        return NO_MARKS
     totals: Integers = np.repeat(np.add.reduceat(counts.values, starts), np.diff(starts, append=len(fired.ends_us)))
     return totals

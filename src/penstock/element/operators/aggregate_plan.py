@@ -34,6 +34,11 @@ class Plan:
     by_rows: tuple[tuple[int, str, int | None], ...]
 
     @property
+    def row_arguments(self) -> tuple[int, ...]:
+        """The arguments of the calls that need the rows."""
+        return _distinct(argument for _, _, argument in self.by_rows if argument is not None)
+
+    @property
     def is_bare(self) -> bool:
         """Whether every emit is a call and nothing else."""
         return all(isinstance(o, Attribute) for o in self.outputs)
@@ -42,6 +47,12 @@ class Plan:
 def has_own_windows(operator: Aggregate) -> bool:
     """Whether each group (or the ungrouped stream) has a count window of its own, for which there is a kernel."""
     return operator.window.measure == "count" and (operator.window.per_group or not operator.by)
+
+
+def keeps_numbers(operator: Aggregate, plan: Plan) -> bool:
+    """Whether the rows that its calls need are numbers, which the kernel of own windows keeps beside its terms."""
+    numbers = (pa.types.is_primitive(plan.argument_types[argument]) for argument in plan.row_arguments)
+    return has_own_windows(operator) and bool(plan.row_arguments) and all(numbers)
 
 
 def plan_aggregate(operator: Aggregate, schema: pa.Schema) -> Plan:

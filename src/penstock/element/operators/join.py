@@ -51,22 +51,29 @@ class RunningJoin(Kept):
         return stored + self.kernel.state_bytes + (self.keys.state_bytes if self.keys else 0)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
-        blocks = []
-        for given, window in zip(inputs, self.windows, strict=True):
-            block = without_missing(given, window, self.operator.name, self.letters)
-            blocks.append(Block(block.schema, block.columns, block.rows, block.position))
+        blocks = self._usable(inputs)
         if not any(block.rows for block in blocks):
             return (empty_block(self.operator.schema),)
         merged = merge(blocks)
         keys = np.concatenate([self._keys(port, block) for port, block in enumerate(blocks)]).take(merged.rows)
         count = self.keys.count if self.keys else 1
         pairs = self.kernel.process(merged.ports, keys, count, self._values(blocks, merged.rows))
+        return (self._joined(blocks, merged, pairs),)
+
+    def _usable(self, inputs: Sequence[Block]) -> list[Block]:
+        blocks = []
+        for given, window in zip(inputs, self.windows, strict=True):
+            block = without_missing(given, window, self.operator.name, self.letters)
+            blocks.append(Block(block.schema, block.columns, block.rows, block.position))
+        return blocks
+
+    def _joined(self, blocks: Sequence[Block], merged: Merged, pairs: Pairs) -> Block:
         for store, block in zip(self.stores, blocks, strict=True):
             store.append(block)
         output = self._output(merged, pairs)
         for store in self.stores:
             store.compact()
-        return (output,)
+        return output
 
     def _keys(self, port: int, block: Block) -> Array:
         if self.keys is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
@@ -54,6 +56,16 @@ class JoinStore(Kept):
     def column(self, place: int) -> Column:
         """All rows of the input's column at a place; good until the next block."""
         return self._stored[place].column
+
+    def taken(self, rows: Integers) -> tuple[dict[int, Column], Mask | None]:
+        """Some rows: columns by place, and which have a null in their key."""
+        missing = None if self._missing is None else self._missing[rows]
+        return {place: stored.column.take(rows) for place, stored in self._stored.items()}, missing
+
+    def hold(self, columns: Mapping[int, Column], missing: Mask | None, rows: int) -> None:
+        """A new store takes so many rows."""
+        self._columns, self._missing = dict(columns), missing
+        self._rows = self._live = rows
 
     def keyless(self) -> Mask | None:
         """Which rows have a null in their key, or None where none has."""

@@ -10,7 +10,7 @@ from penstock.element.block import Block
 from penstock.element.column import Column, FixedColumn
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.operators.aggregate import Groups, Results, RunningAggregate
-from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
+from penstock.element.operators.aggregate_plan import has_own_windows, keeps_numbers, plan_aggregate
 from penstock.element.position import Integers
 from penstock.element.state.logs import Logs
 from penstock.element.state.slot_functions import HashSlots, SlotFunction
@@ -21,7 +21,8 @@ _NO_GROUPS: Groups = np.empty(0, np.int32)
 
 def can_be_stored(operator: Aggregate, schema: pa.Schema) -> bool:
     """Whether all of an aggregate's state is rows of words by key."""
-    return has_own_windows(operator) and not plan_aggregate(operator, schema).by_rows
+    plan = plan_aggregate(operator, schema)
+    return has_own_windows(operator) and (not plan.by_rows or keeps_numbers(operator, plan))
 
 
 class StoredAggregate(RunningAggregate):
@@ -44,7 +45,7 @@ class StoredAggregate(RunningAggregate):
         column_types = tuple(self.plan.argument_types[i] for i in self.kernel_arguments)
         self.stored = StoredCountWindow(
             int(window.size), int(window.every), window.kind == "tumbling", self.counts.calls, key_types, column_types,
-            slots=slots.slots, host_directory=host_directory, logs=logs,
+            slots=slots.slots, host_directory=host_directory, logs=logs, kept=self.counts.kept,
         )  # fmt: skip
         self.slots = None if isinstance(slots, HashSlots) else slots
         self.counts = None
@@ -65,7 +66,7 @@ class StoredAggregate(RunningAggregate):
             keys = [FixedColumn(np.zeros(block.rows, np.int8), pa.int8())]
         slots = None if self.slots is None else self.slots.slots_of(keys, block.rows)
         fired = self.stored.process(keys, block.rows, self._kernel_columns(arguments), slots)
-        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        results = self._of_kernel(fired)
         for call, key in self.plan.of_key:
             results[call] = _at(block.columns[self.key_columns[key]], fired.rows)
         for call, argument in self.plan.of_trigger:

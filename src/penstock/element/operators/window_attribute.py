@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.app.windows import MICROSECONDS, Window
 from penstock.element.block import Block
-from penstock.element.column import FixedColumn
+from penstock.element.column import FixedColumn, Mask
 from penstock.element.dead_letters import DeadLetters
 
 _MOST_SECONDS = 2.0**62 / MICROSECONDS  # seconds beyond this have no place among int64 microseconds
@@ -35,20 +35,26 @@ def event_times_us(block: Block, window: Window) -> npt.NDArray[np.int64]:
     return window_values(block, window).astype(np.int64)
 
 
-def without_missing(block: Block, window: Window, operator: str, letters: DeadLetters) -> Block:
-    """The block less the tuples that have no value for the window to run on; those become dead letters."""
+def with_value(block: Block, window: Window) -> Mask | None:
+    """Which tuples have a value for the window to run on; None where all have."""
     if window.on is None or not block.rows:
-        return block
+        return None
     column = block.column(window.on)
     assert isinstance(column, FixedColumn)
     if column.valid is None and pa.types.is_timestamp(column.type):
-        return block
+        return None
     good = np.isfinite(column.values)
     if window.measure == "time" and not pa.types.is_timestamp(column.type):
         good &= np.abs(column.values.astype(np.float64)) < _MOST_SECONDS
     if column.valid is not None:
         good &= column.valid
-    if good.all():
+    return None if good.all() else good
+
+
+def without_missing(block: Block, window: Window, operator: str, letters: DeadLetters) -> Block:
+    """The block less the tuples that have no value for the window to run on; those become dead letters."""
+    good = with_value(block, window)
+    if good is None:
         return block
     letters.add_rows(
         operator, f"has no number in '{window.on}', on which its window runs", block, np.flatnonzero(~good)

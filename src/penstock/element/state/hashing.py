@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 from numba import njit, types
 
-from penstock.element.column import Array, ArrowColumn, Column, FixedColumn
+from penstock.element.column import Array, ArrowColumn, Column, FixedColumn, column_of
 from penstock.element.kernels.integers import NO_MASK, readonly
 
 Hashes = npt.NDArray[np.uint64]
@@ -55,6 +57,11 @@ def _add(column: Column, hashes: Hashes) -> None:
     mask = NO_MASK if column.valid is None else np.ascontiguousarray(column.valid)
     if isinstance(column, FixedColumn):
         _numbers_kernel()(key_bits(column.values), mask, hashes)
+    elif isinstance(column, ArrowColumn) and pa.types.is_list(column.type):
+        lengths = pc.list_value_length(column.array).fill_null(0).to_numpy()
+        values = column_of(column.array.flatten())
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        _lists_kernel()(offsets, hash_columns([values], len(values)), mask, hashes)
     elif isinstance(column, ArrowColumn):
         _texts_kernel()(*column.string_buffers(), mask, hashes)
     elif len(column.dictionary) > len(column):
@@ -120,6 +127,15 @@ def _text_hashes(offsets, text, hashes):  # type: ignore[no-untyped-def]
         hashes[i] = _hash_text(text, np.int64(offsets[i]), np.int64(offsets[i + 1]))
 
 
+def _add_lists(offsets, values, valid, hashes):  # type: ignore[no-untyped-def]
+    masked = len(valid) > 0
+    for i in range(len(hashes)):
+        part = np.uint64(offsets[i + 1] - offsets[i])
+        for j in range(offsets[i], offsets[i + 1]):
+            part = _combine(part, values[j])
+        hashes[i] = _combine(hashes[i], _NULL if masked and not valid[i] else part)
+
+
 def _add_codes(codes, by_code, valid, hashes):  # type: ignore[no-untyped-def]
     masked = len(valid) > 0
     for i in range(len(codes)):
@@ -145,6 +161,11 @@ def _texts_kernel() -> Callable[..., None]:
 @functools.cache
 def _text_hashes_kernel() -> Callable[..., None]:
     return _compiled(types.void(*_TEXTS, _HASHES), _text_hashes)
+
+
+@functools.cache
+def _lists_kernel() -> Callable[..., None]:
+    return _compiled(types.void(readonly(types.int64), _HASHES, _MASK, _HASHES), _add_lists)
 
 
 @functools.cache

@@ -23,8 +23,11 @@ class Reorder(Generic[Item]):
         """Those that can go on now."""
         if not self._ordered:
             return [item]
-        self._early[number] = item
-        ready = []
+        if number != self._next:
+            self._early[number] = item
+            return []
+        ready = [item]
+        self._next += 1
         while self._next in self._early:
             ready.append(self._early.pop(self._next))
             self._next += 1

@@ -11,7 +11,9 @@ import numpy as np
 from penstock.element.kernels.gil_probe import sleep_then_stamp
 from penstock.element.threads.seat import Seat
 
-PERIOD_S = 0.02  # a look costs about 50 microseconds of CPU, most of it to wake up
+PERIOD_S = 0.02
+_BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
+_FREE_LOOKS = 100  # at first: by then it is known who works, and who holds the GIL
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
 _ENOUGH = 5
 
@@ -47,11 +49,13 @@ class Sampler(threading.Thread):
 
     def run(self) -> None:
         self.seat.take()
-        moment = np.zeros(2, np.int64)
+        moment, looks, begin_s = np.zeros(2, np.int64), 0, time.thread_time()
         while not self._ends:
-            woken_ns = sleep_then_stamp(self._period_us, moment)
+            spent_us = (time.thread_time() - begin_s) * 1e6 / looks if looks >= _FREE_LOOKS else 0.0
+            woken_ns = sleep_then_stamp(max(self._period_us, int(spent_us / _BUDGET)), moment)
             self.sample(time.perf_counter_ns() - woken_ns)
             self._has_input.wait()
+            looks += 1
 
     def sample(self, waited_ns: int) -> None:
         """One look at all threads, after so long a wait for the GIL."""

@@ -25,5 +25,6 @@ class StepLetters(DeadLetters):
 
     def release(self, step: Step) -> None:
         """A complete step's letters, in program order."""
-        for _, letter in sorted(step.letters, key=lambda pair: pair[0]):
-            self._all.keep(letter)
+        if step.letters:
+            for _, letter in sorted(step.letters, key=lambda pair: pair[0]):
+                self._all.keep(letter)

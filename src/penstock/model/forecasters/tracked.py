@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.protocol import Forecaster
 
 
@@ -23,16 +24,25 @@ class Tracked:
     highest_ratio: float = 1.0
     squares: tuple[float, ...] = ()
     said: tuple[tuple[float, ...], ...] = ()  # said[a]: the forecast of a steps ago
+    latest: Latest | None = None
 
-    def learn(self, value: float) -> Tracked:
+    def learn(self, value: float, latest: float | None = None) -> Tracked:
+        """`latest`: the rate in the last moments of the step, where it is known."""
         errors = [_share(value - forecast[lead], forecast[lead]) for lead, forecast in enumerate(self.said)]
         squares = _blended(self.squares, [min(e, self.highest_ratio) ** 2 for e in errors], self.pace)
         forecaster = self.forecaster.learn(value)
-        said = (forecaster.forecast(self.leads), *self.said)[: self.leads]
-        return replace(self, forecaster=forecaster, squares=squares, said=said)
+        plain = forecaster.forecast(self.leads)
+        looked = self.latest.learn(value, plain, latest) if self.latest is not None else None
+        said = (looked.corrected(plain) if looked is not None else plain, *self.said)[: self.leads]
+        return replace(self, forecaster=forecaster, squares=squares, said=said, latest=looked)
 
     def forecast(self, steps: int) -> tuple[float, ...]:
-        return self.forecaster.forecast(steps)
+        plain = self.forecaster.forecast(steps)
+        return plain if self.latest is None else self.latest.corrected(plain)
+
+    def share(self) -> float:
+        """Standard error of the next step's forecast, as a share of it."""
+        return math.sqrt(self.squares[0]) if self.squares else self.assumed_ratio
 
     def deviations(self, steps: int) -> tuple[float, ...]:
         """Standard error of a forecast for each of the next steps; beyond `leads` that of the last."""

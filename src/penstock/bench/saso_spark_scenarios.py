@@ -1,0 +1,100 @@
+"""Two of the situations that break autoscalers, live: the service-bound trading application on Spark under MPC."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from penstock.apps.limit_prices import ask
+from penstock.apps.price_service import price_service
+from penstock.bench.saso_loads import Load
+from penstock.bench.saso_scenarios import mean_replicas, most_replicas
+from penstock.bench.saso_spark import SERVICE_MS, SERVICE_REPLICAS
+from penstock.bench.saso_spark_run import Controlled, Meanwhile, capacity_tuples_s, run_controlled
+from penstock.bench.streaming.sessions import local_session
+from penstock.control.goal import throughput
+from penstock.control.loop import Record
+from penstock.generate.arrivals import counted_arrivals
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A situation on Spark: shares of the capacity by seconds, and by how much the service is slower meanwhile."""
+
+    name: str
+    question: str
+    pieces: tuple[tuple[int, float], ...]
+    verdict: Callable[[Sequence[Record]], bool]
+    first: int
+    slower_s: tuple[float, float] = (0.0, 0.0)
+    slower: float = 1.0
+
+    def load(self, capacity_tuples_s: float) -> Load:
+        rates = np.concatenate([np.full(seconds, share * capacity_tuples_s) for seconds, share in self.pieces])
+        arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
+        return Load(self.name, arrivals, float(len(rates)), 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOutcome:
+    """A situation as it went."""
+
+    live: Live
+    run: Controlled
+
+    @property
+    def passes(self) -> bool:
+        return bool(self.live.verdict(self.run.records)) and not self.run.dead_letters
+
+
+def lives() -> list[Live]:
+    return [
+        Live(
+            "cold spike, live", "from 1 replica to the maximum and back, on Spark",
+            ((15, 0.06), (30, 0.75), (25, 0.06)), _spike_is_met, first=1,
+        ),
+        Live(
+            "service time, live", "the service takes twice as long for a while, on Spark",
+            ((75, 0.3),), _slowness_is_followed, first=4, slower_s=(25.0, 50.0), slower=2.0,
+        ),
+    ]  # fmt: skip
+
+
+def run_lives(progress: Progress) -> Iterator[LiveOutcome]:
+    """All of them on one session, each as soon as it is done."""
+    with tempfile.TemporaryDirectory(prefix="penstock-live-") as folder, local_session(task_slots=16) as session:
+        for live in lives():
+            with price_service(SERVICE_MS) as port:
+                capacity = capacity_tuples_s(session, SERVICE_REPLICAS, port)
+                progress(f"{live.name}: {live.question}; {capacity:,.0f} tuples/s on all replicas")
+                run = run_controlled(
+                    session, "service-bound", live.load(capacity), throughput(), "mpc", "",
+                    highest=SERVICE_REPLICAS, capacity=capacity, service=port, folder=Path(folder), first=live.first,
+                    meanwhile=_slow_down(live, port),
+                )  # fmt: skip
+                yield LiveOutcome(live, run)
+
+
+def _slow_down(live: Live, port: int) -> Meanwhile:
+    begin_s, end_s = live.slower_s
+
+    def meanwhile(past_s: float) -> None:
+        factor = live.slower if begin_s <= past_s < end_s else 1.0
+        ask("127.0.0.1", port, b"d", SERVICE_MS * factor)
+
+    return meanwhile
+
+
+def _spike_is_met(records: Sequence[Record]) -> bool:
+    return most_replicas(records, 18, 48) >= 6 and mean_replicas(records, 60, 80) <= 3
+
+
+def _slowness_is_followed(records: Sequence[Record]) -> bool:
+    before, during, after = (mean_replicas(records, *times_s) for times_s in ((12, 25), (32, 50), (62, 78)))
+    return during >= 1.4 * before and after <= 1.25 * before + 0.5

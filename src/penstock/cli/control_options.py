@@ -1,0 +1,168 @@
+"""`--goal`, `--policy`, `--price`, `--limit` and `--passive`: what the user asks of control, from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from penstock.control.goal import Goal, Price
+    from penstock.control.limits import Limits
+
+GOALS = "'throughput', 'latency p95_ms=500' or 'latency mean_ms=300'"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlOptions:
+    """The texts as they were given."""
+
+    goal: str | None = None
+    policy: str | None = None
+    prices: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    passive: bool = False
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words that give them again."""
+        named = [("--goal", self.goal), ("--policy", self.policy), *(("--price", p) for p in self.prices),
+                 *(("--limit", limit) for limit in self.limits)]  # fmt: skip
+        words = [word for name, value in named if value is not None for word in (name, value)]
+        return [*words, "--passive"] if self.passive else words
+
+
+def control_arguments(options: ControlOptions) -> dict[str, Any]:
+    """The keyword arguments of `start`; whatever is wrong with any of them is told together."""
+    from penstock.control.control_wish import DEFAULT_POLICY, control_wish
+
+    problems: list[str] = []
+    found = {
+        "goal": _kept(problems, lambda: goal_of(options.goal)),
+        "price": _kept(problems, lambda: price_of(options.prices)),
+        "limits": _kept(problems, lambda: limits_of(options.limits)),
+        "policy": options.policy or DEFAULT_POLICY,
+        "passive": options.passive,
+    }
+    if options.goal is None and options != ControlOptions():
+        problems.append(f"--policy, --price, --limit and --passive say how to reach a goal; give --goal {GOALS}")
+        found = {"policy": found["policy"], "goal": _any_goal()}  # the rest is checked all the same
+    elif found["goal"] is None and options.goal is not None:
+        found["goal"] = _any_goal()
+    _kept(problems, lambda: control_wish(**found))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def goal_of(text: str | None) -> Goal | None:
+    """
+    >>> goal_of("latency p95_ms=500").p95_s
+    0.5
+    """
+    from penstock.control.goal import latency, throughput
+
+    if text is None:
+        return None
+    kind, _, rest = text.strip().partition(" ")
+    makers: dict[str, tuple[Callable[..., Goal], tuple[str, ...]]] = {
+        "throughput": (throughput, ("served_ratio",)),
+        "latency": (latency, ("p95_ms", "mean_ms")),
+    }
+    if kind not in makers:
+        raise InputError(_with_hint(f"--goal is {GOALS}; got '{text}'", kind, list(makers)))
+    maker, names = makers[kind]
+    return maker(**_numbers(rest.split(), names, f"--goal {kind}"))
+
+
+def price_of(texts: Sequence[str]) -> Price | None:
+    """
+    >>> price_of(["core_hour=0.04", "kwh=0.3"])
+    Price(core_hour=0.04, kwh=0.3)
+    """
+    from penstock.control.goal import Price
+
+    words = [word for text in texts for word in text.split()]
+    return Price(**_numbers(words, ("core_hour", "kwh"), "--price")) if words else None
+
+
+def limits_of(texts: Sequence[str]) -> Limits | None:
+    """
+    >>> limits_of(["max_replicas=8"]).max_replicas
+    8
+    """
+    from penstock.control.limits import Limits
+
+    words = [word for text in texts for word in text.split()]
+    if not words:
+        return None
+    names = tuple(field.name for field in fields(Limits))
+    problems: list[str] = []
+    found: dict[str, Any] = {}
+    for word in words:
+        _kept(problems, lambda word=word: found.update(_limit(word, names)))  # type: ignore[misc]
+    if problems:
+        raise InputError("\n".join(problems))
+    return Limits(**found)
+
+
+def _limit(word: str, names: tuple[str, ...]) -> dict[str, Any]:
+    name, value = _named(word, names, "--limit")
+    if name == "frequencies_ghz":
+        return {name: tuple(_number(part, f"--limit {name}") for part in value.split(","))}
+    number = _number(value.replace("_", ""), f"--limit {name}")
+    if number != int(number):
+        raise InputError(f"--limit {name} is a whole number; got '{value}'")
+    return {name: int(number)}
+
+
+def _numbers(words: Sequence[str], names: tuple[str, ...], option: str) -> dict[str, float]:
+    """NAME=NUMBER words; all mistakes together."""
+    problems: list[str] = []
+    found: dict[str, float] = {}
+    for word in words:
+        try:
+            name, value = _named(word, names, option)
+            found[name] = _number(value, f"{option} {name}")
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def _named(word: str, names: tuple[str, ...], option: str) -> tuple[str, str]:
+    name, separator, value = word.partition("=")
+    if not separator or name not in names:
+        sentence = f"{option} takes {', '.join(f'{own}=...' for own in names)}; got '{word}'"
+        raise InputError(_with_hint(sentence, name, names))
+    return name, value
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{what} is a number; got '{text}'") from None
+
+
+def _kept(problems: list[str], make: Callable[[], Any]) -> Any:
+    """What `make` gives; what it raises is noted."""
+    try:
+        return make()
+    except InputError as error:
+        problems += str(error).splitlines()
+        return None
+
+
+def _any_goal() -> Goal:
+    from penstock.control.goal import throughput
+
+    return throughput()
+
+
+def _with_hint(sentence: str, name: str, known: Sequence[str]) -> str:
+    hint = did_you_mean(name, known)
+    return f"{sentence}; {hint}" if hint else sentence

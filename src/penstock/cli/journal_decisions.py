@@ -1,0 +1,77 @@
+"""The decisions of a recorded run: what each expected, and what came of it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.cli.screen import amount, show_table
+from penstock.control.recorded_decision import Judged
+
+_SHOWN = 40
+
+
+def show_decisions(screen: Console, decisions: Sequence[Judged]) -> None:
+    """A table of the changes, and how good the expectations of all decisions were; nothing where there was no goal."""
+    if not decisions:
+        return
+    changes = [own for own in decisions if own.decision.requested or own.decision.decided != own.decision.setting]
+    if changes:
+        policy = decisions[-1].decision.policy
+        show_table(screen, f"what {policy} changed" + (" or would have" if decisions[-1].decision.passive else ""),
+                   _table(changes[-_SHOWN:]))  # fmt: skip
+    for line in summary_lines(decisions, len(changes)):
+        screen.print(line, markup=False, soft_wrap=True)
+
+
+def summary_lines(decisions: Sequence[Judged], changes: int) -> list[str]:
+    broken = sum(own.decision.broken for own in decisions)
+    lines = [
+        f"control: {amount(len(decisions), 'step')}, {amount(changes, 'change')}, the goal broken in {broken}, "
+        f"{statistics.fmean(own.decision.setting.replicas for own in decisions):.2f} replicas on average"
+    ]
+    errors = [error for own in decisions if (error := _latency_error(own)) is not None]
+    if errors:
+        lines.append(
+            f"latency was {statistics.median(errors):.0%} off what was expected (median of {len(errors)} steps)"
+        )
+    useful = [own.decision.highest_useful_replicas for own in decisions if own.decision.highest_useful_replicas]
+    if useful:
+        lines.append(f"the heaviest slot makes at most {useful[-1]} replicas useful (last step)")
+    return lines
+
+
+def _latency_error(own: Judged) -> float | None:
+    """How far the next step's mean latency was off, as a share of it."""
+    expected_s = own.decision.expected.latency_mean_s
+    measured_s = None if own.outcome is None else own.outcome.latency_mean_s
+    return None if expected_s is None or not measured_s else abs(expected_s - measured_s) / measured_s
+
+
+def _table(changes: Sequence[Judged]) -> Table:
+    table = Table()
+    columns = ("step", "from", "to", "slots", "tuples/s", "expected", "came", "latency", "expected", "came", "because")
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("from", "to", "because") else "right", overflow="fold")
+    for own in changes:
+        d, outcome = own.decision, own.outcome
+        table.add_row(
+            str(d.step), str(d.setting), str(d.decided), str(d.moved_slots or ""),
+            f"{d.seen.rate_tuples_s:,.0f}", _number(d.expected.rate_tuples_s),
+            _number(None if outcome is None else outcome.rate_tuples_s),
+            _ms(d.seen.latency_mean_s), _ms(d.expected.latency_mean_s),
+            _ms(None if outcome is None else outcome.latency_mean_s), escape(d.because),
+        )  # fmt: skip
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def _ms(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1000:,.0f} ms"

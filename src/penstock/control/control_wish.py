@@ -1,0 +1,88 @@
+"""What a user asks of control: a goal, prices, limits, a policy; checked before anything starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from penstock.control.goal import Goal, Price
+from penstock.control.limits import Limits
+from penstock.control.mpc import Mpc
+from penstock.control.mpc_presets import default_mpc
+from penstock.control.named_policies import POLICY_NAMES, named_policy
+from penstock.control.policy import Policy
+from penstock.control.setting import Grid
+from penstock.errors import InputError, did_you_mean
+
+DEFAULT_POLICY = "mpc"
+NO_LIMITS, DEFAULT_PRICE = Limits(), Price()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlWish:
+    """All of it; `passive`: say what would be done, and do nothing."""
+
+    goal: Goal
+    price: Price = DEFAULT_PRICE
+    limits: Limits = NO_LIMITS
+    policy: str | Policy = DEFAULT_POLICY
+    passive: bool = False
+
+
+def control_wish(
+    goal: Goal | None,
+    *,
+    price: Price | None = None,
+    limits: Limits | None = None,
+    policy: str | Policy = DEFAULT_POLICY,
+    passive: bool = False,
+) -> ControlWish | None:
+    """The wish, None where there is no goal; whatever is wrong is told together."""
+    problems = [*_price_problems(price), *(limits.problems() if limits is not None else ()), *_policy_problems(policy)]
+    if goal is None:
+        given = {"price": price is not None, "limits": limits is not None, "policy": policy != DEFAULT_POLICY,
+                 "passive": passive}  # fmt: skip
+        problems += [
+            f"{name} says how to reach a goal, and there is none; give one, such as throughput() or latency(p95_ms=500)"
+            for name, is_given in given.items()
+            if is_given
+        ]
+    elif not isinstance(goal, Goal):
+        problems.append(f"a goal is throughput() or latency(p95_ms=...); got {goal!r}")
+    if problems:
+        raise InputError("\n".join(problems))
+    if goal is None:
+        return None
+    return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive)
+
+
+def _price_problems(price: Price | None) -> list[str]:
+    if price is None:
+        return []
+    parts = {"core_hour": price.core_hour, "kwh": price.kwh}
+    found = [f"{name} of a price is at least 0; got {value:g}" for name, value in parts.items() if value < 0]
+    return found or ([] if sum(parts.values()) > 0 else ["a price is above 0 for a core or for energy; got 0 for both"])
+
+
+def _policy_problems(policy: str | Policy) -> list[str]:
+    if isinstance(policy, str):
+        if policy in POLICY_NAMES:
+            return []
+        hint = did_you_mean(policy, POLICY_NAMES)
+        return [f"there is no policy '{policy}'; there are: {', '.join(POLICY_NAMES)}" + (f"; {hint}" if hint else "")]
+    missing = [name for name in ("name", "start", "decide") if not hasattr(policy, name)]
+    if not missing:
+        return []
+    return [f"a policy has name, start() and decide(state, seen); {type(policy).__name__} has no {', '.join(missing)}"]
+
+
+def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = 0.0) -> Policy:
+    """The policy over a grid of settings; of the paper's strategies only costs and weights are taken.
+
+    `speed_up`: rivals' time constants are divided by it.  `pause_s`: service lost by a change, as far as is known.
+    """
+    if not isinstance(wish.policy, str):
+        return wish.policy
+    if wish.policy == "mpc":
+        return default_mpc(wish.goal, grid, price=wish.price, pause_s=pause_s)
+    policy = named_policy(wish.policy, wish.goal, grid, speed_up)
+    return replace(policy, grid=grid) if isinstance(policy, Mpc) else policy

@@ -1,0 +1,75 @@
+"""How many replicas of an element can help: as many as the cores where it computes, more where it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.control.control_step import ControlStep, ElementLoad
+from penstock.control.decision import Change, Decision, change_or_hold
+
+_PACE = 0.3
+_COMPUTES = 0.5  # of an element's time, and it counts as computing all the time
+
+
+@dataclass(frozen=True, slots=True)
+class CpuShares:
+    """The share of its time in which each element computes, smoothed; time in line for a core does not count."""
+
+    by_element: Mapping[str, float] = field(default_factory=dict)
+
+    def learn(self, elements: tuple[ElementLoad, ...]) -> CpuShares:
+        shares = dict(self.by_element)
+        for element in elements:
+            if element.busy_s > 0 and element.cpu_s > 0:
+                share = min(element.cpu_s / max(element.busy_s - element.stalled_s, element.cpu_s), 1.0)
+                known = shares.get(element.name, share)
+                shares[element.name] = known + _PACE * (share - known)
+        return CpuShares(shares)
+
+
+@dataclass(frozen=True, slots=True)
+class HighestReplicas:
+    """`cores` compute at once, `task_slots` wait or compute; elements in `single` have one replica, whatever they do.
+
+    >>> rule = HighestReplicas(cores=2, task_slots=16)
+    >>> [rule.of("service", CpuShares({"service": share})) for share in (0.9, 0.2, 0.01)]
+    [2, 10, 16]
+    """
+
+    cores: int
+    task_slots: int
+    single: frozenset[str] = frozenset()
+
+    def of(self, element: str, shares: CpuShares) -> int:
+        if element in self.single:
+            return 1
+        share = shares.by_element.get(element, 1.0)
+        if share >= _COMPUTES:
+            return min(self.cores, self.task_slots)
+        return min(max(int(self.cores / share), self.cores), self.task_slots)
+
+    def by_element(self, seen: ControlStep, shares: CpuShares) -> dict[str, int]:
+        return {element.name: self.of(element.name, shares) for element in seen.elements}
+
+    def bounded(self, decision: Decision, seen: ControlStep, shares: CpuShares) -> Decision:
+        """The decision with no more replicas than the busiest element can use; what is there already may stay."""
+        highest = self._of_busiest(seen, shares)
+        if not isinstance(decision, Change) or decision.setting.replicas <= highest:
+            return decision
+        allowed = max(highest, min(decision.setting.replicas, seen.setting.replicas))
+        because = f"{decision.setting.replicas} replicas wanted, but {self._reason(highest)}; {decision.because}"
+        return change_or_hold(seen.setting, replace(decision.setting, replicas=allowed), because, decision.expected)
+
+    def _of_busiest(self, seen: ControlStep, shares: CpuShares) -> int:
+        free = [e for e in seen.elements if e.name not in self.single]
+        if not free:
+            return 1 if seen.elements else self.task_slots
+        return self.of(max(free, key=lambda e: e.busy_s / e.replicas).name, shares)
+
+    def _reason(self, highest: int) -> str:
+        if highest >= self.task_slots:
+            return f"there are {highest} task slots"
+        if highest == 1 and self.cores > 1:
+            return "no element can have a second one"
+        return f"no more than {highest} of a computing element help on {self.cores} cores"

@@ -1,0 +1,113 @@
+"""The loop of the application level over a running query, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from penstock.control.configuration import Configuration
+from penstock.control.goal import Goal
+from penstock.control.loop import Loop, Record
+from penstock.control.recorded_decision import RecordedDecision, hot_slot_advice, recorded
+from penstock.measure.observation import Observation
+from penstock.spark.spark_plant import SparkPlant
+
+_log = logging.getLogger(__name__)
+_KEPT_DECISIONS = 10_000
+
+
+class Notebook(Protocol):
+    """Where decisions are kept and CPU is counted: the observer of a query."""
+
+    def decided(self, batch: int, decision: RecordedDecision) -> None: ...
+
+    def spent(self, cpu_s: float) -> None: ...
+
+
+class Controller:
+    """Drives a loop over a plant until it is closed.
+
+    A policy that fails leaves the application as it is: it goes on, and `failure` says why nobody controls it.
+    `tell` gets a sentence for each recommendation in passive mode, and whatever else a user has to know once.
+    """
+
+    def __init__(
+        self,
+        plant: SparkPlant,
+        loop: Loop,
+        notebook: Notebook,
+        *,
+        tell: Callable[[str], None] = print,
+    ) -> None:
+        self.plant, self._loop, self._notebook, self.tell = plant, loop, notebook, tell
+        self.decisions: deque[RecordedDecision] = deque(maxlen=_KEPT_DECISIONS)
+        self.failure: Exception | None = None
+        self.advice: str | None = None
+        self.cpu_s = 0.0  # that control has taken
+        self._thread = threading.Thread(target=self._run, name="penstock-control", daemon=True)
+
+    @property
+    def policy(self) -> str:
+        return self._loop.policy.name
+
+    @property
+    def goal(self) -> Goal:
+        return self._loop.goal
+
+    @property
+    def is_passive(self) -> bool:
+        return self._loop.passive
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def committed(self, observation: Observation, configuration: Configuration) -> None:
+        """A micro-batch is over; called by the thread that runs them."""
+        begin_s = time.thread_time()
+        try:
+            self.plant.committed(observation, configuration)
+        except Exception as error:
+            self._fail(error)
+        self._spent(time.thread_time() - begin_s)
+
+    def close(self, patience_s: float = 5.0) -> None:
+        """No more decisions; frequencies are given back."""
+        self.plant.close()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(patience_s)
+
+    def _run(self) -> None:
+        begin_s = time.thread_time()
+        try:
+            for record in self._loop.run(self.plant):
+                self._note(record)
+                end_s = time.thread_time()
+                self._spent(end_s - begin_s)
+                begin_s = end_s
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.failure = error
+        self.plant.close()
+        sentence = f"control has stopped, and the application goes on as it is: {error}"
+        _log.warning(sentence, exc_info=error)
+        self.tell(sentence)
+
+    def _spent(self, cpu_s: float) -> None:
+        self.cpu_s += cpu_s
+        self._notebook.spent(cpu_s)
+
+    def _note(self, record: Record) -> None:
+        decision = recorded(record, self.policy, self.goal, passive=self.is_passive)
+        self.decisions.append(decision)
+        if record.seen.last_batch is not None:
+            self._notebook.decided(record.seen.last_batch, decision)
+        if self.is_passive and decision.decided != decision.setting:
+            self.tell(decision.text)
+        highest = decision.wanted.replicas if self._loop.highest is None else self._loop.highest.task_slots
+        self.advice = hot_slot_advice(record.seen, highest)

@@ -1,0 +1,178 @@
+"""A running application on Spark behind the ports of a plant: control steps out of its micro-batches."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Protocol
+
+from penstock.control.configuration import Configuration
+from penstock.control.control_step import ControlStep
+from penstock.control.observed_steps import PERIOD_S, ObservedBatch, StepGatherer, setting_of, work_s
+from penstock.control.pacing import CapPace
+from penstock.measure.observation import Observation
+
+COLD_BATCHES = 3  # of a start: code is compiled, files are mapped, and what came before the start is in line
+PATIENCE_S = 0.1
+
+
+class Application(Protocol):
+    """What a handle on a running application has for control."""
+
+    @property
+    def configuration(self) -> Configuration: ...
+
+    def apply(self, configuration: Configuration) -> None: ...
+
+
+class Resources(Protocol):
+    """What a Configuration needs beside the application: executors, frequencies."""
+
+    def prepare(self, configuration: Configuration) -> Configuration | None:
+        """Asks for what it needs; gives it when that is there, a narrower one if it will not come, None until then."""
+        ...
+
+    def look(self, in_force: Configuration) -> None:
+        """After each micro-batch: sees what has come, and gives back what is needed no more."""
+        ...
+
+    @property
+    def executor_start_s(self) -> float | None:
+        """How long the next replica more would take to start; None where it has a place already."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SparkPlant:
+    """Fed with each micro-batch by the application's own thread, observed and changed by another one.
+
+    Where a micro-batch ends a control step, its thread waits a moment for the decision, so that the next one runs with
+    it.  A change that needs what is not there yet waits for it, and is made then.  `pace`: of the cap; without it, the
+    cap is the policy's alone.
+    """
+
+    def __init__(
+        self,
+        application: Application,
+        *,
+        single: Iterable[str] = (),
+        resources: Resources | None = None,
+        period_s: float = PERIOD_S,
+        cold_batches: int = COLD_BATCHES,
+        patience_s: float = PATIENCE_S,
+        pace: CapPace | None = None,
+    ) -> None:
+        self._application, self.resources = application, resources
+        self._gatherer, self._cold = StepGatherer(period_s, single), cold_batches
+        self._patience_s = patience_s
+        self._changed = threading.Condition()
+        self._steps: deque[ControlStep] = deque()
+        self._is_deciding = self._is_closed = False
+        self._waiting: Configuration | None = None  # for executors
+        self._asked: tuple[Configuration, Configuration] | None = None  # and what the application said then
+        self._in_force: Configuration | None = None
+        self._pace, self._ceiling_tuples = pace, None if pace is None else pace.ladder[-1]
+
+    @property
+    def configuration(self) -> Configuration:
+        """What was asked for last: in force, on its way, or waiting for executors."""
+        if self._waiting is not None:
+            return self._waiting
+        now = self._application.configuration
+        if self._asked is not None and now == self._asked[1]:
+            return self._asked[0]
+        self._asked = None  # it is in force, or somebody else has changed it
+        return now
+
+    def committed(self, observation: Observation, configuration: Configuration) -> None:
+        """A micro-batch of the application is over."""
+        with self._changed:
+            if self._is_closed:
+                return
+            self._keep_pace(observation)
+            self._cold -= 1
+            if self._cold >= 0:
+                return
+            self._in_force = configuration
+            ended = self._gatherer.add(ObservedBatch(observation, configuration))
+            self._steps.extend(self._completed(step) for step in ended)
+            if ended or self.resources is not None:
+                self._is_deciding = True
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._is_closed or not self._is_deciding, self._patience_s)
+
+    def _completed(self, step: ControlStep) -> ControlStep:
+        """With what only the plant knows: a change that is under way, and how long executors take."""
+        start_s = None if self.resources is None else self.resources.executor_start_s
+        most = None if self._pace is None else self._pace.cap_tuples
+        step = replace(step, executor_start_s=start_s, highest_cap_tuples=most)
+        asked = self.configuration
+        if self._in_force is None or asked.elements == self._in_force.elements:
+            return step
+        ready = min(step.setting.replicas, setting_of(asked).replicas)
+        return replace(step, settled_below=False, replicas_ready=ready)
+
+    def observe(self) -> ControlStep | None:
+        while True:
+            with self._changed:
+                if not self._steps:
+                    self._is_deciding = False
+                    self._changed.notify_all()
+                    self._changed.wait_for(lambda: self._is_closed or self._is_deciding)
+                if self._is_closed:
+                    return None
+                self._look()
+                if self._steps:
+                    return self._steps.popleft()
+                self._is_deciding = False
+
+    def _look(self) -> None:
+        if self.resources is None or self._in_force is None:
+            return
+        self.resources.look(self._in_force)
+        if self._waiting is not None:
+            self.apply(self._waiting)
+
+    def apply(self, configuration: Configuration) -> None:
+        with self._changed:  # the thread of the micro-batches changes the cap, too
+            self._apply(configuration)
+
+    def _apply(self, configuration: Configuration) -> None:
+        affordable = configuration if self.resources is None else self.resources.prepare(configuration)
+        self._waiting = configuration if affordable is None else None
+        if affordable is None or (affordable != configuration and self._is_as_wide(affordable)):
+            return  # it waits; or all that can be had is what there is
+        if configuration.micro_batch_tuples != self._application.configuration.micro_batch_tuples:
+            self._ceiling_tuples = configuration.micro_batch_tuples
+        affordable = replace(affordable, micro_batch_tuples=self._cap(affordable))
+        self._application.apply(affordable)
+        self._asked = (affordable, self._application.configuration)
+
+    def _keep_pace(self, observation: Observation) -> None:
+        """The cap that suits what the last micro-batch took, from the next one on."""
+        if self._pace is None:
+            return
+        self._pace = self._pace.after(observation.tuples_in, work_s(observation, observation.replicas_by_element))
+        now = self._application.configuration
+        if (cap := self._cap(now)) != now.micro_batch_tuples:
+            self._application.apply(replace(now, micro_batch_tuples=cap))
+
+    def _cap(self, configuration: Configuration) -> int:
+        if self._pace is None or self._ceiling_tuples is None:
+            return configuration.micro_batch_tuples
+        return min(self._pace.cap_tuples, self._ceiling_tuples)
+
+    def _is_as_wide(self, configuration: Configuration) -> bool:
+        now = self._application.configuration
+        return [e.replicas for e in configuration.elements] == [e.replicas for e in now.elements]
+
+    def close(self) -> None:
+        """Nobody is waited for any more; `observe` gives None from now on."""
+        with self._changed:
+            if not self._is_closed and self.resources is not None:
+                self.resources.close()
+            self._is_closed = True
+            self._changed.notify_all()

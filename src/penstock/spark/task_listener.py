@@ -1,0 +1,122 @@
+"""A listener in Spark's JVM that sums up the CPU of tasks, and tells of a micro-batch in one call.
+
+A listener in Python would be called across the socket for every task.  This one is a few lines of Java, compiled by the
+compiler that Spark has for its own generated code; an event costs it microseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyspark import SparkContext
+
+_NAME = "PenstockTaskCpu"
+# Stages are known by the properties that a streaming query sets for its jobs.  The compiler knows no generics.
+_SOURCE = """
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.sql.streaming.StreamingQuery;
+import org.apache.spark.sql.streaming.StreamingQueryProgress;
+
+public class PenstockTaskCpu extends SparkListener {
+    private static final int STAGES_KEPT = 64;
+    private final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+    private final TreeMap stages = new TreeMap();
+    private long spentNs = 0L;
+
+    private static class Stage {
+        String batch;
+        boolean isComplete;
+        TreeMap cpuNs = new TreeMap();
+    }
+
+    public synchronized void onStageSubmitted(SparkListenerStageSubmitted event) {
+        long begin = clock.getCurrentThreadCpuTime();
+        Properties set = event.properties();
+        String batch = set == null ? null : set.getProperty("streaming.sql.batchId");
+        if (batch != null) {
+            Integer id = Integer.valueOf(event.stageInfo().stageId());
+            Stage stage = (Stage) stages.get(id);
+            if (stage == null) {
+                stage = new Stage();
+                stages.put(id, stage);
+            }
+            stage.batch = set.getProperty("spark.jobGroup.id") + " " + batch;
+            stage.isComplete = false;
+            if (stages.size() > STAGES_KEPT) {
+                stages.remove(stages.firstKey());
+            }
+        }
+        spentNs += clock.getCurrentThreadCpuTime() - begin;
+    }
+
+    public synchronized void onStageCompleted(SparkListenerStageCompleted event) {
+        Stage stage = (Stage) stages.get(Integer.valueOf(event.stageInfo().stageId()));
+        if (stage != null) {
+            stage.isComplete = event.stageInfo().failureReason().isEmpty();
+        }
+    }
+
+    public synchronized void onTaskEnd(SparkListenerTaskEnd event) {
+        long begin = clock.getCurrentThreadCpuTime();
+        Stage stage = (Stage) stages.get(Integer.valueOf(event.stageId()));
+        TaskMetrics metrics = event.taskMetrics();
+        if (stage != null && metrics != null) {
+            Integer partition = Integer.valueOf(event.taskInfo().partitionId());
+            long[] sum = (long[]) stage.cpuNs.get(partition);
+            if (sum == null) {
+                sum = new long[1];
+                stage.cpuNs.put(partition, sum);
+            }
+            sum[0] += metrics.executorCpuTime() + metrics.executorDeserializeCpuTime();
+        }
+        spentNs += clock.getCurrentThreadCpuTime() - begin;
+    }
+
+    public synchronized String told(String batch, StreamingQuery query) {
+        StringBuilder text = new StringBuilder();
+        text.append(spentNs);
+        StreamingQueryProgress progress = query.lastProgress();
+        text.append(progress == null ? ";;" : ";" + progress.batchId() + ";" + progress.durationMs());
+        for (Iterator i = stages.values().iterator(); i.hasNext();) {
+            Stage stage = (Stage) i.next();
+            if (stage.isComplete && stage.batch.equals(batch)) {
+                text.append(';');
+                for (Iterator j = stage.cpuNs.entrySet().iterator(); j.hasNext();) {
+                    Map.Entry own = (Map.Entry) j.next();
+                    text.append(own.getKey()).append('=').append(((long[]) own.getValue())[0]).append(' ');
+                }
+            }
+        }
+        return text.toString();
+    }
+}
+"""
+_listeners: WeakKeyDictionary[SparkContext, Any] = WeakKeyDictionary()
+
+
+def task_listener(context: SparkContext) -> Any:
+    """The listener of a context, which all its queries share."""
+    if context not in _listeners:
+        _listeners[context] = _added(context)
+    return _listeners[context]
+
+
+def _added(context: Any) -> Any:
+    jvm = context._jvm
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(_SOURCE)
+    listener = compiler.getClassLoader().loadClass(_NAME).newInstance()
+    context._jsc.sc().addSparkListener(listener)
+    return listener

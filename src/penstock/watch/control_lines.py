@@ -1,0 +1,51 @@
+"""What control thinks and does, in lines for a console: forecast, decision, because."""
+
+from __future__ import annotations
+
+from penstock.control.decision import Expectation
+from penstock.control.recorded_decision import RecordedDecision, StepFigures
+from penstock.watch.figures import count_text, time_text
+
+
+def control_lines(decision: RecordedDecision | None, advice: str | None = None) -> list[tuple[str, str]]:
+    """Label and text of each line; one that says so before the first decision."""
+    if decision is None:
+        return [("control", "waiting for the first control step")]
+    lines = [
+        ("measured", _measured(decision.seen) + ("; the goal is broken" if decision.broken else "")),
+        ("forecast", _forecast(decision.expected)),
+        ("decision", _decision(decision)),
+        ("because", decision.because),
+    ]
+    return [(label, text) for label, text in [*lines, ("hot slot", advice or "")] if text]
+
+
+def _measured(seen: StepFigures) -> str:
+    latency = "" if seen.latency_mean_s is None else f", latency {time_text(seen.latency_mean_s)}"
+    return f"{count_text(seen.rate_tuples_s)} tuples/s arrive, {count_text(seen.served_tuples_s)} served{latency}"
+
+
+def _forecast(expected: Expectation) -> str:
+    """What the models say of the next step; nothing for a policy without any."""
+    told = []
+    if expected.rate_tuples_s is not None:
+        told.append(f"{count_text(expected.rate_tuples_s)} tuples/s")
+    if expected.capacity_tuples_s is not None:
+        told.append(f"capacity {count_text(expected.capacity_tuples_s)}")
+    if expected.latency_mean_s is not None:
+        told.append(f"latency {time_text(expected.latency_mean_s)}")
+    if expected.watts_estimated is not None:
+        told.append(f"{expected.watts_estimated:.1f} W (estimated)")
+    if expected.saturated:
+        told.append(f"models at their limit: {', '.join(expected.saturated)}")
+    return ", ".join(told)
+
+
+def _decision(decision: RecordedDecision) -> str:
+    if decision.decided != decision.setting:
+        verb = "would go" if decision.passive else "go"
+        return f"step {decision.step}: {verb} from {decision.setting} to {decision.decided}"
+    is_refused = decision.wanted.replicas != decision.decided.replicas
+    refused = f" ({decision.policy} wants {decision.wanted})" if is_refused else ""
+    moved = f", {decision.moved_slots} slots move" if decision.moved_slots else ""
+    return f"step {decision.step}: stay at {decision.setting}{moved}{refused}"

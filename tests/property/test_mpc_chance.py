@@ -1,0 +1,89 @@
+"""Dynamic programming over chances finds what trying everything finds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.control.mpc_chance import CHANCES, ERRORS, ChanceProblem, solve_chance
+from penstock.control.mpc_problem import Switching
+from tests.reference.mpc import expected_cost
+
+seeds = st.integers(0, 2**32 - 1)
+FEW = (np.array([-1.0, 0.5, 2.0]), np.array([0.4, 0.45, 0.15]))
+
+
+def problem(seed: int, horizon: int, replicas: int = 4) -> ChanceProblem:
+    rng = np.random.default_rng(seed)
+    n = np.arange(1.0, replicas + 1)
+    return ChanceProblem(
+        rates_tuples_s=rng.uniform(200, 900 * replicas, horizon),
+        deviations=np.full(horizon, float(rng.choice([0.0, 0.1, 0.3]))),
+        per_tuple_s=0.001 * float(rng.uniform(1, 1.1)) / n,
+        cap_tuples=np.full(replicas, float(rng.choice([2500.0, 1e9]))),
+        resource_cost=n,
+        replicas=n,
+        switching=Switching((float(rng.choice([0.0, 0.5, 3.0])), 0.0, 0.0), (n, np.ones(1), np.ones(1))),
+        current=int(rng.integers(replicas)),
+        waiting_tuples=float(rng.choice([0.0, rng.uniform(0, 4000)])),
+        violation=float(rng.uniform(5, 100)),
+        excess=float(rng.uniform(5, 100)),
+        threshold_s=float(rng.uniform(0.4, 1.5)) if rng.random() < 0.5 else None,
+        overhead_s=float(rng.uniform(0.05, 0.3)),
+        interval_s=float(rng.choice([0.0, 0.2])),
+        first_pause_s=rng.uniform(0.0, 0.3, replicas),
+        pause_s=float(rng.choice([0.0, 0.2])),
+        change=float(rng.choice([0.0, 2.0])),
+        blur=float(rng.uniform(0.02, 0.2)),
+        errors=FEW,
+    )
+
+
+@given(seed=seeds)
+def test_one_step_is_exact(seed: int) -> None:
+    one = replace(problem(seed, 1, 6), errors=(ERRORS, CHANCES))
+    solution = solve_chance(one)
+    costs = [expected_cost(one, u) for u in range(6)]
+    assert solution.cost == pytest.approx(min(costs), rel=1e-9)
+    assert costs[solution.trajectory[0]] == pytest.approx(min(costs), rel=1e-9)
+
+
+@given(seed=seeds, horizon=st.integers(2, 3))
+def test_more_steps_come_near(seed: int, horizon: int) -> None:
+    """What lies between two points of the grid is a straight line: that alone parts it from the best."""
+    several = problem(seed, horizon, 3)
+    first = solve_chance(several).trajectory[0]
+    best = min(expected_cost(several, u) for u in range(3))
+    assert expected_cost(several, first) <= 1.08 * best + 1e-9
+
+
+def test_chances_are_a_normal_distribution() -> None:
+    assert CHANCES.sum() == pytest.approx(1.0, abs=1e-9)
+    assert float(CHANCES @ ERRORS) == pytest.approx(0.0, abs=2e-3)
+    assert float(CHANCES @ ERRORS**2) == pytest.approx(0.78, abs=0.03)  # the lower half counts by its mean alone
+    for edge, piece in ((1.0, 2), (1.5, 3), (2.0, 4), (2.5, 5)):
+        assert CHANCES[piece:].sum() == pytest.approx(0.5 * math.erfc(edge / math.sqrt(2)), abs=2e-4)
+
+
+def test_less_certain_forecasts_ask_for_more_replicas_and_dearer_violations_too() -> None:
+    steady = replace(
+        problem(1, 4, 12), rates_tuples_s=np.full(4, 5000.0), per_tuple_s=0.001 / np.arange(1.0, 13.0), pause_s=0.0,
+        first_pause_s=np.zeros(12),
+        switching=Switching((0.0, 0.0, 0.0), (np.arange(1.0, 13.0), np.ones(1), np.ones(1))), waiting_tuples=1500.0,
+        overhead_s=0.15, interval_s=0.2, threshold_s=0.8, violation=100.0, excess=100.0, blur=0.02,
+        cap_tuples=np.full(12, 1e9), errors=(ERRORS, CHANCES),
+    )  # fmt: skip
+    chosen = [
+        solve_chance(replace(steady, deviations=np.full(4, share))).trajectory[0] + 1 for share in (0.0, 0.05, 0.1, 0.2)
+    ]
+    assert chosen == sorted(chosen)
+    assert chosen[0] < chosen[-1]
+    wide = replace(steady, deviations=np.full(4, 0.1))
+    priced = [solve_chance(replace(wide, violation=v, excess=v)).trajectory[0] for v in (1.0, 10.0, 1000.0)]
+    assert priced == sorted(priced)
+    assert priced[0] < priced[-1]

@@ -1,0 +1,46 @@
+"""`penstock bench saso` on Spark in small: a service-bound load under MPC, measured and checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.app import sinks
+from penstock.apps.price_service import price_service
+from penstock.apps.trading import market, trading
+from penstock.bench import saso_spark_run
+from penstock.bench.saso_loads import Load
+from penstock.bench.saso_spark_loads import write_trace
+from penstock.bench.saso_spark_run import SYMBOLS, run_controlled
+from penstock.control.goal import throughput
+from penstock.element.block import block_of
+from penstock.element.evaluation import evaluate
+from penstock.element.row_checksum import checksum_of
+from penstock.generate.arrivals import counted_arrivals
+
+LEAD_S, SECONDS, RATE = 2.0, 6, 5000
+
+
+def test_a_policy_drives_the_application_and_the_results_stay_exact(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saso_spark_run, "LEAD_S", LEAD_S)
+    arrivals = counted_arrivals(np.arange(SECONDS + 1.0), np.full(SECONDS, RATE))
+    load, goal = Load("even", arrivals, float(SECONDS), 1.0), throughput()
+    with price_service(2.0) as port:
+        run = run_controlled(
+            session, "service-bound", load, goal, "mpc", "",
+            highest=4, capacity=20_000.0, service=port, folder=tmp_path, first=2,
+        )  # fmt: skip
+        source = market(write_trace(load, tmp_path / "again.csv", LEAD_S), None, speed_up=1.0, symbols=SYMBOLS)
+        table = source.table()
+        wanted = evaluate(trading(service=port, sink=sinks.memory()), {"quotes": table})["out"]
+    assert table.num_rows == (LEAD_S + SECONDS) * RATE
+    assert run.fingerprint == (wanted.num_rows, checksum_of(block_of(wanted, wanted.schema)))
+    assert run.dead_letters == 0
+    assert run.records
+    assert 1 <= run.saso.mean_replicas <= 4
+    assert run.saso.watts_estimated > 0

@@ -1,0 +1,140 @@
+"""What a user asks of control: understood, or refused in one sentence each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from penstock.cli.control_options import ControlOptions, control_arguments
+from penstock.control.configuration import Configuration
+from penstock.control.control_wish import ControlWish, control_wish, policy_of
+from penstock.control.frequency import Frequencies
+from penstock.control.limits import Limits, grid_within
+from penstock.control.mpc import Mpc
+from penstock.control.named_policies import POLICY_NAMES
+from penstock.control.setting import Grid
+from penstock.errors import InputError
+from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
+from tests.unit.test_frequency import ACPI, machine, value
+
+
+def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
+    assert control_wish(None) is None
+    assert control_wish(ps.throughput()) == ControlWish(ps.throughput())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentences"),
+    [
+        ({"goal": None, "policy": "ds2"}, ["policy says how to reach a goal, and there is none"]),
+        ({"goal": None, "limits": ps.Limits(), "passive": True}, ["limits says how", "passive says how"]),
+        ({"goal": "fast"}, ["a goal is throughput() or latency(p95_ms=...); got 'fast'"]),
+        (
+            {"goal": ps.throughput(), "policy": "mcp", "limits": ps.Limits(max_replicas=0), "price": ps.Price(-1.0)},
+            [
+                "core_hour of a price is at least 0; got -1",
+                "max_replicas of the limits is a whole number of at least 1; got 0",
+                "there is no policy 'mcp'; there are: mpc",
+            ],
+        ),
+        ({"goal": ps.throughput(), "price": ps.Price(0.0, 0.0)}, ["a price is above 0 for a core or for energy"]),
+        ({"goal": ps.throughput(), "policy": object()}, ["a policy has name, start() and decide(state, seen); object"]),
+        ({"goal": ps.throughput(), "limits": ps.Limits(frequencies_ghz=(2.0, 1.0))}, ["frequencies_ghz of the limits"]),
+    ],
+)
+def test_everything_that_is_wrong_is_told_together(arguments: dict[str, object], sentences: list[str]) -> None:
+    with pytest.raises(InputError) as raised:
+        control_wish(**arguments)  # type: ignore[arg-type]
+    lines = str(raised.value).splitlines()
+    assert len(lines) == len(sentences)
+    assert all(line.startswith(sentence) for line, sentence in zip(lines, sentences, strict=True))
+
+
+def test_options_become_arguments() -> None:
+    options = ControlOptions(
+        "latency p95_ms=500", "ds2", ("core_hour=0.04", "kwh=0.3"), ("max_replicas=8", "frequencies_ghz=1.2,1.6"), True
+    )
+    assert control_arguments(options) == {
+        "goal": ps.latency(p95_ms=500),
+        "policy": "ds2",
+        "price": ps.Price(0.04, 0.3),
+        "limits": ps.Limits(max_replicas=8, frequencies_ghz=(1.2, 1.6)),
+        "passive": True,
+    }
+    assert options.arguments == [
+        "--goal", "latency p95_ms=500", "--policy", "ds2", "--price", "core_hour=0.04", "--price", "kwh=0.3",
+        "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
+    ]  # fmt: skip
+    assert control_arguments(ControlOptions())["goal"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "sentences"),
+    [
+        (ControlOptions("latncy p95_ms=5"), ["--goal is 'throughput', 'latency p95_ms=500' or 'latency mean_ms=300'; "
+                                             "got 'latncy p95_ms=5'; did you mean 'latency'?"]),
+        (ControlOptions("latency"), ["a latency goal needs a bound; give p95_ms or mean_ms"]),
+        (ControlOptions("latency p95=5"), ["--goal latency takes p95_ms=..., mean_ms=...; got 'p95=5'; did you mean"]),
+        (ControlOptions("latency p95_ms=soon"), ["--goal latency p95_ms is a number; got 'soon'"]),
+        (ControlOptions(policy="ds2"), ["--policy, --price, --limit and --passive say how to reach a goal; give"]),
+        (
+            ControlOptions("throughput served_ratio=2", "ds3", ("core=1",), ("max_replicas=x", "replicas=2")),
+            [
+                "a throughput goal is a share of the tuples, above 0 and at most 1; got 2.0",
+                "--price takes core_hour=..., kwh=...; got 'core=1'",
+                "--limit max_replicas is a number; got 'x'",
+                "--limit takes min_replicas=...",
+                "there is no policy 'ds3'; there are: mpc",
+            ],
+        ),
+        (ControlOptions("throughput", limits=("max_replicas=1.5",)), ["--limit max_replicas is a whole number"]),
+        (ControlOptions("throughput", limits=("max_replicas=0",)), ["max_replicas of the limits is a whole number"]),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_told_together(options: ControlOptions, sentences: list[str]) -> None:
+    with pytest.raises(InputError) as raised:
+        control_arguments(options)
+    lines = str(raised.value).splitlines()
+    assert len(lines) == len(sentences), lines
+    assert all(line.startswith(sentence) for line, sentence in zip(lines, sentences, strict=True)), lines
+
+
+@pytest.mark.parametrize("name", POLICY_NAMES)
+def test_every_named_policy_keeps_to_the_grid(name: str) -> None:
+    grid = Grid((1, 2, 3), caps_tuples=(500, 1000))
+    policy = policy_of(ControlWish(ps.latency(p95_ms=500), policy=name), grid)
+    assert policy.name
+    if isinstance(policy, Mpc):
+        assert policy.grid == grid
+
+
+def test_the_grid_follows_the_limits() -> None:
+    assert grid_within(Limits(), 4, 1000).replicas == (1, 2, 3, 4)
+    assert grid_within(Limits(min_replicas=2, max_replicas=3), 16, 1000).replicas == (2, 3)
+    assert grid_within(Limits(max_micro_batch_tuples=2048), 2, 5000).caps_tuples == (512, 2048)
+    assert grid_within(Limits(frequencies_ghz=(1.2, 2.0)), 2, 1000, (1.2, 2.0)).frequencies_ghz == (1.2, 2.0)
+
+
+def test_frequencies_are_set_and_given_back(tmp_path: Path) -> None:
+    found, sentence = frequencies_within((1.2, 1.5), is_local=True, root=machine(tmp_path, ACPI))
+    assert isinstance(found, Frequencies)
+    assert sentence is None
+    setter = FrequencySetter(found)
+    setter.prepare(Configuration((), frequency_ghz=1.5))
+    assert value(tmp_path, 0, "scaling_setspeed") == "1500000"
+    setter.close()
+    assert value(tmp_path, 0, "scaling_governor") == "ondemand"
+
+
+def test_a_machine_without_frequencies_is_told_once_in_a_sentence(tmp_path: Path) -> None:
+    assert frequencies_within((), is_local=True, root=tmp_path) == (None, None)
+    found, sentence = frequencies_within((1.2,), is_local=True, root=tmp_path)
+    assert found is None
+    assert sentence is not None
+    assert "no cpufreq" in sentence
+    assert sentence.endswith("cores are left alone, and watts are estimated")
+    assert "local master only" in str(frequencies_within((1.2,), is_local=False, root=tmp_path)[1])
+    with pytest.raises(InputError, match=r"are among those of this machine, 1.2, .*; got 9"):
+        frequencies_within((9.0,), is_local=True, root=machine(tmp_path, ACPI))

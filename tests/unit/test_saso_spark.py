@@ -1,0 +1,145 @@
+"""What `penstock bench saso` does on Spark, without Spark: loads as files, rivals, records, verdicts, the report."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from penstock.bench.saso import Comparison
+from penstock.bench.saso_metrics import saso
+from penstock.bench.saso_spark import SparkCase, SparkComparison, best_rivals
+from penstock.bench.saso_spark_loads import spark_loads, write_trace
+from penstock.bench.saso_spark_report import live_summary, print_live, print_spark, spark_summary
+from penstock.bench.saso_spark_run import Controlled, Watched, since
+from penstock.bench.saso_spark_scenarios import LiveOutcome, lives
+from penstock.cli import main
+from penstock.control.control_step import ControlStep
+from penstock.control.goal import throughput
+from penstock.control.loop import Record
+from penstock.control.rivals.thresholds import Thresholds
+from penstock.control.setting import Grid, Setting
+from penstock.generate.trace_source import TraceSource
+from tests.unit.test_saso import case, figures
+
+CAPACITY = 10_000.0
+
+
+def step(number: int, replicas: int, ended_at_s: float = 0.0) -> ControlStep:
+    return ControlStep(
+        number, ended_at_s or 100.0 + number, 1.0, Setting(replicas), 1000.0, 1000.0, 10.0, 0.5, latency_mean_s=0.2
+    )
+
+
+def spark_case(tmp_path: Path) -> SparkCase:
+    load = spark_loads(CAPACITY, 3, 20.0, [], tmp_path)[0]
+    return SparkCase("computing", load, throughput(), 2, CAPACITY, None)
+
+
+def test_loads_are_as_long_as_asked_for_and_sped_up(tmp_path: Path) -> None:
+    walk, day, own = spark_loads(CAPACITY, 3, 20.0, [], tmp_path)
+    assert [load.end_s for load in (walk, day, own)] == [20.0] * 3
+    assert (walk.speed_up, day.speed_up, own.speed_up) == (180.0, 1170.0, 3600.0)
+    assert walk.arrivals.arrived_by(20.0) / 20 == pytest.approx(0.4 * CAPACITY, rel=0.01)
+    rates = np.diff([own.arrivals.arrived_by(t) for t in range(21)])
+    assert 0.8 * CAPACITY < rates.max() < 0.9 * CAPACITY
+    assert rates.min() < rates.max() / 2
+
+
+def test_a_load_and_its_file_bring_the_same_tuples(tmp_path: Path) -> None:
+    for load in spark_loads(CAPACITY, 3, 20.0, [], tmp_path):
+        path = write_trace(load, tmp_path / "load.csv", lead_s=4.0)
+        trace = TraceSource((str(path),), None).open()
+        led = trace.arrived_by(4.0)
+        assert led == pytest.approx(4 * load.arrivals.arrived_by(1.0), abs=1)
+        assert trace.total is not None
+        for moment_s in (0.5, 7.0, 19.75, 20.0):
+            arrived = trace.total if moment_s == 20.0 else trace.arrived_by(4.0 + moment_s)
+            assert arrived - led == pytest.approx(load.arrivals.arrived_by(moment_s), abs=80)  # pieces are rounded
+
+
+def test_rivals_are_the_best_two_of_the_queue_model_at_their_best_settings(tmp_path: Path) -> None:
+    own = spark_case(tmp_path)
+    best = (
+        figures(policy="static 6", violations=0, mean_replicas=2.0),
+        figures(policy="ds2", violations=9, mean_replicas=3.0),
+        figures(policy="kubernetes hpa", setting="target 0.6, stabilisation_s 0, tolerance 0.05", mean_replicas=5.0),
+        figures(policy="thresholds 0.9/0.8", setting="high 0.7, low 0.4", mean_replicas=4.0),
+    )
+    same = Comparison(case(), figures(), figures(), figures(), (), best, {})
+    assert same.case.name == own.name
+    first, second = best_rivals(own, [same])
+    assert first[0] == "high 0.7, low 0.4"
+    assert (first[1].high, first[1].low, first[1].bounds.highest) == (0.7, 0.4, 2)
+    assert second[1].target == 0.6
+    assert [policy.name for _, policy in best_rivals(own, [])] == ["ds2", "flink autoscaler"]
+
+
+def test_a_watched_policy_decides_as_it_would_and_its_records_tell_changes() -> None:
+    watched, plain = Watched(Thresholds()), Thresholds()
+    state, other = watched.start(), plain.start()
+    for seen in (step(1, 2), step(2, 2), step(3, 4)):
+        state, decision = watched.decide(state, seen)
+        other, wanted = plain.decide(other, seen)
+        assert decision == wanted
+    assert [r.seen.ended_at_s for r in since(watched.records(), 101.5)] == [0.5, 1.5]
+    assert [r.requested for r in watched.records()] == [None, Setting(4), None]
+    found = saso(watched.name, "", watched.records(), throughput(), Grid((1, 2, 3, 4)))
+    assert (found.reconfigurations, found.amplitude) == (1, 2.0)
+
+
+def controlled(replicas: dict[int, int], dead_letters: int = 0) -> Controlled:
+    """A run of a second's steps; `replicas` from those seconds on."""
+    watched, now, state = Watched(Thresholds()), 1, Thresholds().start()
+    for second in range(1, 80):
+        now = replicas.get(second, now)
+        state, _ = watched.decide(state, step(second, now, 1000.0 + second))
+    records = since(watched.records(), 1000.0)
+    found = saso("mpc", "", records, throughput(), Grid(tuple(range(1, 9))))
+    return Controlled(found, records, (3, 77), dead_letters)
+
+
+def test_live_situations_are_judged_by_replicas_over_time() -> None:
+    spike, slow = lives()
+    good, late = controlled({20: 7, 55: 2}), controlled({50: 7})
+    assert LiveOutcome(spike, good).passes
+    assert not LiveOutcome(spike, late).passes
+    assert not LiveOutcome(spike, replace(good, dead_letters=1)).passes
+    assert LiveOutcome(slow, controlled({1: 3, 28: 6, 55: 3})).passes
+    assert not LiveOutcome(slow, controlled({1: 3, 28: 6})).passes
+    assert spike.load(CAPACITY).arrivals.arrived_by(70.0) == sum(
+        round(seconds * share * CAPACITY) for seconds, share in spike.pieces
+    )
+
+
+def test_the_report_has_every_figure_and_says_whether_results_were_equal(tmp_path: Path) -> None:
+    run = controlled({20: 7, 55: 2})
+    results = (run.saso, replace(run.saso, policy="ds2", setting="headroom 1.2"))
+    records: dict[str, list[Record]] = {"mpc": run.records, "ds2": run.records}
+    found = SparkComparison(spark_case(tmp_path), results, records, exact=False)
+    text = io.StringIO()
+    print_spark(Console(file=text, width=160), found)
+    print_live(Console(file=text, width=160), LiveOutcome(lives()[0], run))
+    assert "results differ" in text.getvalue()
+    assert "✓ cold spike, live" in text.getvalue()
+    body = spark_summary([found])
+    assert body["exact"] is False
+    policies = body["cases"]["computing, random_walk, throughput"]["policies"]
+    assert set(policies) == {"mpc", "ds2"}
+    assert {"reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated"} <= set(
+        policies["ds2"]
+    )
+    assert policies["ds2"]["setting"] == "headroom 1.2"
+    assert live_summary([LiveOutcome(lives()[0], run)])["cold spike, live"]["passes"] is True
+
+
+def test_an_unknown_part_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "saso", "--only", "spork"])
+    assert ended.value.code == 2
+    sentence = "--only is one of comparisons, paper, situations, spark, live; got 'spork'"
+    assert sentence in " ".join(capsys.readouterr().err.split())

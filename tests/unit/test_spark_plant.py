@@ -1,0 +1,323 @@
+"""The plant over a running application: its steps equal a plain reference, and decisions meet the next micro-batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.control.configuration import Configuration, ElementConfiguration, even_route
+from penstock.control.control_step import ControlStep
+from penstock.control.decision import Change, Decision, Hold
+from penstock.control.goal import throughput
+from penstock.control.highest_replicas import HighestReplicas
+from penstock.control.loop import Loop
+from penstock.control.pacing import first_pace
+from penstock.control.recorded_decision import RecordedDecision
+from penstock.control.routing import Routing, narrowed
+from penstock.measure.latency_sketch import sketch_of
+from penstock.measure.observation import (
+    ArrivalObservation,
+    BatchTimes,
+    Observation,
+    ReplicaObservation,
+    latency_of,
+)
+from penstock.spark.controlled import Controller
+from penstock.spark.spark_plant import SparkPlant
+
+SLOTS = 8
+
+
+@dataclass
+class FakeHandle:
+    """An application that does as it is told at the next micro-batch."""
+
+    configuration: Configuration
+    applied: list[Configuration] = field(default_factory=list)
+
+    def apply(self, configuration: Configuration) -> None:
+        self.applied.append(configuration)
+        self.configuration = configuration
+
+
+@dataclass
+class Notes:
+    decisions: list[tuple[int, RecordedDecision]] = field(default_factory=list)
+    cpu_s: float = 0.0
+
+    def decided(self, batch: int, decision: RecordedDecision) -> None:
+        self.decisions.append((batch, decision))
+
+    def spent(self, cpu_s: float) -> None:
+        self.cpu_s += cpu_s
+
+
+def configured(replicas: int) -> Configuration:
+    keyed = ElementConfiguration("window", replicas, even_route(replicas, SLOTS))
+    return Configuration((ElementConfiguration("source", 1), keyed), micro_batch_tuples=1000)
+
+
+def observed(batch: int, replicas: int, wall_s: float = 0.5, tuples: int = 600, arrived: int = 700) -> Observation:
+    windows = tuple(
+        ReplicaObservation(r, tuples // replicas, 10, wall_s * (0.4 if r else 0.6), 0.01, 0) for r in range(replicas)
+    )
+    source = ReplicaObservation(0, tuples, tuples, 0.1 * wall_s, 0.1, 0)
+    return Observation(
+        batch=batch, started_at_s=10.0 + batch, micro_batch_s=0.8 * wall_s, tuples_in=tuples, tuples_out=20,
+        replicas_by_element={"source": (source,), "window": windows},
+        latency=latency_of(sketch_of(np.array([100.0 + batch]), np.array([tuples]))), backlog_tuples=arrived - tuples,
+        committed_at_s=11.0 + batch, arrivals=ArrivalObservation(arrived, wall_s),
+        times=BatchTimes(0.0, wall_s, 0.0, before_s=0.2 * wall_s),
+        slot_tuples_by_element={"window": (tuples,) + (0,) * (SLOTS - 1)},
+    )  # fmt: skip
+
+
+def reference(batches: list[tuple[Observation, int]]) -> Iterator[dict[str, object]]:
+    """Steps as plainly as can be: whole micro-batches of one number of replicas, a second or more."""
+    group: list[tuple[Observation, int]] = []
+    for place, (observation, replicas) in enumerate(batches):
+        group.append((observation, replicas))
+        seconds = sum(o.micro_batch_s + (o.times.before_s or 0.0) for o, _ in group if o.times is not None)
+        changes = place + 1 < len(batches) and batches[place + 1][1] != replicas
+        if seconds >= 1.0 or changes:
+            served = sum(o.tuples_in for o, _ in group)
+            work_s = sum(r.busy_s for o, _ in group for r in o.replicas_by_element["window"])
+            yield {
+                "period_s": pytest.approx(seconds),
+                "replicas": replicas,
+                "arrived_tuples": sum(o.arrivals.tuples for o, _ in group if o.arrivals is not None),
+                "served_tuples": served,
+                "backlog_tuples": group[-1][0].backlog_tuples,
+                "service_s": pytest.approx(work_s / served),
+                "last_batch": group[-1][0].batch,
+            }
+            group = []
+
+
+def figures(step: ControlStep) -> dict[str, object]:
+    names = ("period_s", "arrived_tuples", "served_tuples", "backlog_tuples", "service_s", "last_batch")
+    return {**{name: getattr(step, name) for name in names}, "replicas": step.setting.replicas}
+
+
+batch_shapes = st.lists(
+    st.tuples(st.integers(2, 4), st.sampled_from((0.1, 0.3, 0.5, 1.2)), st.integers(1, 2000), st.integers(0, 3000)),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(batch_shapes)
+def test_steps_equal_the_reference(shapes: list[tuple[int, float, int, int]]) -> None:
+    batches = [(observed(i, n, wall_s, taken, came), n) for i, (n, wall_s, taken, came) in enumerate(shapes)]
+    handle = FakeHandle(configured(shapes[-1][0]))
+    plant = SparkPlant(handle, single=("source",), cold_batches=0, patience_s=0.0)
+    for observation, replicas in batches:
+        plant.committed(observation, configured(replicas))
+    wanted = list(reference(batches))
+    assert [figures(step) for step in plant._steps] == wanted
+    seen = [plant.observe() for _ in wanted]
+    assert [figures(step) for step in seen if step is not None] == wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Wants so many replicas after each step."""
+
+    wanted: tuple[int, ...]
+    name: str = "script"
+
+    def start(self) -> int:
+        return 0
+
+    def decide(self, state: int, seen: ControlStep) -> tuple[int, Decision]:
+        replicas = self.wanted[min(state, len(self.wanted) - 1)]
+        same = replicas == seen.setting.replicas
+        return state + 1, Hold("as it is") if same else Change(replace(seen.setting, replicas=replicas), "scripted")
+
+
+def controlled(handle: FakeHandle, policy: object, **more: object) -> tuple[Controller, Notes]:
+    notes, told = Notes(), more.pop("told", [])
+    plant = SparkPlant(handle, cold_batches=1, patience_s=30.0, resources=more.pop("resources", None))  # type: ignore[arg-type]
+    loop = Loop(policy, throughput(), routing=Routing(), **more)  # type: ignore[arg-type]
+    controller = Controller(plant, loop, notes, tell=told.append)  # type: ignore[attr-defined]
+    controller.start()
+    return controller, notes
+
+
+def fed(controller: Controller, handle: FakeHandle, batches: int, wall_s: float = 1.0) -> list[int]:
+    """The replicas that each micro-batch ran with."""
+    used = []
+    for batch in range(batches):
+        configuration = handle.configuration
+        used.append(configuration.element("window").replicas)
+        controller.committed(observed(batch, used[-1], wall_s), configuration)
+    return used
+
+
+def test_a_decision_is_in_force_at_the_very_next_micro_batch_and_is_noted() -> None:
+    handle = FakeHandle(configured(2))
+    controller, notes = controlled(handle, Script((4, 4, 3)))
+    assert fed(controller, handle, 6) == [2, 2, 4, 4, 3, 3]
+    controller.close()
+    assert [(batch, d.setting.replicas, d.decided.replicas) for batch, d in notes.decisions[:3]] == [
+        (1, 2, 4), (2, 4, 4), (3, 4, 3),
+    ]  # fmt: skip
+    assert notes.decisions[0][1].text == "step 1: goes from 2 replicas, cap 1000 to 4 replicas, cap 1000; scripted"
+    assert notes.cpu_s > 0
+    assert all(element.replicas == 1 for c in handle.applied for element in c.elements if element.name == "source")
+
+
+def test_passive_control_tells_and_applies_nothing() -> None:
+    handle, told = FakeHandle(configured(2)), list[str]()
+    controller, notes = controlled(handle, Script((4,)), passive=True, told=told)
+    assert fed(controller, handle, 4) == [2, 2, 2, 2]
+    controller.close()
+    assert handle.applied == []
+    assert told[0] == "step 1: would go from 2 replicas, cap 1000 to 4 replicas, cap 1000; scripted"
+    assert all(d.passive and not d.requested for _, d in notes.decisions)
+
+
+class Broken:
+    name = "broken"
+
+    def start(self) -> None: ...
+
+    def decide(self, state: None, seen: ControlStep) -> tuple[None, Decision]:
+        raise ZeroDivisionError("no tuples")
+
+
+def test_a_policy_that_fails_leaves_the_application_alone() -> None:
+    handle, told = FakeHandle(configured(2)), list[str]()
+    controller, _ = controlled(handle, Broken(), told=told)
+    assert fed(controller, handle, 5) == [2] * 5
+    controller.close()
+    assert isinstance(controller.failure, ZeroDivisionError)
+    assert told == ["control has stopped, and the application goes on as it is: no tuples"]
+
+
+def test_closing_lets_a_waiting_micro_batch_go() -> None:
+    handle = FakeHandle(configured(2))
+    plant = SparkPlant(handle, cold_batches=0, patience_s=60.0)
+    waiting = threading.Thread(target=plant.committed, args=(observed(0, 2, 1.5), configured(2)))
+    waiting.start()
+    plant.close()
+    waiting.join(10)
+    assert not waiting.is_alive()
+    assert plant.observe() is None
+
+
+@dataclass
+class SlowExecutors:
+    """Room for as many replicas as `cores`, which a test raises."""
+
+    cores: int
+    gives_up: bool = False
+    executor_start_s: float | None = 4.0
+
+    def prepare(self, configuration: Configuration) -> Configuration | None:
+        if configuration.element("window").replicas <= self.cores:
+            return configuration
+        return narrowed(configuration, self.cores) if self.gives_up else None
+
+    def look(self, in_force: Configuration) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_change_waits_for_executors_and_is_made_when_they_have_come() -> None:
+    handle, executors = FakeHandle(configured(2)), SlowExecutors(2)
+    controller, notes = controlled(handle, Script((4,)), resources=executors)
+    assert fed(controller, handle, 4) == [2, 2, 2, 2]
+    executors.cores = 4
+    assert fed(controller, handle, 2) == [2, 4]
+    controller.close()
+    waiting = [d for _, d in notes.decisions]
+    assert {d.decided.replicas for d in waiting} == {4}
+    assert len(handle.applied) == 1
+
+
+def test_while_a_change_waits_the_step_says_so() -> None:
+    handle = FakeHandle(configured(2))
+    plant = SparkPlant(handle, cold_batches=0, patience_s=0.0, resources=SlowExecutors(2))
+    plant.committed(observed(0, 2, 1.5), configured(2))
+    plant.observe()
+    plant.apply(configured(4))
+    plant.committed(observed(1, 2, 1.5), configured(2))
+    step = plant.observe()
+    assert step is not None
+    assert (step.settled_below, step.replicas_ready, step.executor_start_s) == (False, 2, 4.0)
+    assert plant.configuration == configured(4)
+
+
+def test_what_will_not_come_is_done_without_and_not_tried_at_every_step() -> None:
+    handle = FakeHandle(configured(2))
+    controller, _ = controlled(handle, Script((6,)), resources=SlowExecutors(3, gives_up=True))
+    assert fed(controller, handle, 6) == [2, 2, 3, 3, 3, 3]
+    controller.close()
+    assert len(handle.applied) == 1
+
+
+def test_what_somebody_else_applied_is_taken_as_it_is() -> None:
+    handle = FakeHandle(configured(2))
+    controller, _ = controlled(handle, Script((4, 4, 4, 4)))
+    assert fed(controller, handle, 3) == [2, 2, 4]
+    handle.apply(configured(3))
+    controller.close()
+    plant = SparkPlant(handle)
+    plant.apply(configured(2))
+    handle.apply(configured(4))
+    assert plant.configuration == configured(4)
+
+
+def test_the_cap_follows_the_pace_and_a_lower_one_of_the_policy_stays() -> None:
+    handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
+    plant = SparkPlant(handle, patience_s=0.0, pace=first_pace(32_768))
+    plant.committed(observed(0, 2, 0.5, tuples=8192), handle.configuration)
+    assert handle.configuration.micro_batch_tuples == 32_768
+    plant.apply(replace(handle.configuration, micro_batch_tuples=2048))
+    plant.committed(observed(1, 2, 0.5, tuples=2048), handle.configuration)
+    assert handle.configuration.micro_batch_tuples == 2048
+    plant.apply(replace(handle.configuration, micro_batch_tuples=32_768))
+    plant.committed(observed(2, 2, 9.0, tuples=20_000), handle.configuration)  # it worked for 6 s
+    assert handle.configuration.micro_batch_tuples == 2048
+
+
+class Content:
+    name = "content"
+
+    def start(self) -> None: ...
+
+    def decide(self, state: None, seen: ControlStep) -> tuple[None, Decision]:
+        return None, Hold("as it is")
+
+
+def test_loads_that_drift_apart_move_slots_and_nothing_else() -> None:
+    handle = FakeHandle(configured(2))
+    controller, notes = controlled(handle, Content())
+    for batch in range(4):
+        uneven = replace(observed(batch, 2, 1.0), slot_tuples_by_element={"window": (150,) * 3 + (30,) * 5})
+        controller.committed(uneven, handle.configuration)
+    controller.close()
+    (applied,) = handle.applied
+    assert [e.replicas for e in applied.elements] == [1, 2]
+    loads = np.bincount(applied.element("window").route, [150.0] * 3 + [30.0] * 5)
+    assert loads.max() / loads.mean() < 1.1
+    moved = notes.decisions[0][1]
+    assert (moved.requested, moved.moved_slots > 0, moved.decided) == (True, True, moved.setting)
+
+
+def test_a_hot_slot_is_told() -> None:
+    handle = FakeHandle(configured(2))
+    controller, notes = controlled(handle, Content(), highest=HighestReplicas(2, 16))
+    fed(controller, handle, 3)  # all tuples are of one slot
+    controller.close()
+    assert controller.advice is not None
+    assert "slot 0 has 100% of the load, so that more than 1 replicas do not help" in controller.advice
+    assert notes.decisions[-1][1].highest_useful_replicas == 1
+    assert handle.applied == []

@@ -1,0 +1,23 @@
+"""Time in line for a core, as Linux counts it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.measure.stalled import stalled_s
+from penstock.measure.task_figures import ElementMeters, TaskStart
+
+
+def test_the_second_figure_is_read_and_a_kernel_without_it_says_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "schedstat"
+    file.write_text("1000 2500000000 7\n")
+    assert stalled_s(file) == 2.5
+    file.write_text("\n")
+    assert stalled_s(file) == 0.0
+    assert stalled_s(tmp_path / "none") == 0.0
+
+
+def test_a_task_reports_what_it_stood_in_line_and_not_what_came_before() -> None:
+    before_s = stalled_s()
+    report = ElementMeters().begin(0, TaskStart(stalled_s=before_s - 3.0)).report()
+    assert 3.0 <= report.replica.stalled_s < 60.0

@@ -93,7 +93,7 @@ class Handle:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
         self._configuration, self._is_scratch = configuration, is_scratch
         self._migration = PRE_COPY
-        self._lock = threading.Lock()
+        self._lock, self._intake_lock = threading.Lock(), threading.Lock()
         self.result = RunResult()
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
@@ -263,7 +263,8 @@ class Handle:
             "beat": self._beat,
         }
         path = str(self.checkpoint.directory / "intake")
-        write_whole("writing what the source may take in", path, json.dumps(body).encode())
+        with self._intake_lock:  # whoever applies, the batch at hand and the copier may come at once
+            write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 
 def start(

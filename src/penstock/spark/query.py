@@ -255,15 +255,15 @@ class Handle:
         self._write_intake()
 
     def _write_intake(self) -> None:
-        configuration = self._configuration
-        body = {
-            "micro_batch_tuples": configuration.micro_batch_tuples,
-            "block_rows": configuration.block_rows,
-            "tasks": configuration.elements[0].replicas,
-            "beat": self._beat,
-        }
-        path = str(self.checkpoint.directory / "intake")
         with self._intake_lock:  # whoever applies, the batch at hand and the copier may come at once
+            configuration = self._configuration
+            body = {
+                "micro_batch_tuples": configuration.micro_batch_tuples,
+                "block_rows": configuration.block_rows,
+                "tasks": configuration.elements[0].replicas,
+                "beat": self._beat,
+            }
+            path = str(self.checkpoint.directory / "intake")
             write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.control.configuration import Configuration, ElementConfiguration
+    from penstock.control.elastic_threads import ElasticThreads
     from penstock.control.goal import Goal, Price, latency, throughput
     from penstock.control.limits import Limits
     from penstock.element.engine import Engine
@@ -54,6 +55,7 @@ _MODULE_BY_NAME = {
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.control.configuration",
     "ElementConfiguration": "penstock.control.configuration",
+    "ElasticThreads": "penstock.control.elastic_threads",
     "Goal": "penstock.control.goal",
     "Price": "penstock.control.goal",
     "latency": "penstock.control.goal",
@@ -95,6 +97,7 @@ __all__ = [
     "elastic_map",
     "Configuration",
     "ElementConfiguration",
+    "ElasticThreads",
     "throughput",
     "latency",
     "Goal",

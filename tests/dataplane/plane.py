@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from penstock.app.graph import Graph
 from penstock.control.configuration import Configuration, ElementConfiguration, check_configuration
+from penstock.control.elastic_threads import POLICIES, ElasticThreads
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.ordering import in_order
 from penstock.element.state.home import host_directory
@@ -40,14 +41,21 @@ class Killed(Exception):
 class Plane(MicroBatches):
     """Runs an application over tables, batch after batch; a seed decides everything that may vary.
 
-    Every batch has its own replicas, routes, fusion, block size and micro-batch size; tasks may die and run again,
-    deliveries come in any order, and worker processes vanish now and then.
+    Every batch has its own replicas, routes, fusion, block size, micro-batch size and, with `threads`, threads; tasks
+    may die and run again, deliveries come in any order, and worker processes vanish now and then.
     """
 
     def __init__(
-        self, graph: Graph, tables: Mapping[str, pa.Table] | None, directory: Path, seed: int, kills: float
+        self,
+        graph: Graph,
+        tables: Mapping[str, pa.Table] | None,
+        directory: Path,
+        seed: int,
+        kills: float,
+        *,
+        threads: bool = False,
     ) -> None:
-        self.random, self.kills = random.Random(seed), kills
+        self.random, self.kills, self.threads = random.Random(seed), kills, threads
         letters = DeadLetters()
         if tables is not None:
             graph = recorded(graph, tables, str(directory / "tables"), letters)
@@ -70,7 +78,7 @@ class Plane(MicroBatches):
         finally:
             for name in list(workers._workers):
                 if name[0] == self.fixed.checkpoint_id:
-                    del workers._workers[name]
+                    workers._workers.pop(name).end_threads()
             shutil.rmtree(Path(host_directory(self.fixed.checkpoint_id, "x")).parent.parent, ignore_errors=True)
         tables = {
             name: pa.Table.from_batches(batches, self.fixed.graph.operator(name).schema)
@@ -126,9 +134,9 @@ class Plane(MicroBatches):
     def _task(self, plan: BatchPlan, number: int, replica: int, share: list[Any]) -> list[Message]:
         """One task, attempt after attempt until one lives to its end."""
         while True:
-            if self.random.random() < self.kills:
-                workers._workers.clear()
             with self.on_host(plan, number, replica):
+                if self.random.random() < self.kills:
+                    self._vanish()
                 worker = workers.element_worker(str(self.checkpoint.directory), plan.configuration.unfused, number)
                 task = ElementTask(worker, plan, replica, next(self.attempts))
                 output = task.run_next(iter(share)) if number else task.run_first(iter(share))
@@ -138,12 +146,19 @@ class Plane(MicroBatches):
                 if not dies:
                     return done
                 output.close()
+                assert not any(seat.stage for seat in worker._step_letters.seats.values()), "a thread is at work"
             if self.random.random() < 0.3:
                 raise Killed
 
     def on_host(self, plan: BatchPlan, number: int, replica: int) -> AbstractContextManager[None]:
         """Has a task run on some host."""
         return nullcontext()
+
+    def _vanish(self) -> None:
+        """The worker processes die, with their threads."""
+        for worker in workers._workers.values():
+            worker.end_threads()
+        workers._workers.clear()
 
     def _rows(self, block_rows: int) -> list[dict[str, Any]]:
         frontier = self.cuts.frontier(self._end)
@@ -161,6 +176,12 @@ class Plane(MicroBatches):
             self.blocks[name].append(in_order(ordered).to_arrow())
         self.letters += result.letters
 
+    def _any_threads(self) -> int | ElasticThreads:
+        if not self.threads:
+            return 1
+        elastic = ElasticThreads(1, 3, self.random.choice(POLICIES), period_s=1e-4)  # type: ignore[arg-type]
+        return self.random.choice([1, 2, 3, elastic, elastic])
+
     def _any_configuration(self) -> Configuration:
         """Any Configuration that the state allows: fusion is drawn once, since other operators' slots go by it."""
         graph = self.fixed.graph
@@ -175,7 +196,8 @@ class Plane(MicroBatches):
             replicas = 1 if element.scope == "stream" else self.random.randint(1, 3)
             route = [self.random.randrange(replicas) for _ in range(SLOTS)] if element.scope == "key" else []
             split = [slot for slot in range(SLOTS) if element.name in self.splittable and self.random.random() < 0.3]
-            elements.append(ElementConfiguration(element.name, replicas, tuple(route), tuple(split)))
+            threads = self._any_threads()
+            elements.append(ElementConfiguration(element.name, replicas, tuple(route), tuple(split), threads))
         configuration = Configuration(
             tuple(elements), block_rows=self.block_rows or self.random.choice([1, 2, 7, 50]), unfused=self.unfused
         )

@@ -18,10 +18,10 @@ from tests.reference.python_functions import plain_rows
 from tests.reference.streams import plain
 
 
-def assert_equal(graph: Graph, tables: dict[str, pa.Table], seed: int, kills: float) -> Plane:
+def assert_equal(graph: Graph, tables: dict[str, pa.Table], seed: int, kills: float, *, threads: bool = False) -> Plane:
     expected = ps.evaluate(graph, tables)
     with tempfile.TemporaryDirectory() as directory:
-        plane = Plane(graph, tables, Path(directory), seed, kills)
+        plane = Plane(graph, tables, Path(directory), seed, kills, threads=threads)
         got, letters = plane.run_all()
     for name, table in expected.items():
         assert repr(plain_rows(got[name])) == repr(plain_rows(table)), name

@@ -15,6 +15,7 @@ import penstock as ps
 from penstock.app.graph import Graph
 from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
+from penstock.element.element import Element
 from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.sampler import Sampler
@@ -22,7 +23,9 @@ from penstock.element.threads.schedule import SCHEDULES
 from penstock.element.threads.seat import Seat
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
-from penstock.element.threads.threaded_element import ThreadedElement
+from penstock.element.threads.threaded_element import Around, ThreadedElement
+from penstock.element.threads.waiting_calls import WaitingCalls
+from penstock.element.threads.wiring import wire
 from penstock.errors import InputError, OperatorError
 from tests.reference.threaded import steps_of, within_time
 
@@ -415,3 +418,69 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
         figures = running.observe()
     assert figures.holds_gil == {"spins"}
     assert figures.advice == ("operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",)
+
+
+def test_towards_the_end_time_counts_by_the_threads_that_have_a_step() -> None:
+    now_s = [0.0]
+    may_end = [threading.Event() for _ in range(3)]
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert may_end[row["x"]].wait(30)
+        return row
+
+    with element(mapped(held), threads=2, queued=["map1"], clock=lambda: now_s[0], sample_period_s=None) as running:
+        for x in range(3):
+            running.feed(block(x))
+        draining = threading.Thread(target=running.drain)
+        draining.start()
+        within_time(lambda: wait_until(lambda: running._runtime._is_ending))
+        now_s[0] = 1.0
+        may_end[0].set()
+        may_end[1].set()
+        within_time(lambda: wait_until(lambda: running.in_flight == 1))
+        now_s[0] = 2.0  # one of two threads has a step in this second
+        may_end[2].set()
+        draining.join(30)
+        figures = running.observe()
+    assert (figures.busy_s, figures.complete_s, figures.rate_tuples_s) == (1.5, 1.5, 2.0)
+
+
+def test_the_rest_is_given_as_it_becomes_complete() -> None:
+    second_may_end = threading.Event()
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["x"] == 0 or second_may_end.wait(30)
+        return row
+
+    with element(mapped(held), threads=2, queued=["map1"]) as running:
+        early = running.feed(block(0)) + running.feed(block(1))
+        rest = running.rest()
+        assert [f.step for f in early or [next(rest)]] == [0]
+        second_may_end.set()
+        assert [f.step for f in rest] == [1]
+        assert list(running.rest()) == []
+
+
+def test_calls_that_wait_are_told_from_those_that_compute() -> None:
+    def computing(row: dict[str, Any]) -> dict[str, Any]:
+        end_s = time.thread_time() + 0.02
+        while time.thread_time() < end_s:
+            pass
+        return row
+
+    def waiting(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.02)
+        return row
+
+    for function, waits in ((computing, False), (waiting, True)):
+        calls = WaitingCalls(1)
+        graph = mapped(function)
+        own = Element(graph, DeadLetters(), {"out": "out"})
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for x in range(5):
+                running.feed(block(x))
+        computed_s, waited_s = calls.take()
+        assert (waited_s > computed_s) is waits
+        assert calls.take() == (0.0, 0.0)
+    calls.waited_ns = {"slow": [5_000_000, 1_000_000], "python": [9_000_000]}
+    assert calls.take(gil_wait_s=0.002, holds_gil={"python"}) == (0.0, pytest.approx(0.003))

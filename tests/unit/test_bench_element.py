@@ -124,6 +124,14 @@ def test_exhaustive_search_finds_what_no_other_placement_beats():
     assert best >= case.fixed_tuples_s(ElementSetting(4, frozenset(case.operators)))
     assert best >= case.fixed_tuples_s(ElementSetting(1))
     assert multilevel.settle(case, OURS, 1).throughput_tuples_s <= best
+    impressions: list[ElementSetting] = []
+
+    def screened(setting):
+        impressions.append(setting)
+        return case.fixed_tuples_s(setting) * (1 + 0.02 * (len(impressions) % 3))
+
+    assert multilevel.exhaustive_best_tuples_s(replace(case, screened_tuples_s=screened)) == best
+    assert len(set(impressions)) == 4 * 2 ** len(case.operators)
 
 
 def test_a_policy_that_does_not_settle_in_time_says_so():

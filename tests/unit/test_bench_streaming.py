@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from penstock.app import sinks, sources
@@ -22,6 +24,12 @@ from penstock.bench.streaming.files import parquet_totals
 from penstock.bench.streaming.floor import floor_result
 from penstock.bench.streaming.in_process import result_blocks, run_in_process
 from penstock.bench.streaming.rescale_stock import SparkRescale
+from penstock.bench.streaming.spark_threads import (
+    SparkThreadsEffort,
+    SparkThreadsRow,
+    spark_threads_figures,
+    spark_threads_table,
+)
 from penstock.bench.streaming.state import needed_bytes
 from penstock.bench.streaming.stock import Cell
 from penstock.bench.streaming.stock_state import PandasProcessor, RowProcessor, apply_with_state
@@ -232,3 +240,20 @@ def test_commands_have_a_quick_way_and_keep_their_json(name: str) -> None:
     text = CliRunner().invoke(bench_app, [name, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"}).stdout
     assert "--quick" in text
     assert "--json" in text
+
+
+def test_elastic_threads_are_compared_with_the_best_fixed_number() -> None:
+    rows = [
+        SparkThreadsRow("waits", "1", 100.0, 1, True), SparkThreadsRow("waits", "8", 500.0, 8, True),
+        SparkThreadsRow("waits", "elastic", 440.0, 7, True, 12.0), SparkThreadsRow("computes", "1", 50.0, 1, True),
+        SparkThreadsRow("computes", "elastic", 50.0, 1, False),
+    ]  # fmt: skip
+    figures = spark_threads_figures(rows, SparkThreadsEffort())
+    assert figures["elastic_over_best_fixed_worst"] == 0.88
+    assert figures["loads"]["waits"]["speed_up_over_one_thread"] == 4.4
+    assert figures["goals_missed"] == ["0.9 of the best fixed number of threads"]
+    screen = Console(width=120, file=io.StringIO(), record=True)
+    screen.print(spark_threads_table(rows))
+    text = screen.export_text()
+    assert "12 s" in text
+    assert "never" in text

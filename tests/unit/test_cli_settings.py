@@ -7,6 +7,7 @@ import pytest
 from penstock.apps.vwap import vwap, vwap_per_ticker
 from penstock.cli.settings import changed, settings_of
 from penstock.control.configuration import check_configuration, default_configuration
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
 
@@ -28,6 +29,17 @@ def test_an_element_goes_by_the_name_of_any_of_its_operators() -> None:
         settings_of(["vwap.replicas=3", "window.replicas=2"], GRAPH)
 
 
+def test_threads_are_fixed_or_found_by_a_policy() -> None:
+    settings = settings_of(["trades.threads=elastic:2-16", "vwap.threads=4"], GRAPH)
+    configuration = changed(DEFAULT, settings, GRAPH)
+    assert configuration.element("trades").threads == ElasticThreads(2, 16)
+    assert configuration.element("window").threads == 4
+    assert configuration.element("window").replicas == 2
+    assert settings_of(["window.threads=multilevel"], GRAPH).threads == {"window": ElasticThreads(policy="multilevel")}
+    with pytest.raises(InputError, match="threads of element 'window' are named more than once"):
+        settings_of(["vwap.threads=3", "window.threads=2"], GRAPH)
+
+
 def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() -> None:
     settings = settings_of(["vwap.replicas=3", "unfused=vwap"], GRAPH)
     configuration = changed(DEFAULT, settings, GRAPH)
@@ -38,8 +50,13 @@ def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() ->
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("window", "--set takes OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...; "
-                   "got 'window'"),
+        ("window", "--set takes OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, "
+                   "micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
+        ("window.thread=2", "got 'window.thread=2'; did you mean 'window.threads'?"),
+        ("window.threads=some", "--set window.threads is a number of threads, or elastic or elastic_operator or "
+                                "multilevel, with bounds as in elastic:2-16 where wanted; got 'some'"),
+        ("window.threads=0", "element 'window' has from 1 to 64 threads; got 0"),
+        ("window.threads=elastic:9-3", "bounded within 1 to 64, the least first; got 9 to 3"),
         ("block_row=7", "unfused=OPERATOR,...; got 'block_row=7'; did you mean 'block_rows'?"),
         ("window.replica=7", "got 'window.replica=7'; did you mean 'window.replicas'?"),
         ("replicas=7", "--set takes OPERATOR.replicas=N"),

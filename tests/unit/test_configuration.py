@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from penstock.control.configuration import (
     default_configuration,
     even_route,
 )
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
 
@@ -64,3 +66,30 @@ def test_a_configuration_survives_being_written_down() -> None:
     configuration = replace(default_configuration(PIPELINE, 3), block_rows=100, micro_batch_tuples=5)
     configuration = configuration.with_element(replace(configuration.element("window"), split=(7,)))
     assert configuration_from_json(configuration_to_json(configuration)) == configuration
+    configuration = configuration.with_threads("window", ElasticThreads(2, 8)).with_threads("trades", 3)
+    assert configuration_from_json(json.loads(json.dumps(configuration_to_json(configuration)))) == configuration
+
+
+def test_threads_stay_when_replicas_change_or_an_element_is_cut() -> None:
+    configuration = default_configuration(PIPELINE, 2).with_threads("window", ElasticThreads())
+    assert configuration.with_replicas("window", 3).element("window").threads == ElasticThreads()
+    cut = configuration.with_unfused(vwap_per_ticker().graph, ["vwap"])
+    assert [e.threads for e in cut.elements] == [1, ElasticThreads(), ElasticThreads()]
+
+
+@pytest.mark.parametrize(
+    ("threads", "sentence"),
+    [
+        (0, "element 'window' has from 1 to 64 threads; got 0"),
+        (True, "got True"),
+        (
+            ElasticThreads(5, 4),
+            "the threads of element 'window' are bounded within 1 to 64, the least first; got 5 to 4",
+        ),
+        (ElasticThreads(policy="magic"), "found by one of elastic, elastic_operator, multilevel; got 'magic'"),  # type: ignore[arg-type]
+        (ElasticThreads(period_s=0.0), "a period of element 'window' takes more than 0 s; got 0.0"),
+    ],
+)
+def test_threads_that_cannot_be(threads: int | ElasticThreads, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        check_configuration(default_configuration(PIPELINE, 2).with_threads("window", threads), PIPELINE)

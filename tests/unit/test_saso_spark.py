@@ -92,32 +92,32 @@ def test_a_watched_policy_decides_as_it_would_and_its_records_tell_changes() -> 
     assert (found.reconfigurations, found.amplitude) == (1, 2.0)
 
 
-def controlled(replicas: dict[int, int], dead_letters: int = 0) -> Controlled:
-    """A run of a second's steps; `replicas` from those seconds on."""
+def controlled(replicas: dict[int, int], dead_letters: int = 0, behind: range = range(0)) -> Controlled:
+    """A run of a second's steps; `replicas` from those seconds on, much waiting in the seconds `behind`."""
     watched, now, state = Watched(Thresholds()), 1, Thresholds().start()
     for second in range(1, 80):
         now = replicas.get(second, now)
-        state, _ = watched.decide(state, step(second, now, 1000.0 + second))
+        waiting = 5000.0 if second in behind else 10.0
+        state, _ = watched.decide(state, replace(step(second, now, 1000.0 + second), backlog_tuples=waiting))
     records = since(watched.records(), 1000.0)
     found = saso("mpc", "", records, throughput(), Grid(tuple(range(1, 9))))
     return Controlled(found, records, (3, 77), dead_letters)
 
 
-def test_live_situations_are_judged_by_replicas_over_time() -> None:
+def test_live_situations_are_judged_by_replicas_and_backlog_over_time() -> None:
     spike, slow = lives()
-    good, late = controlled({20: 7, 55: 2}), controlled({50: 7})
+    good, flap = controlled({18: 7, 55: 2}), controlled({16: 8, 18: 1, 45: 8, 55: 1})
     assert LiveOutcome(spike, good).passes
-    assert not LiveOutcome(spike, late).passes
+    assert not LiveOutcome(spike, flap).passes
     assert not LiveOutcome(spike, replace(good, dead_letters=1)).passes
+    assert not LiveOutcome(spike, controlled({18: 7, 55: 2}, behind=range(20, 40))).passes
     assert LiveOutcome(slow, controlled({1: 3, 28: 6, 55: 3})).passes
     assert not LiveOutcome(slow, controlled({1: 3, 28: 6})).passes
-    assert spike.load(CAPACITY).arrivals.arrived_by(70.0) == sum(
-        round(seconds * share * CAPACITY) for seconds, share in spike.pieces
-    )
+    assert spike.load().arrivals.arrived_by(70.0) == (40 * 0.3 + 30 * 4.0) * 6250
 
 
 def test_the_report_has_every_figure_and_says_whether_results_were_equal(tmp_path: Path) -> None:
-    run = controlled({20: 7, 55: 2})
+    run = controlled({18: 7, 55: 2})
     results = (run.saso, replace(run.saso, policy="ds2", setting="headroom 1.2"))
     records: dict[str, list[Record]] = {"mpc": run.records, "ds2": run.records}
     found = SparkComparison(spark_case(tmp_path), results, records, exact=False)

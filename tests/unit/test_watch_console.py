@@ -12,9 +12,11 @@ from rich.console import Console
 
 from penstock.control.configuration import Configuration
 from penstock.control.decision import Expectation
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.recorded_decision import RecordedDecision, StepFigures
 from penstock.control.setting import Setting
 from penstock.measure.observation import CpuObservation, Observation
+from penstock.measure.replica_threads import ReplicaThreads
 from penstock.watch.console_view import ConsoleView
 from penstock.watch.control_lines import control_lines
 from penstock.watch.live_console import LiveConsole
@@ -159,6 +161,22 @@ def test_a_terminal_is_drawn_and_left_clean() -> None:
     screen = Console(file=file, force_terminal=True, width=100, height=30)
     assert console_of(Scripted(3), screen).watch() == "done"
     assert "throughput" in file.getvalue()
+
+
+def test_threads_and_what_they_cannot_speed_up_are_shown() -> None:
+    seen = ReplicaThreads(8, 64, holds_gil=("filter",), reason="hold: steady")
+    last = run_of(1)[0]
+    replicas = tuple(replace(r, threads=seen, settled=r.replica == 0) for r in last.replicas_by_element["trades"])
+    last = replace(last, replicas_by_element={**last.replicas_by_element, "trades": replicas})
+    lines = drawn(view_of([last]), 110)
+    assert any("replicas" in line and "threads" in line for line in lines)
+    assert any(line.startswith(" trades") and "8 ..." in line for line in lines)
+    sentence = "operator 'filter' holds the GIL: a second thread gained nothing; use replicas instead"
+    assert any(sentence in line for line in lines)
+    assert sentence in plain_line([last], configuration(), 1.0)
+    assert not any("threads" in line for line in drawn(view_of(run_of(1)), 110))
+    elastic = configuration().with_threads("window", ElasticThreads(2, 16))
+    assert "window 2 x elastic threads, 2 to 16 (even)" in plain_line([last], elastic, 1.0)
 
 
 def test_what_control_thinks_is_shown() -> None:

@@ -82,6 +82,21 @@ def threads(
     run_threads(quick=quick, json_file=json_file)
 
 
+@app.command(name="spark-threads")
+def spark_threads(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """Threads inside Spark's workers: waiting and computing loads at fixed numbers of threads, and elastic."""
+    from penstock.bench.streaming import spark_threads as bench
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = bench.QUICK if quick else bench.SparkThreadsEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        rows = bench.run_spark_threads(effort, place, show)
+    figures = bench.spark_threads_figures(rows, effort)
+    missed = "; ".join(figures["goals_missed"])
+    notes = ["all goals reached" if not missed else f"goals missed: {missed}"]
+    report("threads in Spark's workers, local[2]", [bench.spark_threads_table(rows)], notes, figures, json_file)
+
+
 @app.command()
 def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
     """Throughput and latency of `vwap_per_ticker` on local Spark, beside the in-process engine and stock PySpark."""

@@ -23,6 +23,7 @@ RULES: dict[str, MultiLevelRules] = {
 }
 SIMPLE_GOAL, EXHAUSTIVE_GOAL, PERIODS_GOAL, SHORTENING_GOAL = 0.95, 0.9, 40, 0.5
 _MOST_PERIODS = 400
+_MEASURED_AFTER_SCREENING = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,17 @@ def measure(cell: Cell, case: ElementCase, seed: int, *, exhaustive: bool = Fals
 
 
 def exhaustive_best_tuples_s(case: ElementCase) -> float:
-    """The best of all placements at all levels."""
+    """The best of all placements at all levels; where each is only screened, the best of those that seemed best.
+
+    A first impression alone would favour whichever had the luckiest one.
+    """
     placements = itertools.chain.from_iterable(
         itertools.combinations(case.operators, size) for size in range(len(case.operators) + 1)
     )
-    return max(
-        case.fixed_tuples_s(ElementSetting(level, frozenset(queued))) for queued in placements for level in case.levels
-    )
+    settings = [ElementSetting(level, frozenset(queued)) for queued in placements for level in case.levels]
+    if case.screened_tuples_s is not None:
+        settings = sorted(settings, key=case.screened_tuples_s, reverse=True)[:_MEASURED_AFTER_SCREENING]
+    return max(case.fixed_tuples_s(setting) for setting in settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,11 +65,11 @@ class OneAtATime:
 def real_case(
     name: str, model: ElementModel, levels: Sequence[int], running: OneAtATime, *, cores: int,
     queued: frozenset[str] = frozenset(), period_s: float = 1.0, fixed_periods: int = 3,
-    phases: Sequence[Phase] = (),
+    phases: Sequence[Phase] = (), screen_s: float | None = None,
 ) -> ElementCase:  # fmt: skip
     """A case made after a model; a fixed setting's throughput is the mean of some periods, after one to get going.
 
-    It is measured once for each setting.
+    It is measured once for each setting; a first impression takes `screen_s` twice.
     """
     rates: dict[ElementSetting, float] = {}
 
@@ -86,9 +86,15 @@ def real_case(
             rates[setting] = mean(element.observe().throughput_tuples_s for _ in range(fixed_periods))
         return rates[setting]
 
+    def screened_tuples_s(setting: ElementSetting) -> float:
+        element = running.kept(make)
+        element.apply(setting)
+        element.observe(screen_s)
+        return element.observe(screen_s).throughput_tuples_s
+
     return ElementCase(
         name, "measured", lambda seed: running.replace(make), fixed_tuples_s, tuple(levels), model.names, queued,
-        cores, period_s,
+        cores, period_s, None if screen_s is None else screened_tuples_s,
     )  # fmt: skip
 
 
@@ -147,12 +153,12 @@ class PeggedElement(RealElement):
         self._pegged = PeggedCores()
         super().__init__(model, max_level=max_level, period_s=period_s, queued=queued)
 
-    def observe(self) -> ElementObservation:
+    def observe(self, period_s: float | None = None) -> ElementObservation:
         taken = next((p.taken_cores for p in self._phases if p.begin <= max(self._period, 0) < p.end), 0)
         if taken != self._pegged.cores:
             self._pegged.set(taken)
         self._period += 1
-        return super().observe()
+        return super().observe(period_s)
 
     def close(self) -> None:
         self._pegged.close()

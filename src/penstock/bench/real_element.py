@@ -15,6 +15,7 @@ from penstock.element.column import FixedColumn
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.measure.element_observation import ElementObservation
+from penstock.measure.idle_cores import IdleCores
 from penstock.measure.thread_observation import observation_of
 from penstock.simulate.element_model import ElementModel
 
@@ -45,20 +46,23 @@ class RealElement:
         values = np.arange(model.block_tuples, dtype=np.float64)
         self._block = Block(SCHEMA, (FixedColumn(values, pa.float64()),), model.block_tuples)
         self.fed_tuples = 0
+        self._idle = IdleCores()
         self._ends = False
         self._failure: BaseException | None = None
         self._source = threading.Thread(target=self._feed, name="source", daemon=True)
         self._source.start()
 
-    def observe(self) -> ElementObservation:
-        time.sleep(self._period_s)
+    def observe(self, period_s: float | None = None) -> ElementObservation:
+        """A period; one of another length is for a first impression."""
+        self._idle.resume()
+        time.sleep(self._period_s if period_s is None else period_s)
         if self._failure is not None:
             raise self._failure
         seen = observation_of(self.element.observe(), self._graph)
         costs = {name: seen.operator_costs[name] for name in self.model.names}
         return ElementObservation(
             seen.period_s, seen.tuples, seen.throughput_tuples_s, seen.level, self.max_level, costs, seen.queued,
-            holds_gil=seen.holds_gil, feeds=self.model.feeds,
+            holds_gil=seen.holds_gil, feeds=self.model.feeds, idle_cores=self._idle.take(),
         )  # fmt: skip
 
     def apply(self, setting: ElementSetting) -> None:

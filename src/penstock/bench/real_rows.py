@@ -20,6 +20,7 @@ from penstock.bench.real_side_by_side import side_by_side
 from penstock.simulate.element_shapes import balanced, pipeline, skewed
 
 Note = Callable[[str], object]
+_ALL_MEASURED, _SCREEN_S = 4, 0.05  # operators up to which every placement is measured in full
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +101,17 @@ def graph_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> lis
 
 
 def exhaustive_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> list[multilevel.MultiLevelRun]:
-    """Graphs of so few operators that all placements can be tried at all levels."""
+    """Graphs of so few operators that all placements can be tried at all levels; those of eight are screened first."""
     runs = []
-    operators = 2 if effort.quick else 4
     with OneAtATime() as running:
         for name, costs in (("10,000 flop", balanced(10_000)), ("skewed", skewed(seed, heavy=0.25, medium=0.35))):
-            for block in (64,) if effort.quick else (64, 8192):
+            for operators, block in ((2, 64),) if effort.quick else ((4, 64), (4, 8192), (8, 64)):
                 model = pipeline(operators, costs, block_tuples=block)
                 cell = Cell(f"pipeline {operators}", name, block, cores, "real")
                 note(str(cell))
                 case = real_case(
                     str(cell), model, range(1, cores + 1), running, cores=cores, period_s=effort.graph_period_s,
-                    fixed_periods=1 if effort.quick else 2,
+                    fixed_periods=1 if effort.quick else 2, screen_s=_SCREEN_S if operators > _ALL_MEASURED else None,
                 )  # fmt: skip
                 runs.append(multilevel.measure(cell, case, seed, exhaustive=True))
     return runs

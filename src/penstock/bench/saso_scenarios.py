@@ -113,14 +113,14 @@ def scenarios() -> list[Scenario]:
         Scenario(
             "daily wave", "a slow wave: no change that does not pay",
             _wave("daily wave", 400, 4500, 2200, noise=0.08), plain,
-            lambda rs: _changes(rs, 0) <= 25 and _behind_s(rs) <= 4,
+            lambda rs: _changes(rs, 0) <= 25 and behind_s(rs) <= 4,
         ),
     ]  # fmt: skip
 
 
 def _spike_is_met(records: Sequence[Record]) -> bool:
     up, back = _replicas(records, 50, 95).max() >= 10, _replicas(records, 140, 160).mean() <= 3
-    return bool(up and back and _behind_s(records) <= 15)
+    return bool(up and back and behind_s(records) <= 15)
 
 
 def _outage_is_over(records: Sequence[Record]) -> bool:
@@ -130,12 +130,12 @@ def _outage_is_over(records: Sequence[Record]) -> bool:
 
 
 def _routes_follow(records: Sequence[Record]) -> bool:
-    return _imbalance(records, 20) <= 1.25 and bool(_replicas(records, 20, 200).mean() <= 9) and _behind_s(records) <= 8
+    return _imbalance(records, 20) <= 1.25 and bool(_replicas(records, 20, 200).mean() <= 9) and behind_s(records) <= 8
 
 
 def _cost_is_followed(records: Sequence[Record]) -> bool:
     up, back = _replicas(records, 80, 130).mean() >= 8.2, _replicas(records, 150, 200).mean() <= 6.5
-    return bool(up and back and _behind_s(records) <= 12)
+    return bool(up and back and behind_s(records) <= 12)
 
 
 def _pieces(name: str, pieces: Sequence[tuple[float, float]]) -> Load:
@@ -183,10 +183,6 @@ def mean_replicas(records: Sequence[Record], begin_s: float, end_s: float) -> fl
     return float(_replicas(records, begin_s, end_s).mean())
 
 
-def most_replicas(records: Sequence[Record], begin_s: float, end_s: float) -> float:
-    return float(_replicas(records, begin_s, end_s).max())
-
-
 def _within(records: Sequence[Record], begin_s: float, end_s: float) -> list[Record]:
     return [r for r in records if begin_s <= r.seen.ended_at_s <= end_s] or list(records[-1:])
 
@@ -217,6 +213,6 @@ def _kept_up(records: Sequence[Record]) -> bool:
     return min(r.seen.backlog_tuples for r in records[-5:]) <= 8 * records[-1].seen.rate_tuples_s
 
 
-def _behind_s(records: Sequence[Record]) -> float:
+def behind_s(records: Sequence[Record]) -> float:
     """Seconds in which more than two seconds' arrivals were waiting."""
     return sum(r.seen.period_s for r in records if r.seen.backlog_tuples > 2 * r.seen.rate_tuples_s > 0)

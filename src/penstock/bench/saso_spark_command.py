@@ -49,4 +49,4 @@ def run_live_situations(console: Console, errors: Console, pictures: Path | None
 
 
 def _dim(errors: Console) -> Any:
-    return lambda text: errors.print(text, style="dim")
+    return lambda text: errors.print(text, style="dim", soft_wrap=True)

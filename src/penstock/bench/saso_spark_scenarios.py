@@ -11,8 +11,9 @@ import numpy as np
 
 from penstock.apps.limit_prices import ask
 from penstock.apps.price_service import price_service
+from penstock.apps.trading import EVERY_QUOTES
 from penstock.bench.saso_loads import Load
-from penstock.bench.saso_scenarios import mean_replicas, most_replicas
+from penstock.bench.saso_scenarios import behind_s, mean_replicas
 from penstock.bench.saso_spark import SERVICE_MS, SERVICE_REPLICAS
 from penstock.bench.saso_spark_run import Controlled, Meanwhile, capacity_tuples_s, run_controlled
 from penstock.bench.streaming.sessions import local_session
@@ -21,11 +22,15 @@ from penstock.control.loop import Record
 from penstock.generate.arrivals import counted_arrivals
 
 Progress = Callable[[str], None]
+_REPLICA_TUPLES_S = 1000 * EVERY_QUOTES / SERVICE_MS  # of one that does nothing but wait for the service
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A situation on Spark: shares of the capacity by seconds, and by how much the service is slower meanwhile."""
+    """A situation on Spark: by seconds, how many replicas the service alone keeps busy; when it is slower, by how much.
+
+    Told by the service and not by the machine's capacity, the replicas that are needed are known beforehand.
+    """
 
     name: str
     question: str
@@ -35,8 +40,8 @@ class Live:
     slower_s: tuple[float, float] = (0.0, 0.0)
     slower: float = 1.0
 
-    def load(self, capacity_tuples_s: float) -> Load:
-        rates = np.concatenate([np.full(seconds, share * capacity_tuples_s) for seconds, share in self.pieces])
+    def load(self) -> Load:
+        rates = np.concatenate([np.full(seconds, busy * _REPLICA_TUPLES_S) for seconds, busy in self.pieces])
         arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
         return Load(self.name, arrivals, float(len(rates)), 1.0)
 
@@ -57,11 +62,11 @@ def lives() -> list[Live]:
     return [
         Live(
             "cold spike, live", "from 1 replica to the maximum and back, on Spark",
-            ((15, 0.06), (30, 0.75), (25, 0.06)), _spike_is_met, first=1,
+            ((15, 0.3), (30, 4.0), (25, 0.3)), _spike_is_met, first=1,
         ),
         Live(
             "service time, live", "the service takes twice as long for a while, on Spark",
-            ((75, 0.3),), _slowness_is_followed, first=4, slower_s=(25.0, 50.0), slower=2.0,
+            ((75, 1.8),), _slowness_is_followed, first=4, slower_s=(25.0, 50.0), slower=2.0,
         ),
     ]  # fmt: skip
 
@@ -74,7 +79,7 @@ def run_lives(progress: Progress) -> Iterator[LiveOutcome]:
                 capacity = capacity_tuples_s(session, SERVICE_REPLICAS, port)
                 progress(f"{live.name}: {live.question}; {capacity:,.0f} tuples/s on all replicas")
                 run = run_controlled(
-                    session, "service-bound", live.load(capacity), throughput(), "mpc", "",
+                    session, "service-bound", live.load(), throughput(), "mpc", "",
                     highest=SERVICE_REPLICAS, capacity=capacity, service=port, folder=Path(folder), first=live.first,
                     meanwhile=_slow_down(live, port),
                 )  # fmt: skip
@@ -92,9 +97,11 @@ def _slow_down(live: Live, port: int) -> Meanwhile:
 
 
 def _spike_is_met(records: Sequence[Record]) -> bool:
-    return most_replicas(records, 18, 48) >= 6 and mean_replicas(records, 60, 80) <= 3
+    """At least the replicas that the service alone keeps busy, within five seconds and for as long as it lasts."""
+    up, back = mean_replicas(records, 20, 45) >= 4, mean_replicas(records, 60, 80) <= 3
+    return up and back and behind_s(records) <= 15
 
 
 def _slowness_is_followed(records: Sequence[Record]) -> bool:
     before, during, after = (mean_replicas(records, *times_s) for times_s in ((12, 25), (32, 50), (62, 78)))
-    return during >= 1.4 * before and after <= 1.25 * before + 0.5
+    return during >= 1.3 * before and after <= 1.25 * before + 0.5 and behind_s(records) <= 15

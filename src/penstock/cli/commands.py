@@ -104,7 +104,8 @@ def run(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...",
+            help="OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, micro_batch_tuples=N or "
+            "unfused=OPERATOR,...",
         ),
     ] = None,
     dead_letters: Annotated[

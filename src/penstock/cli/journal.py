@@ -52,7 +52,7 @@ def _show(screen: Console, application: str, figures: RunFigures) -> None:
 
 def _elements(figures: RunFigures) -> Table:
     table = _table(
-        "element", "replicas", "in, tuples/s", "out, tuples/s", "in, B/s", "out, B/s", "busy", "waiting",
+        "element", "replicas", "threads", "in, tuples/s", "out, tuples/s", "in, B/s", "out, B/s", "busy", "waiting",
         "CPU, ns/tuple", "JVM, ns/tuple", "hottest slot", "slots rebuilt",
     )  # fmt: skip
     for element in figures.elements:
@@ -65,6 +65,7 @@ def _element_row(element: ElementFigures, seconds: float) -> list[str]:
     return [
         escape(element.name),
         str(low) if low == high else f"{low}-{high}",
+        _threads(element),
         f"{element.tuples_in / seconds:,.0f}",
         f"{element.tuples_out / seconds:,.0f}",
         size(round(element.bytes_in / seconds)),
@@ -76,6 +77,11 @@ def _element_row(element: ElementFigures, seconds: float) -> list[str]:
         "" if element.hottest_slot_ratio is None else f"{element.hottest_slot_ratio:.1%}",
         f"{element.slots_rebuilt:,}",
     ]
+
+
+def _threads(element: ElementFigures) -> str:
+    low, high = element.threads_lowest, element.threads_highest
+    return (str(low) if low == high else f"{low}-{high}") + ("" if element.threads_settled else ", not settled")
 
 
 def _operators(operators: tuple[OperatorFigures, ...]) -> Table:
@@ -108,7 +114,7 @@ def _lines(figures: RunFigures) -> list[str]:
         lines.append(_cpu_line(figures.cpu))
     if figures.dead_letters:
         lines.append(amount(figures.dead_letters, "dead letter"))
-    return lines
+    return [*lines, *figures.advice]
 
 
 def _latency_line(latency: Latency) -> str:

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Source
 from penstock.control.configuration import Configuration
+from penstock.control.elastic_threads import MOST_THREADS, POLICIES, ElasticThreads, ThreadPolicy, check_threads
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.pipeline import Pipeline, pipeline_of
 
 _SIZES = ("block_rows", "micro_batch_tuples")
 _UNFUSED = "unfused"
-_FORMS = "--set takes OPERATOR.replicas=N, block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,..."
+_FIELDS = ("replicas", "threads")
+_FORMS = (
+    "--set takes OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, micro_batch_tuples=N or "
+    "unfused=OPERATOR,..."
+)
+_BOUNDED = re.compile(rf"({'|'.join(POLICIES)})(?::(\d+)-(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All wishes: operators that begin an element of their own, replicas by element, and sizes by name."""
+    """All wishes: operators that begin an element of their own, replicas and threads by element, sizes by name."""
 
     unfused: tuple[str, ...]
     replicas: dict[str, int]
     sizes: dict[str, int]
+    threads: dict[str, int | ElasticThreads] = field(default_factory=dict)
 
 
 def settings_of(texts: Sequence[str], graph: Graph) -> Settings:
@@ -54,6 +62,8 @@ def changed(configuration: Configuration, settings: Settings, graph: Graph) -> C
         configuration = configuration.with_unfused(graph, settings.unfused)
     for element, replicas in settings.replicas.items():
         configuration = configuration.with_replicas(element, replicas)
+    for element, threads in settings.threads.items():
+        configuration = configuration.with_threads(element, threads)
     return replace(
         configuration,
         block_rows=settings.sizes.get("block_rows", configuration.block_rows),
@@ -69,8 +79,13 @@ def _unfused_problem(name: str, graph: Graph) -> str | None:
 
 
 def _add(found: Settings, name: str, value: str, pipeline: Pipeline) -> None:
-    """Notes one setting of replicas or a size."""
+    """Notes one setting of replicas, threads or a size."""
     element = None if name in _SIZES else _element(name, value, pipeline)
+    if element is not None and name.endswith(".threads"):
+        if element in found.threads:
+            raise InputError(f"--set {name}: the threads of element '{element}' are named more than once")
+        found.threads[element] = _threads(name, value, element)
+        return
     if not re.fullmatch(r"\d(?:[\d_]*\d)?", value) or int(value) < 1:
         raise InputError(f"--set {name} is a whole number of at least 1; got '{value}'")
     if element is None:
@@ -81,18 +96,33 @@ def _add(found: Settings, name: str, value: str, pipeline: Pipeline) -> None:
         found.replicas[element] = int(value)
 
 
+def _threads(name: str, value: str, element: str) -> int | ElasticThreads:
+    bounded = _BOUNDED.fullmatch(value)
+    if bounded is None and not value.isdecimal():
+        raise InputError(f"--set {name} is a number of threads, or {' or '.join(POLICIES)}, with bounds as in "
+                         f"elastic:2-16 where wanted; got '{value}'")  # fmt: skip
+    threads: int | ElasticThreads
+    if bounded is None:
+        threads = int(value)
+    else:
+        least, most = int(bounded[2] or 1), int(bounded[3] or MOST_THREADS)
+        threads = ElasticThreads(least, most, cast(ThreadPolicy, bounded[1]))
+    check_threads(element, threads)
+    return threads
+
+
 def _element(name: str, value: str, pipeline: Pipeline) -> str:
-    """The element whose replicas a name means, by its own name or that of an operator in it."""
+    """The element whose replicas or threads a name means, by its own name or that of an operator in it."""
     operators = [operator for element in pipeline.elements for operator in element.operators]
-    operator, _, field = name.rpartition(".")
-    if not operator or field != "replicas":
-        known = [*(f"{o}.replicas" for o in operators), *_SIZES, _UNFUSED]
+    operator, _, own_field = name.rpartition(".")
+    if not operator or own_field not in _FIELDS:
+        known = [*(f"{o}.{own}" for o in operators for own in _FIELDS), *_SIZES, _UNFUSED]
         raise InputError(_with_hint(f"{_FORMS}; got '{name}={value}'", name, known))
     found = next((e for e in pipeline.elements if operator == e.name or operator in e.operators), None)
     if found is None:
         sentence = f"--set {name}: there is no operator '{operator}'; there are: {', '.join(operators)}"
         raise InputError(_with_hint(sentence, operator, operators))
-    if found.scope == "stream" and value != "1":
+    if found.scope == "stream" and own_field == "replicas" and value != "1":
         raise InputError(f"--set {name}: element '{found.name}' has one replica, since its operators need the whole "
                          f"stream; got {value}")  # fmt: skip
     return found.name

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.app.graph import Graph
+from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_from_json, threads_to_json
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.pipeline import Pipeline, pipeline_of
 
@@ -14,16 +15,17 @@ SLOTS = 512
 
 @dataclass(frozen=True, slots=True)
 class ElementConfiguration:
-    """How one element runs: on how many replicas, and which of them serves each slot.
+    """How one element runs: on how many replicas, which of them serves each slot, and on how many threads each.
 
     `split` are slots so hot that one replica is not enough: their tuples go to all, and the slot's own puts the
-    aggregates together.
+    aggregates together. One thread is the task's own, which calls operators as functions.
     """
 
     name: str
     replicas: int
     route: tuple[int, ...] = ()
     split: tuple[int, ...] = ()
+    threads: int | ElasticThreads = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +48,15 @@ class Configuration:
 
     def with_replicas(self, name: str, replicas: int) -> Configuration:
         """The same with an element on another number of replicas, its slots dealt out anew as evenly as can be."""
-        known = [e.name for e in self.elements]
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(
-                f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else "")
-            )
+        old = self._known(name)
         if replicas < 1:
             raise InputError(f"an element has at least one replica; got {replicas} for '{name}'")
-        old = self.element(name)
         route = even_route(replicas, len(old.route)) if old.route else ()
         return self.with_element(replace(old, replicas=replicas, route=route))
+
+    def with_threads(self, name: str, threads: int | ElasticThreads) -> Configuration:
+        """The same with an element on another number of threads."""
+        return self.with_element(replace(self._known(name), threads=threads))
 
     def with_unfused(self, graph: Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
         """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
@@ -69,12 +69,22 @@ class Configuration:
             old = known.get(element.name) or known[before.element_of(first).name]
             number = 1 if element.scope == "stream" else old.replicas
             route = () if element.scope != "key" else old.route or even_route(number, slots)
-            elements.append(ElementConfiguration(element.name, number, route, old.split if route else ()))
+            split = old.split if route else ()
+            elements.append(ElementConfiguration(element.name, number, route, split, old.threads))
         return replace(self, elements=tuple(elements), unfused=tuple(sorted(unfused)))
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
         """The same with one element's part replaced."""
         return replace(self, elements=tuple(element if e.name == element.name else e for e in self.elements))
+
+    def _known(self, name: str) -> ElementConfiguration:
+        known = [e.name for e in self.elements]
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise InputError(
+                f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else "")
+            )
+        return self.element(name)
 
 
 def even_route(replicas: int, slots: int = SLOTS) -> tuple[int, ...]:
@@ -117,6 +127,7 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
         if own.split and not (min(own.split) >= 0 and max(own.split) < len(own.route)):
             raise InputError(f"the split slots of element '{own.name}' are among its {len(own.route)} slots; "
                              f"got {', '.join(map(str, own.split))}")  # fmt: skip
+        check_threads(own.name, own.threads)
     if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
         raise InputError("block_rows and micro_batch_tuples are at least 1")
     if configuration.frequency_ghz is not None and configuration.frequency_ghz <= 0:
@@ -128,6 +139,7 @@ def configuration_to_json(configuration: Configuration) -> dict[str, object]:
     return {
         "elements": [
             {"name": e.name, "replicas": e.replicas, "route": list(e.route), "split": list(e.split)}
+            | threads_to_json(e.threads)
             for e in configuration.elements
         ],
         "block_rows": configuration.block_rows,
@@ -144,7 +156,9 @@ def configuration_from_json(body: Mapping[str, object]) -> Configuration:
     frequency_ghz = body.get("frequency_ghz")
     return Configuration(
         tuple(
-            ElementConfiguration(e["name"], e["replicas"], tuple(e["route"]), tuple(e.get("split", ())))
+            ElementConfiguration(
+                e["name"], e["replicas"], tuple(e["route"]), tuple(e.get("split", ())), threads_from_json(e)
+            )
             for e in elements
         ),
         int(str(body["block_rows"])),

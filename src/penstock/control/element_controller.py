@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 from penstock.control.element_loop import ElementStep, run_periods
@@ -12,6 +13,7 @@ from penstock.control.element_policy import ElementPolicy
 from penstock.control.element_setting import ElementSetting
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.measure.element_observation import ElementObservation
+from penstock.measure.idle_cores import IdleCores
 from penstock.measure.thread_observation import observation_of
 
 _KEPT_STEPS = 1000
@@ -27,13 +29,16 @@ class LivePort:
 
     def __init__(self, element: ThreadedElement, period_s: float, end: threading.Event) -> None:
         self._element, self._period_s, self._end = element, period_s, end
+        self._idle = IdleCores()
 
     def observe(self) -> ElementObservation:
+        self._idle.resume()
         until_s = self._element.busy_s + self._period_s
         while (missing_s := until_s - self._element.busy_s) > 0:
             if self._end.wait(max(missing_s, _SHORTEST_WAIT_S)):
                 raise _Ended
-        return observation_of(self._element.observe(), self._element.graph)
+        seen = observation_of(self._element.observe(), self._element.graph)
+        return replace(seen, idle_cores=self._idle.take())
 
     def apply(self, setting: ElementSetting) -> None:
         self._element.set(setting.threads, setting.queued)

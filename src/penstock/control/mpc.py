@@ -142,7 +142,7 @@ class Mpc:
             replicas=plain.replicas,
             switching=replace(plain.switching, gammas=(_BY_SIZE * gn, gf, gc)),
             current=plain.current,
-            waiting_tuples=plain.backlog_tuples + state.collected_tuples,
+            waiting_tuples=state.waiting_tuples - state.backlog_tuples + plain.backlog_tuples,
             violation=self.weights.violation,
             excess=self.weights.violation,
             threshold_s=self.weights.threshold_s if self.weights.quality == "latency" else None,

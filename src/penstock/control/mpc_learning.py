@@ -19,6 +19,7 @@ from penstock.model.service_time import ServiceTime
 _PACE = 0.4
 _CORRECTION_PACE = 0.2
 _REMEMBERED_STEPS = 6
+_UNUSUAL = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Learned:
     pause_ratio: float = 1.0
     replicas: int | None = None
     backlogs_tuples: tuple[float, ...] = ()
-    collected_tuples: float = 0.0  # what waits for the next micro-batch by design
+    waitings_tuples: tuple[float, ...] = ()
     saturated: tuple[str, ...] = ()
 
     @property
@@ -56,8 +57,10 @@ class Learned:
 
     @property
     def waiting_tuples(self) -> float:
-        """All that wait at the end of a step."""
-        return self.backlog_tuples + self.collected_tuples
+        """All that wait at the end of a step, those that the next micro-batch takes by design included."""
+        if not self.waitings_tuples:
+            return 0.0
+        return min(self.waitings_tuples) if self.service.bursty else self.waitings_tuples[-1]
 
     @property
     def pause_s(self) -> float:
@@ -100,8 +103,8 @@ def learn(state: Learned, seen: ControlStep, interval_s: float, *, by_batches: b
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
     backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
     after = _with_correction(after, state, seen, interval_s, by_batches)
-    collected = seen.backlog_tuples - seen.queued_tuples
-    return replace(after, backlogs_tuples=backlogs, collected_tuples=collected, replicas=seen.setting.replicas)
+    waitings = (*state.waitings_tuples, seen.backlog_tuples)[-_REMEMBERED_STEPS:]
+    return replace(after, backlogs_tuples=backlogs, waitings_tuples=waitings, replicas=seen.setting.replicas)
 
 
 def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
@@ -112,7 +115,9 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
     if gigacycles is None:
         return replace(state, service=service)
     measured_s = gigacycles / clock if service.bursty else service_s
-    limit = state.limit.learn(seen.setting.replicas, measured_s) if measured_s > 0 else state.limit
+    # A step that did the work of many, or of none, says nothing of a service behind.
+    usual = gigacycles / clock / _UNUSUAL < measured_s < gigacycles / clock * _UNUSUAL
+    limit = state.limit.learn(seen.setting.replicas, measured_s) if usual else state.limit
     own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
     return replace(state, service=service, limit=limit, gigacycles=own)
 

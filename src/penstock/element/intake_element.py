@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from penstock.app.graph import Graph
 from penstock.element.block import Block, concat_blocks
@@ -13,6 +13,8 @@ from penstock.element.kept import Kept
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import EVERYTHING, Frontier
 from penstock.element.steps import Steps
+
+RunSteps = Callable[[Iterable[tuple[dict[str, Block], Frontier]]], Iterator[dict[str, Block]]]
 
 
 class _Waiting(Kept):
@@ -47,7 +49,7 @@ class IntakeElement:
         self, name: str, element: Element, graph: Graph, positioned: frozenset[str], letters: DeadLetters, rows: int
     ) -> None:
         intakes = {s.name: Intake(s, place, s.name in positioned, letters) for place, s in enumerate(graph.sources)}
-        self._element, self._steps = element, Steps(intakes, rows)
+        self.element, self._steps = element, Steps(intakes, rows)
         self.running: dict[str, RunningOperator] = {**element.running, name: _Waiting(self._steps)}  # type: ignore[dict-item]
 
     @property
@@ -59,19 +61,25 @@ class IntakeElement:
         for name in sources:
             self._steps.intakes[name].finished = True
 
-    def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
-        """Takes over blocks of sources; `frontier` is what the tuples themselves say."""
+    def step(
+        self, blocks: Mapping[str, Block], frontier: Frontier, run: RunSteps | None = None
+    ) -> dict[str, Block]:  # fmt: skip
+        """Takes over blocks of sources; `frontier` is what the tuples themselves say, `run` steps the operators."""
         for name, block in blocks.items():
             self._steps.intakes[name].add_block(block)
         outputs: dict[str, list[Block]] = {}
-        for step in self._steps.take():
-            _extend(outputs, self._element.step(step, self._steps.frontier))
-        if all(intake.finished for intake in self._steps.intakes.values()):
-            self._steps.frontier = EVERYTHING
-            _extend(outputs, self._element.step({}, EVERYTHING))
+        for given in (run or self._one_by_one)(self._ready()):
+            for name, block in given.items():
+                outputs.setdefault(name, []).append(block)
         return {name: concat_blocks(parts) for name, parts in outputs.items()}
 
+    def _ready(self) -> Iterator[tuple[dict[str, Block], Frontier]]:
+        for step in self._steps.take():
+            yield step, self._steps.frontier
+        if all(intake.finished for intake in self._steps.intakes.values()):
+            self._steps.frontier = EVERYTHING
+            yield {}, EVERYTHING
 
-def _extend(outputs: dict[str, list[Block]], blocks: Mapping[str, Block]) -> None:
-    for name, block in blocks.items():
-        outputs.setdefault(name, []).append(block)
+    def _one_by_one(self, steps: Iterable[tuple[dict[str, Block], Frontier]]) -> Iterator[dict[str, Block]]:
+        for blocks, frontier in steps:
+            yield self.element.step(blocks, frontier)

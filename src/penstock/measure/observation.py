@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from penstock.element.threads.figures import gil_advice
 from penstock.measure.latency_sketch import LatencySketch, merged
+from penstock.measure.replica_threads import ReplicaThreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class ReplicaObservation:
     worker_loop_cpu_s: float = 0.0
     measuring_cpu_s: float = 0.0
     settled: bool = True
+    threads: ReplicaThreads | None = None  # None: the task's own did it all
     stalled_s: float = 0.0
 
     @property
@@ -205,6 +208,12 @@ class Observation:
     def settled(self) -> bool:
         """Whether no element is trying anything out."""
         return all(r.settled for replicas in self.replicas_by_element.values() for r in replicas)
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """A sentence for each operator that threads cannot speed up."""
+        threads = [r.threads for own in self.replicas_by_element.values() for r in own if r.threads is not None]
+        return gil_advice(name for own in threads for name in own.holds_gil)
 
     @property
     def machinery_cpu_ratio(self) -> float | None:

@@ -22,7 +22,7 @@ class ElementFigures:
     """One element; ratios are of the time its replicas had, from commit to commit.
 
     `jvm_ns_per_tuple` is over the micro-batches in which Spark was asked; `hottest_slot_ratio` is the largest slot's
-    share of the tuples.
+    share of the tuples; `threads_settled` is as of the last micro-batch.
     """
 
     name: str
@@ -38,6 +38,9 @@ class ElementFigures:
     jvm_ns_per_tuple: float | None
     hottest_slot_ratio: float | None
     slots_rebuilt: int
+    threads_lowest: int = 1
+    threads_highest: int = 1
+    threads_settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class RunFigures:
     elements: tuple[ElementFigures, ...]
     operators: tuple[OperatorFigures, ...]
     cpu: CpuFigures | None
+    advice: tuple[str, ...] = ()
 
     @property
     def rate_tuples_s(self) -> float:
@@ -114,6 +118,7 @@ def run_figures(observations: Sequence[Observation]) -> RunFigures | None:
         tuple(_element(name, observations) for name in _names(o.replicas_by_element for o in observations)),
         tuple(_operator(name, observations) for name in _names(o.operators for o in observations)),
         _cpu(observations),
+        tuple(dict.fromkeys(sentence for o in observations for sentence in o.advice)),
     )
 
 
@@ -136,7 +141,14 @@ def _element(name: str, observations: Sequence[Observation]) -> ElementFigures:
         _jvm_ns(everyone),
         _hottest(name, observations),
         sum(r.slots_rebuilt for r in everyone),
+        min(_level(r) for r in everyone),
+        max(_level(r) for r in everyone),
+        all(r.settled for r in own[-1][1]),
     )
+
+
+def _level(replica: ReplicaObservation) -> int:
+    return 1 if replica.threads is None else replica.threads.level
 
 
 def _operator(name: str, observations: Sequence[Observation]) -> OperatorFigures:

@@ -23,6 +23,7 @@ from penstock.measure.gate import Gate
 from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
 from penstock.measure.observation import OperatorObservation, PortObservation, ReplicaObservation
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
+from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.service_times import ServiceTimes
 from penstock.measure.slot_counts import SlotCounts, counting_ns
 from penstock.measure.stalled import stalled_s
@@ -42,6 +43,7 @@ class TaskReport:
     taken: dict[str, tuple[int, int]] = field(default_factory=dict)
     triggers: Counts = field(default_factory=lambda: np.empty((0, 4), np.int64))
     slot_tuples_by_element: dict[str, Counts] = field(default_factory=dict)
+    learned: str | None = None  # about the replica's threads, for whoever runs it next
 
     def encode(self) -> bytes:
         """The report as bytes; what that takes counts as measuring with the next report of this process."""
@@ -151,7 +153,7 @@ class TaskFigures:
         slots_rebuilt: int = 0,
         state_bytes: Callable[[], Mapping[str, int]] = dict,
         *,
-        settled: bool = True,
+        threads: ThreadsLeft | None = None,
     ) -> TaskReport:
         """All that was measured; the task is over but for this."""
         report_ns = time.thread_time_ns()
@@ -172,10 +174,12 @@ class TaskFigures:
         replica = ReplicaObservation(
             self._replica, sum(p.tuples for p in inputs), sum(p.tuples for p in outputs), max(wall_s - waiting_s, 0.0),
             cpu_s, slots_rebuilt, waiting_s, inputs, outputs, operators, self.service.variance_s2,
-            worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=(counted_ns + timed_ns) / 1e9, settled=settled,
-            stalled_s=max(stalled_s() - self._start.stalled_s, 0.0),
+            worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=(counted_ns + timed_ns) / 1e9,
+            settled=threads is None or threads.settled, stalled_s=max(stalled_s() - self._start.stalled_s, 0.0),
+            threads=None if threads is None else threads.seen,
         )  # fmt: skip
-        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element())
+        learned = None if threads is None else threads.learned
+        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element(), learned)
 
 
 def block_bytes(block: Block) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 _FAST, _SLOW, _RIPPLE_PACE = 0.4, 0.08, 0.15
 _BURSTY = 0.6
 _HIGHEST = 2.0
+_NOTHING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class ServiceTime:
         ripple = self.ripple
         if known_s is not None:
             ripple += _RIPPLE_PACE * (min(abs(busy_s / tuples / known_s - 1), _HIGHEST) - ripple)
+            if busy_s / tuples < _NOTHING * known_s:  # tuples that cost nothing are collected for a firing
+                ripple = max(ripple, 1.0)
         return ServiceTime(self.fast.learn(busy_s, tuples), self.slow.learn(busy_s, tuples), ripple)
 
     @property

@@ -68,9 +68,10 @@ class Beside:
                 yield self._message(replica, message.PARTIALS, stream, sequence, seal(part))
 
     def _shares(self, stream: str, taken: Block, sequence: int) -> Iterator[Message]:
-        """As many rows to each replica, as far as they go."""
-        edges = np.linspace(0, taken.rows, self._own.replicas + 1).astype(np.int64).tolist()
-        for replica, (start, stop) in enumerate(itertools.pairwise(edges)):
+        """As many rows to each replica that has slots, as far as they go: another one would not know the clock."""
+        owners = sorted(set(self._own.route))
+        edges = np.linspace(0, taken.rows, len(owners) + 1).astype(np.int64).tolist()
+        for replica, (start, stop) in zip(owners, itertools.pairwise(edges), strict=True):
             if stop > start:
                 payload = seal(taken.slice(start, stop))
                 self._figures.gave(stream, stop - start, payload.size)

@@ -62,6 +62,7 @@ class BatchPlan:
     deferring: tuple[str, ...] = ()
     held: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     released: tuple[str, ...] = ()
+    learned: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # by element and replica, about threads
 
 
 class Checkpoint:
@@ -136,11 +137,15 @@ class Checkpoint:
             name: Placement(tuple(homes), tuple(hosts), configuration.element(name).route)
             for name, (homes, hosts) in body["placements"].items()
         }
+        learned = {
+            name: {int(replica): text for replica, text in own.items()} for name, own in body.get("learned", {}).items()
+        }
         target = body.get("target")
         return BatchPlan(
             batch, body["epoch"], body["previous"], configuration, placements,
             None if target is None else configuration_from_json(target), tuple(body.get("deferring", ())),
             {name: tuple(slots) for name, slots in body.get("held", {}).items()}, tuple(body.get("released", ())),
+            learned,
         )  # fmt: skip
 
     def newest_plan(self) -> BatchPlan | None:
@@ -158,6 +163,7 @@ class Checkpoint:
             "deferring": plan.deferring,
             "held": plan.held,
             "released": plan.released,
+            "learned": plan.learned,
         }
         path = str(self.directory / "plans" / f"{plan.batch:012d}")
         write_whole("writing the plan", path, json.dumps(body).encode(), durable=durable)

@@ -90,6 +90,14 @@ class ClockedElement:
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         return self._element.step(blocks, frontier)
 
+    @property
+    def whole(self) -> Element:
+        """The element of a task."""
+        return self._element
+
+    def note_step(self) -> None:
+        """It knows by itself which slots have changed."""
+
     def commit(self) -> dict[str, Entries]:
         """Logs what changed."""
         task = self._task

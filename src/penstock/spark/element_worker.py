@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.element.block import Block
+from penstock.element.block import Block, empty_block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.depth import depth_by_stream
 from penstock.element.element import Element
@@ -33,6 +33,9 @@ from penstock.element.state.locks import close_removed
 from penstock.element.state.logs import Logs
 from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
+from penstock.element.threads.lanes import SlotLanes
+from penstock.element.threads.step_letters import StepLetters
+from penstock.element.threads.threaded_element import MAX_THREADS
 from penstock.measure.task_figures import ElementMeters
 from penstock.plan.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.pipeline import INTAKE, PipelineElement
@@ -45,6 +48,7 @@ from penstock.spark.slotted import AnyElement, Before, SlottedElement
 from penstock.spark.state_slots import can_defer, must_be_slotted, slot_function, state_slots
 from penstock.spark.triggering import source_places
 from penstock.spark.waiting_tuples import deferred_name, waiting_store
+from penstock.spark.worker_threads import WorkerThreads, cores_of_task
 
 _INTAKE_ROWS = 32_768
 # What a task of a deferring element reads at most to bring slots up to date, before it puts off their tuples instead.
@@ -62,6 +66,7 @@ class ElementWorker:
         self.outputs = pipeline.outputs_of(self.planned, fixed.graph)
         self.sinks = tuple(self.graph.sinks)
         self.letters = DeadLetters()
+        self._step_letters = StepLetters(self.letters, {})
         self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned)
         self.is_intake = pipeline.has_intake and number == 1
         self.clocked = fixed.graph.operator(self.planned.operators[0]) if number in layout.clocked else None
@@ -76,6 +81,8 @@ class ElementWorker:
         self._head: ClockedOperator | None = None  # the clocked operator that was made last
         self.deferred = self._deferred() if can_defer(fixed.graph, layout, self.planned) else None
         self.operators = self._made_operators()
+        self._threads: WorkerThreads | None = None  # once there are any
+        self._lanes: SlotLanes | None = None
 
     def _made_operators(self) -> SlottedElement | ClockedElement:
         if self.clocked is not None:
@@ -91,6 +98,7 @@ class ElementWorker:
     def open(self, plan: BatchPlan, replica: int, attempt: int) -> int:
         """Takes the replica's slots; gives how many had to be rebuilt."""
         self.letters.drain()
+        self._end_work()
         own = plan.configuration.element(self.planned.name)
         routed = np.flatnonzero(np.array(own.route) == replica) if own.route else None
         token = Token(plan.epoch, plan.batch, attempt)
@@ -150,6 +158,46 @@ class ElementWorker:
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         return self.operators.step(blocks, frontier)
 
+    def threads(self, plan: BatchPlan, replica: int) -> WorkerThreads | None:
+        """The threads of a task whose slots are open; None where its own thread does it all."""
+        self._end_work()
+        own = plan.configuration.element(self.planned.name)
+        if own.threads == 1:
+            self.end_threads()
+            return None
+        if self._threads is None:
+            self._threads = WorkerThreads(self.graph, self.fixed.graph, self._step_letters)
+        learned = plan.learned.get(own.name, {}).get(replica)
+        self._threads.begin(self._staged(), own.threads, cores_of_task(plan, own.name, replica), learned)
+        return self._threads
+
+    def _staged(self) -> Element | SlotLanes:
+        """What threads work on: the element itself, or the elements of its slots."""
+        if not self.is_slotted:
+            element = self.operators.whole
+            return element.element if isinstance(element, IntakeElement) else element
+        if self._lanes is None:
+            operators = self.operators
+            assert isinstance(operators, SlottedElement)
+            schemas = {name: self.fixed.graph.producer(name).schema for name in (*self.planned.inputs, *self._wanted)}
+            empty = {name: empty_block(schema) for name, schema in schemas.items()}
+            self._lanes = SlotLanes(
+                self.fixed.graph.operator(self.planned.name),
+                {name: empty[name] for name in self.planned.inputs}, {name: empty[name] for name in self._wanted},
+                operators.by_slot, operators.step_slot, min(self._slots, MAX_THREADS),
+            )  # fmt: skip
+        return self._lanes
+
+    def _end_work(self) -> None:
+        """Ends threads that a task left at work when it was given up."""
+        if self._threads is not None and self._threads.is_at_work:
+            self.end_threads()
+
+    def end_threads(self) -> None:
+        if self._threads is not None:
+            self._threads.close()
+            self._threads = None
+
     def commit(self) -> dict[str, Entries]:
         entries = {name: stored.stored.commit() for name, stored in self.stored.items()}
         if self.deferred is not None:
@@ -158,12 +206,15 @@ class ElementWorker:
         return entries | self.operators.commit()
 
     def close(self) -> None:
+        """Ends a task, whole or half-way; no thread is at its state any more when its slots are let go."""
+        self._end_work()
         for stored in self.stored.values():
             stored.stored.close()
 
     def _plain_element(self) -> Element:
         positioned, depths = self.layout.positioned, self._depths
-        return Element(self.graph, self.letters, self._wanted, positioned=positioned, make=self._make, depths=depths)
+        letters = self._step_letters
+        return Element(self.graph, letters, self._wanted, positioned=positioned, make=self._make, depths=depths)
 
     def _clocked_element(self) -> tuple[Element, ClockedOperator]:
         element = self._plain_element()
@@ -252,7 +303,7 @@ def element_worker(directory: str, unfused: tuple[str, ...], number: int, *, fre
     key = (fixed.checkpoint_id, unfused, number)
     if key not in _workers:
         for old in [k for k in _workers if k[0] == key[0] and k[1] != unfused]:
-            del _workers[old]  # another fusion: its operators would keep state that others go on with
+            _workers.pop(old).end_threads()  # another fusion: its operators would keep state that others go on with
         _workers[key] = ElementWorker(Checkpoint(directory), fixed, layout_of(fixed.graph, unfused), number)
         close_removed()
         if freezes:

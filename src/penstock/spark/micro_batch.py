@@ -35,6 +35,7 @@ from penstock.spark.copier import BackgroundCopier, Copier
 from penstock.spark.copies import Movable, Portion, Published
 from penstock.spark.copy_job import run_copy
 from penstock.spark.held_tuples import held_entries
+from penstock.spark.learned_by_replica import LearnedByReplica
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.migration import PRE_COPY, Migrator, Situation, movable_elements
@@ -94,7 +95,7 @@ class MicroBatches:
         self.measuring = measuring
         self.manifests = Manifests(checkpoint.manifests)
         self.migration, self.wake = migration, wake
-        self.placer = Placer()
+        self.placer, self._learned = Placer(), LearnedByReplica()
         self._session: SparkSession | None = None
         self.in_force: Configuration | None = None  # of the newest batch
         self.copier = self.make_copier()
@@ -120,6 +121,7 @@ class MicroBatches:
                 staged = [file for name, file in result.files if name == sink.name]
                 publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         timer.committed()
+        self._learned.take(result.reports)
         with self.measuring():
             observation = self._observation(timer, plan, result)
         self.deliver(plan, result, observation)
@@ -153,8 +155,10 @@ class MicroBatches:
         earlier = self.checkpoint.plan(batch)
         configuration = self.configuration() if earlier is None else earlier.configuration
         target = None if earlier is None else earlier.target
+        before = earlier or self.checkpoint.plan(batch - 1)
         draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target)
-        plan = self._migrator.planned(draft, earlier or self.checkpoint.plan(batch - 1), self._situation(frame, draft))
+        plan = self._migrator.planned(draft, before, self._situation(frame, draft))
+        plan = replace(plan, learned=self._learned.for_plan(plan.configuration, before.learned if before else {}))
         self.in_force, self.placer.newest = plan.configuration, plan.placements
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan

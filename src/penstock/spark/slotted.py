@@ -5,6 +5,7 @@ State that is rows by key is not here: `StoredAggregate` keeps it in slots that 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -66,6 +67,7 @@ class SlottedElement:
         self._elements: dict[int, AnyElement] = {}
         self._checked: set[int] = set()  # slots whose element is known to have the state of the batch before
         self._stepped: set[int] = set()
+        self._making = threading.Lock()
 
     def open(self, slots: Iterable[int], before: Before, token: Token) -> int:
         """Takes slots for a task; gives how many objects had to be read from logs."""
@@ -95,16 +97,34 @@ class SlottedElement:
         if self._slots_of is None:
             return self._element(0).step(blocks, frontier)
         outputs: dict[str, list[Block]] = {}
-        for slot, own in self._by_slot(blocks).items():
-            for name, block in self._element(slot).step(own, frontier).items():
+        for slot, own in self.by_slot(blocks).items():
+            for name, block in self.step_slot(slot, own, frontier).items():
                 outputs.setdefault(name, []).append(block)
         return {name: in_order(parts) for name, parts in outputs.items()}
 
-    def end_sources(self, names: Iterable[str]) -> None:
-        """Tells an intake which sources have no more tuples."""
+    def step_slot(self, slot: int, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        """A step of one slot; several threads may be at different slots."""
+        return self._element(slot).step(blocks, frontier)
+
+    @property
+    def whole(self) -> AnyElement:
+        """The element of a task that is not cut into slots; who steps it says so by `note_step`."""
+        return self._elements[0] if 0 in self._checked else self._checked_element(0)
+
+    def note_step(self) -> None:
+        """A whole element is about to change its state."""
+        if self._slots_of is None:
+            self._stepped.add(0)
+
+    @property
+    def intake(self) -> IntakeElement:
         element = self._element(0)
         assert isinstance(element, IntakeElement)
-        element.end(names)
+        return element
+
+    def end_sources(self, names: Iterable[str]) -> None:
+        """Tells an intake which sources have no more tuples."""
+        self.intake.end(names)
 
     def commit(self) -> dict[str, Entries]:
         """Logs what changed."""
@@ -115,7 +135,8 @@ class SlottedElement:
         self._tasks = {}
         return entries
 
-    def _by_slot(self, blocks: Mapping[str, Block]) -> dict[int, dict[str, Block]]:
+    def by_slot(self, blocks: Mapping[str, Block]) -> dict[int, dict[str, Block]]:
+        """The tuples of each slot."""
         assert self._slots_of is not None
         parts: dict[int, dict[str, Block]] = {}
         for name, block in blocks.items():
@@ -132,6 +153,10 @@ class SlottedElement:
         self._stepped.add(slot)
         if slot in self._checked:
             return self._elements[slot]
+        with self._making:
+            return self._checked_element(slot)
+
+    def _checked_element(self, slot: int) -> AnyElement:
         values = {name: task.get(slot) for name, task in self._tasks.items()}
         element = self._elements.get(slot)
         if element is None or not all(_is_of(value, element.running[name]) for name, value in values.items()):

@@ -36,6 +36,7 @@ from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
 from penstock.spark.waiting_tuples import Waiting
+from penstock.spark.worker_threads import WorkerThreads
 
 
 class ElementTask:
@@ -51,11 +52,20 @@ class ElementTask:
         self.discarded: dict[str, tuple[int, int]] = {}
         self.files: dict[str, StagedFile] = {}
         self.sources: dict[str, OffsetSource | None] = {}
+        self.threads: WorkerThreads | None = None
 
     def run_first(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
         """The first element: ranges of offsets, or sealed blocks of sources that have none, become tuples."""
         self.worker.letters.drain()
-        yield from self._released()
+        try:
+            yield from self._released()
+            yield from self._run_sources(rows)
+        finally:
+            self.worker.close()
+        yield from self._end({})
+
+    def _run_sources(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
+        self.threads = self.worker.threads(self.plan, self.replica)
         frontier: bytes | None = None
         for row in rows:
             frontier = row["frontier"] or frontier  # type: ignore[assignment]
@@ -71,10 +81,10 @@ class ElementTask:
                 if source is not None and source.total == row["stop"]:
                     yield Message(0, 1, message.ENDED, name, start, b"")
             else:
-                yield from self._emitted(self._stepped({name: block}, EVERYTHING), start)
+                yield from self._step({name: block}, EVERYTHING, start)
+        yield from self._rest()
         if frontier is not None:
             yield from self._frontier_to(self.worker.layout.paced, frontier)
-        yield from self._end({})
 
     def run_next(self, messages: Iterable[Message]) -> Iterator[Message]:
         """A later element: blocks in the order of their sequence or position, whatever the order of their delivery."""
@@ -89,7 +99,9 @@ class ElementTask:
         mine.sort(key=lambda m: (m.sequence, m.name))
         self.rebuilt = self.worker.open(self.plan, self.replica, self.attempt)
         try:
+            self.threads = self.worker.threads(self.plan, self.replica)
             yield from self._run_intake(mine) if self.worker.is_intake else self._run_steps(mine)
+            yield from self._rest()
             entries = self.worker.commit()
         finally:
             self.worker.close()
@@ -150,11 +162,27 @@ class ElementTask:
             yield from self._frontier_to(paced, message.pack_frontier(frontier))
 
     def _step(self, blocks: Mapping[str, Block], frontier: Frontier, sequence: int) -> Iterator[Message]:
-        outputs = self._stepped(blocks, frontier)
-        yield from self._emitted(outputs, sequence if self.worker.keeps_sequence else self.steps)
+        place = (sequence if self.worker.keeps_sequence else self.steps, self.trigger)
         self.steps += 1
+        if self.threads is None or self.worker.is_intake:
+            yield from self._emitted(self._stepped(blocks, frontier), *place)
+            return
+        self.worker.operators.note_step()
+        for (number, trigger), outputs in self.threads.feed(blocks, frontier, place):
+            yield from self._emitted(outputs, number, trigger)
+
+    def _rest(self) -> Iterator[Message]:
+        """What threads have not given yet."""
+        if self.threads is None:
+            return
+        for (number, trigger), outputs in self.threads.rest():
+            yield from self._emitted(outputs, number, trigger)
 
     def _stepped(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        if self.threads is not None:
+            intake = self.worker.operators
+            assert isinstance(intake, SlottedElement)
+            return intake.intake.step(blocks, frontier, self.threads.run)
         if not self.figures.step_turn.is_due():
             return self.worker.step(blocks, frontier)
         start_ns = time.perf_counter_ns()
@@ -192,7 +220,7 @@ class ElementTask:
         assert opened is not None
         return opened.block(start, stop, positioned=positioned)
 
-    def _emitted(self, outputs: Mapping[str, Block], sequence: int) -> Iterator[Message]:
+    def _emitted(self, outputs: Mapping[str, Block], sequence: int, trigger: tuple[int, int, int]) -> Iterator[Message]:
         for stream in self.worker.outputs:
             if stream in outputs:
                 yield from self._sent(stream, outputs[stream], sequence)
@@ -200,7 +228,7 @@ class ElementTask:
             if sink.name in outputs and outputs[sink.name].rows:
                 block = outputs[sink.name]
                 self.figures.gave(sink.name, block.rows, block_bytes(block))
-                self.figures.triggers.add(block, *self.trigger)
+                self.figures.triggers.add(block, *trigger)
                 yield from self._sunk(sink, block, sequence)
 
     def _sent(self, stream: str, block: Block, sequence: int) -> Iterator[Message]:
@@ -297,7 +325,8 @@ class ElementTask:
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
-        report = self.figures.report(self.rebuilt, lambda: self.worker.state_bytes)
+        threads = None if self.threads is None else self.threads.left
+        report = self.figures.report(self.rebuilt, lambda: self.worker.state_bytes, threads=threads)
         yield _result(message.MEASURE, self.worker.planned.name, report.encode())
 
 

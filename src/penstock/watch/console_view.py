@@ -54,6 +54,7 @@ class ConsoleView:
         letters = sum(o.dead_letters for o in self.observations)
         if letters:
             yield _labelled("dead letters", f"{letters:,}", "bold red")
+        yield from (Text(sentence, style="yellow") for sentence in self.observations[-1].advice)
         yield from (_labelled(label, text) for label, text in self.control)
         yield from (Text(event, style="cyan") for event in self.events)
 
@@ -91,16 +92,23 @@ def _elements(rows: Sequence[ElementRow], width: int, *, with_operators: bool) -
     ratios, shares = width >= 64, width >= 46
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     table.add_column("element", no_wrap=True, overflow="ellipsis", max_width=max(width // 3, 8))
-    for name in ("replicas", "in/s", "out/s", *(("busy", "CPU") if ratios else ())):
+    threads = ratios and any(row.threads for row in rows)
+    for name in ("replicas", *(("threads",) if threads else ()), "in/s", "out/s", *(("busy", "CPU") if ratios else ())):
         table.add_column(name, justify="right", no_wrap=True)
     if shares:
         table.add_column("load by replica", no_wrap=True, overflow="ellipsis")
     for row in rows:
-        cells = [str(len(row.tuples_by_replica)), count_text(row.in_tuples_s), count_text(row.out_tuples_s)]
+        cells = [str(len(row.tuples_by_replica)), *([row.threads or "1"] if threads else [])]
+        cells += [count_text(row.in_tuples_s), count_text(row.out_tuples_s)]
         cells += [f"{row.busy_ratio:.0%}", f"{row.cpu_ratio:.0%}"] if ratios else []
         table.add_row(Text(row.name, style="bold"), *cells, *([_shares(row)] if shares else []))
         for operator in row.operators if with_operators else ():
-            cells = ["", count_text(operator.in_tuples_s), count_text(operator.out_tuples_s)]
+            cells = [
+                "",
+                *([""] if threads else []),
+                count_text(operator.in_tuples_s),
+                count_text(operator.out_tuples_s),
+            ]
             cells += ["", "" if operator.cpu_ratio is None else f"{operator.cpu_ratio:.0%}"] if ratios else []
             table.add_row(Text(f"· {operator.name}"), *cells, style="dim")
     return table

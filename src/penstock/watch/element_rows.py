@@ -32,6 +32,7 @@ class ElementRow:
     cpu_ratio: float
     tuples_by_replica: tuple[int, ...]
     operators: tuple[OperatorRow, ...] = ()
+    threads: str = ""
 
 
 def recent(observations: Sequence[Observation], within_s: float = RECENT_S) -> tuple[Sequence[Observation], float]:
@@ -65,7 +66,17 @@ def _row(name: str, newest: Sequence[Observation], span_s: float) -> ElementRow:
         sum(r.cpu_s for r in shares) / replicas_s,
         _tuples_by_replica(newest[-1].replicas_by_element[name]),
         _operators(shares, span_s, replicas_s),
+        levels_text(newest[-1].replicas_by_element[name]),
     )
+
+
+def levels_text(replicas: Sequence[ReplicaObservation]) -> str:
+    """Threads of each replica now, with dots while some are being tried out; nothing where tasks go without."""
+    levels = [r.threads.level for r in replicas if r.threads is not None]
+    if not levels:
+        return ""
+    span = str(levels[0]) if min(levels) == max(levels) else f"{min(levels)}-{max(levels)}"
+    return span if all(r.settled for r in replicas) else f"{span} ..."
 
 
 def _operators(shares: Sequence[ReplicaObservation], span_s: float, replicas_s: float) -> tuple[OperatorRow, ...]:

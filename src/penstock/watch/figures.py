@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.control.configuration import Configuration, ElementConfiguration
+from penstock.control.elastic_threads import MOST_THREADS, ElasticThreads
 
 
 def count_text(count: float) -> str:
@@ -74,9 +77,21 @@ def configuration_text(configuration: Configuration) -> str:
     return f"{replicas_text(configuration)}; {sizes}"
 
 
+def threads_text(threads: int | ElasticThreads) -> str:
+    """
+    >>> threads_text(4), threads_text(1), threads_text(ElasticThreads()), threads_text(ElasticThreads(2, 16))
+    ('4 threads', '1 thread', 'elastic threads', 'elastic threads, 2 to 16')
+    """
+    if not isinstance(threads, ElasticThreads):
+        return f"{threads} thread{'s' * (threads != 1)}"
+    bounded = (threads.least, threads.most) != (1, MOST_THREADS)
+    return f"{threads.policy} threads" + (f", {threads.least} to {threads.most}" if bounded else "")
+
+
 def _element_text(element: ElementConfiguration) -> str:
     route = route_text(element)
-    return f"{element.name} {element.replicas}" + (f" ({route})" if route else "")
+    threads = "" if element.threads == 1 else f" x {threads_text(element.threads)}"
+    return f"{element.name} {element.replicas}{threads}" + (f" ({route})" if route else "")
 
 
 def change_text(before: Configuration, after: Configuration) -> str:
@@ -100,6 +115,8 @@ def change_text(before: Configuration, after: Configuration) -> str:
 
 def _element_change(old: ElementConfiguration, new: ElementConfiguration) -> str:
     route = route_text(new)
+    if old.threads != new.threads and replace(old, threads=new.threads) == new:
+        return f"{new.name}: {threads_text(new.threads)}"
     if old.replicas == new.replicas:
         return f"{new.name}: {route or 'other settings'}{' route' if route == 'even' else ''}"
     return f"{new.name} {old.replicas} → {new.replicas} replicas" + (f", {route}" if route not in ("", "even") else "")

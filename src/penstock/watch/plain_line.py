@@ -18,5 +18,10 @@ def plain_line(observations: Sequence[Observation], configuration: Configuration
     letters = sum(o.dead_letters for o in observations)
     told = [f"micro-batches {len(observations):,}", *figures, f"replicas {replicas_text(configuration)}"]
     return "; ".join(
-        [f"{clock_text(elapsed_s)}  {told[0]}", *told[1:], *([f"dead letters {letters:,}"] if letters else [])]
+        [
+            f"{clock_text(elapsed_s)}  {told[0]}",
+            *told[1:],
+            *([f"dead letters {letters:,}"] if letters else []),
+            *observations[-1].advice,
+        ]
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -11,8 +11,9 @@ class ThreadFigures:
     """A period from one look to the next.
 
     `tuples` came out of sources and are done; `rate_tuples_s` goes by the moments at which steps were complete, and
-    counts only time in which there was input. `samples` says how often a thread was seen in each operator, older
-    periods counting half as much each; `cpu_s_by_thread` begins with the feeding thread.
+    counts only time in which there was input: `complete_s` between the first and the last. `samples` says how often a
+    thread was seen in each operator, older periods counting half as much each; `cpu_s_by_thread` begins with the one
+    that feeds. A thread waited for the GIL for `gil_wait_s` on average.
     """
 
     busy_s: float
@@ -26,11 +27,18 @@ class ThreadFigures:
     most_in_queue: Mapping[str, int]
     in_flight: int
     holds_gil: frozenset[str]
+    complete_s: float = 0.0
+    gil_wait_s: float = 0.0
 
     @property
     def advice(self) -> tuple[str, ...]:
         """A sentence for each operator that threads cannot speed up."""
-        return tuple(
-            f"operator '{name}' holds the GIL: a second thread gained nothing; use replicas instead"
-            for name in sorted(self.holds_gil)
-        )
+        return gil_advice(self.holds_gil)
+
+
+def gil_advice(operators: Iterable[str]) -> tuple[str, ...]:
+    """What to do about operators that hold the GIL."""
+    return tuple(
+        f"operator '{name}' holds the GIL: a second thread gained nothing; use replicas instead"
+        for name in sorted(set(operators))
+    )

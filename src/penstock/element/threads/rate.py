@@ -25,23 +25,27 @@ class Moment(NamedTuple):
 class Rate:
     """Notes when steps are complete; its clock stands still between `pause` and `resume`.
 
-    Time without input says nothing about an element.
+    Time without input says nothing about an element; time with little of it counts at a lower speed.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._busy_s, self._since_s = 0.0, 0.0
+        self._busy_s, self._since_s, self._speed = 0.0, 0.0, 1.0
         self.is_running = False
         self.last = Moment()
 
     @property
     def busy_s(self) -> float:
         """Seconds during which the element had input."""
-        return self._busy_s + (self._clock() - self._since_s if self.is_running else 0.0)
+        return self._busy_s + ((self._clock() - self._since_s) * self._speed if self.is_running else 0.0)
 
     def resume(self) -> None:
         if not self.is_running:
-            self._since_s, self.is_running = self._clock(), True
+            self._since_s, self._speed, self.is_running = self._clock(), 1.0, True
+
+    def go_at(self, speed: float) -> None:
+        """From now on a second counts for `speed` seconds."""
+        self._busy_s, self._since_s, self._speed = self.busy_s, self._clock(), speed
 
     def pause(self) -> None:
         if self.is_running:

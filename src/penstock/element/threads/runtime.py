@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from penstock.element.block import Block
-from penstock.element.element import Element, has_work
+from penstock.element.element import has_work
+from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Frontier
 from penstock.element.threads.calls import TimedCalls
 from penstock.element.threads.failures import failure_of
@@ -27,6 +29,16 @@ Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]
 
 
+class StagedElement(Protocol):
+    """What the runtime needs of an element: its streams by number, those that are asked for, its operators."""
+
+    number: dict[str, int]
+    wanted: tuple[tuple[str, int], ...]
+    running: dict[str, RunningOperator]
+
+    def at_depth(self, stream: int, block: Block) -> Block: ...
+
+
 class Runtime:
     """What the feeding thread and the scheduler threads share.
 
@@ -35,7 +47,7 @@ class Runtime:
 
     def __init__(
         self,
-        element: Element,
+        element: StagedElement,
         wiring: Wiring,
         schedule: Schedule,
         release: Release,
@@ -43,7 +55,7 @@ class Runtime:
         ordered: bool,
         rate: Rate,
         seats: dict[int, Seat],
-        time_every: int,
+        calls: TimedCalls,
     ) -> None:
         self.element, self.wiring, self.schedule, self.rate = element, wiring, schedule, rate
         self.lock = threading.RLock()  # a forgotten element ends its threads whenever garbage is collected, here too
@@ -51,8 +63,9 @@ class Runtime:
         self.awake = threading.Condition(self.lock)  # threads that are suspended
         self.room = threading.Condition(self.lock)  # the feeding thread
         self.seats = seats  # by thread
-        self.calls = TimedCalls(time_every)
+        self.calls = calls
         self.level, self.idle, self.in_flight, self.most_in_flight = 0, 0, 0, 1
+        self._room_at, self._peak_in_flight, self._is_ending = 0, 0, False
         self.failure: BaseException | None = None
         self.is_closed = False
         self._reorder = Reorder[tuple[Step, Outputs]](ordered=ordered)
@@ -70,16 +83,31 @@ class Runtime:
             if self.in_flight >= self.most_in_flight:
                 self._wait(seat, self.most_in_flight // 2)  # half, so as not to wake up for each step
             self.in_flight += 1
+            self._peak_in_flight = max(self._peak_in_flight, self.in_flight)
         roots = [r for r in reversed(self.wiring.roots) if (r.needs_visits or r.has_work(step)) and self._go(r, step)]
         self.run(seat, roots, step)
 
-    def drain(self, seat: Seat) -> None:
-        """Waits until no step is in flight."""
+    def finish(self, seat: Seat, *, all_at_once: bool) -> bool:
+        """No more is fed: waits until a step less is in flight, or none at all; tells whether any is left."""
         with self.lock:
-            self._wait(seat, 0)
+            self._is_ending = True
+            self._slow_down()
+            self._wait(seat, 0 if all_at_once else max(self.in_flight - 1, 0))
+            if not self.in_flight:
+                self._is_ending, self._peak_in_flight = False, 0
+            return self.in_flight > 0
+
+    def _slow_down(self) -> None:
+        """Towards the end threads go without work, which says nothing of them: time counts by those that have a step.
+
+        Where never more steps were there, those were all that threads could be of use for.
+        """
+        usable = max(min(self.level, self._peak_in_flight), 1)
+        self.rate.go_at(min(self.in_flight / usable, 1.0))
 
     def _wait(self, seat: Seat, most: int) -> None:
         """Waits, the lock held, until so few steps are in flight; does the work itself while no thread is awake."""
+        self._room_at = most
         while self.failure is None and self.in_flight > most:
             if self.level or not len(self.schedule):
                 self.room.wait()
@@ -124,11 +152,12 @@ class Runtime:
         streams = step.streams
         if not stage.needs_visits or stage.has_work(step):  # the others are visited for work only
             inputs = [streams[i] for i in stage.inputs]
-            seat.calls += 1
-            if seat.calls % self.calls.every:
+            seat.untimed -= 1
+            if seat.untimed > 0:
                 outputs = stage.process(inputs, step.frontier)
             else:
                 outputs = self.calls.call(stage, inputs, step.frontier)
+                seat.untimed = self.calls.gap()
             for i, block in zip(stage.outputs, outputs, strict=True):
                 if stage.places or (stage.places is not None and block.position is not None):
                     block = self.element.at_depth(i, block)
@@ -199,7 +228,9 @@ class Runtime:
                 self._release(complete, blocks)
             self.rate.add(step.tuples)
             self.in_flight -= len(released)  # one that is held for the order still takes memory
-            if self.in_flight <= self.most_in_flight // 2 or not self.level:
+            if self._is_ending:
+                self._slow_down()
+            if self.in_flight <= self._room_at or not self.level:
                 self.room.notify()
 
     def _fail(self, seat: Seat, error: BaseException) -> None:

@@ -16,6 +16,8 @@ _BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most o
 _FREE_LOOKS = 100  # at first: by then it is known who works, and who holds the GIL
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
 _ENOUGH = 5
+_WEIGHT = 0.1
+_LONGEST_US = 1_000_000
 
 
 class Sampler(threading.Thread):
@@ -32,6 +34,7 @@ class Sampler(threading.Thread):
         self._has_input, self._ends = threading.Event(), False
         self.seat = Seat()
         self.counts: dict[str, float] = {}
+        self.gil_wait_s = 0.0  # how long a thread waits for the GIL, on average lately
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
         sleep_then_stamp(0, np.zeros(2, np.int64))  # compiled now: looks would be missed meanwhile
@@ -52,21 +55,24 @@ class Sampler(threading.Thread):
         moment, looks, begin_s = np.zeros(2, np.int64), 0, time.thread_time()
         while not self._ends:
             spent_us = (time.thread_time() - begin_s) * 1e6 / looks if looks >= _FREE_LOOKS else 0.0
-            woken_ns = sleep_then_stamp(max(self._period_us, int(spent_us / _BUDGET)), moment)
+            pause_us = min(max(self._period_us, int(spent_us / _BUDGET)), _LONGEST_US)
+            woken_ns = sleep_then_stamp(pause_us, moment)
             self.sample(time.perf_counter_ns() - woken_ns)
             self._has_input.wait()
             looks += 1
 
     def sample(self, waited_ns: int) -> None:
         """One look at all threads, after so long a wait for the GIL."""
-        seen = [seat.stage.operator.name for seat in list(self._seats.values()) if seat.stage is not None]
+        self.gil_wait_s += _WEIGHT * (waited_ns / 1e9 - self.gil_wait_s)
+        seats = list(self._seats.values())
+        seen = [seat.stage.operator.name for seat in seats if seat.stage is not None]
         for name in seen:
             self.counts[name] = self.counts.get(name, 0.0) + 1.0
         operators = set(seen)
         if waited_ns < _LATE_NS:
             for name in operators:
                 self.prompt[name] = self.prompt.get(name, 0) + 1
-        elif len(operators) == 1:
+        elif len(operators) == 1 and not any(seat.is_away for seat in seats):
             self.late[seen[0]] = self.late.get(seen[0], 0) + 1
 
     def holds_gil(self) -> frozenset[str]:

@@ -11,14 +11,18 @@ from penstock.element.threads.step import Step
 
 
 class Seat:
-    """`stage` is the one the thread is in, None while it is idle; writing it costs a thread next to nothing."""
+    """`stage` is the one the thread is in, None while it is idle; writing it costs a thread next to nothing.
 
-    __slots__ = ("_clock", "_cpu_s", "calls", "stage", "step")
+    The feeding thread `is_away` while its caller does something else.
+    """
+
+    __slots__ = ("_clock", "_cpu_s", "is_away", "stage", "step", "untimed")
 
     def __init__(self) -> None:
         self.stage: ThreadedStage | None = None
         self.step: Step | None = None
-        self.calls = 0
+        self.untimed = 0  # calls until the next one that is timed
+        self.is_away = False
         self._cpu_s = 0.0
         self._clock: int | None = None
 

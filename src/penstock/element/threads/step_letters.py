@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 
 from penstock.element.dead_letters import DeadLetters, Letter
 from penstock.element.threads.seat import Seat
@@ -13,15 +12,16 @@ from penstock.element.threads.step import Step
 class StepLetters(DeadLetters):
     """What operators add goes to the step that their thread works on; elsewhere straight to the application's."""
 
-    def __init__(self, letters: DeadLetters, seats: Mapping[int, Seat]) -> None:
+    def __init__(self, letters: DeadLetters, seats: dict[int, Seat]) -> None:
         super().__init__(fail=letters.fail)
-        self._all, self._seats = letters, seats
+        self._all, self.seats = letters, seats
 
     def keep(self, letter: Letter) -> None:
-        seat = self._seats[threading.get_ident()]
-        assert seat.step is not None
-        assert seat.stage is not None
-        seat.step.letters.append((seat.stage.number, letter))
+        seat = self.seats.get(threading.get_ident())
+        if seat is None or seat.step is None or seat.stage is None:
+            self._all.keep(letter)
+        else:
+            seat.step.letters.append((seat.stage.number, letter))
 
     def release(self, step: Step) -> None:
         """A complete step's letters, in program order."""

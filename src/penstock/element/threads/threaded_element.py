@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.app.graph import Graph
@@ -15,10 +15,10 @@ from penstock.element.element import Element, MakeOperator
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import EVERYTHING, Frontier
 from penstock.element.running import running_operator
-from penstock.element.threads.calls import EVERY
+from penstock.element.threads.calls import EVERY, TimedCalls
 from penstock.element.threads.figures import ThreadFigures
 from penstock.element.threads.rate import Moment, Rate
-from penstock.element.threads.runtime import Outputs, Runtime
+from penstock.element.threads.runtime import Outputs, Runtime, StagedElement
 from penstock.element.threads.sampler import PERIOD_S, Sampler
 from penstock.element.threads.schedule import schedule_of
 from penstock.element.threads.scheduler_thread import SchedulerThread
@@ -27,12 +27,20 @@ from penstock.element.threads.setting_checks import checked_queues, checked_thre
 from penstock.element.threads.shards import sharded
 from penstock.element.threads.step import Step
 from penstock.element.threads.step_letters import StepLetters
-from penstock.element.threads.wiring import wire
+from penstock.element.threads.wiring import Wiring, wire
 from penstock.errors import OperatorError
 
 BLOCKS_PER_THREAD = 4
 MAX_THREADS = 64
 _FADING = 0.5  # what a sample counts for one period later
+
+
+class Around(NamedTuple):
+    """Operators that were made elsewhere, how they are wired, and which of their calls are timed."""
+
+    element: StagedElement
+    wiring: Wiring
+    calls: TimedCalls
 
 
 class Finished(NamedTuple):
@@ -50,6 +58,7 @@ class ThreadedElement:
     awake the feeding thread does everything. Both settings may be changed at any moment, by any thread.
 
     An exception in an operator is raised by the next call of `feed` or `drain`; after it the element is closed.
+    `around` has operators that exist already, and write their dead letters to `letters`; it is used instead of a maker.
     `shards` splits the state of aggregates over groups' own windows by slot (None: where that pays), so that several
     threads work on it; `time_every` says which calls are timed.
     """
@@ -72,18 +81,21 @@ class ThreadedElement:
         sample_period_s: float | None = PERIOD_S,
         time_every: int = EVERY,
         clock: Callable[[], float] = time.perf_counter,
+        around: Around | None = None,
     ) -> None:
         self.graph, self.max_threads, self._blocks_per_thread = graph, max_threads, blocks_per_thread
-        seats: dict[int, Seat] = {}
-        self._results = _Results(StepLetters(letters, seats))
+        own = letters if isinstance(letters, StepLetters) else StepLetters(letters, {})
+        self._results = _Results(own)
         if shards is None and make is not running_operator:
             shards = 1  # another maker's state may not bear to be made twice
-        element = Element(graph, self._results.letters, wanted, positioned=positioned, make=sharded(make, shards))
-        self.running: dict[str, RunningOperator] = element.running
+        if around is None:
+            element = Element(graph, own, wanted, positioned=positioned, make=sharded(make, shards))
+            around = Around(element, wire(element, graph), TimedCalls(time_every))
+        self.running: dict[str, RunningOperator] = around.element.running
         self._rate = Rate(clock)
         self._runtime = Runtime(
-            element, wire(element, graph), schedule_of(schedule), self._results.release,
-            ordered=ordered, rate=self._rate, seats=seats, time_every=time_every,
+            around.element, around.wiring, schedule_of(schedule), self._results.release,
+            ordered=ordered, rate=self._rate, seats=own.seats, calls=around.calls,
         )  # fmt: skip
         self._threads: list[SchedulerThread] = []
         self._seat, self._feeder, self._steps = Seat(), -1, 0
@@ -107,11 +119,24 @@ class ThreadedElement:
     def drain(self) -> list[Finished]:
         """Waits until everything that was fed is complete, and gives the rest of it."""
         self._begin()
-        self._runtime.drain(self._seat)
-        self._rate.pause()
-        if self._sampler is not None:
-            self._sampler.pause()
+        self._runtime.finish(self._seat, all_at_once=True)
+        self._pause()
         return self._taken()
+
+    def rest(self) -> Iterator[Finished]:
+        """Everything that was fed and not given yet, as soon as it is complete."""
+        yield from self._taken()
+        self._begin()
+        while self._runtime.finish(self._seat, all_at_once=False):
+            yield from self._taken()
+            self._begin()
+        self._pause()
+        yield from self._taken()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is of no more use."""
+        return self._runtime.is_closed
 
     def set(self, threads: int | None = None, queued: Iterable[str] | None = None) -> None:
         """Changes thread level and queue placement (None: leaves as it is), while the element runs."""
@@ -145,7 +170,24 @@ class ThreadedElement:
             most_in_queue=queues,
             in_flight=runtime.in_flight,
             holds_gil=frozenset() if self._sampler is None else self._sampler.holds_gil(),
+            complete_s=last.busy_s - earlier.busy_s,
+            gil_wait_s=0.0 if self._sampler is None else self._sampler.gil_wait_s,
         )
+
+    @property
+    def steps(self) -> int:
+        """How many were fed so far: the number of the next one."""
+        return self._steps
+
+    @property
+    def in_flight(self) -> int:
+        """Steps that were fed and are not complete."""
+        return self._runtime.in_flight
+
+    @property
+    def complete_s(self) -> float:
+        """Busy seconds up to the newest step that is complete."""
+        return self._rate.last.busy_s
 
     @property
     def busy_s(self) -> float:
@@ -164,10 +206,13 @@ class ThreadedElement:
         return 0.0 if self._sampler is None else self._sampler.seat.cpu_s
 
     def close(self) -> None:
-        """Ends all threads once each has done with the block it is at; the element is of no more use."""
+        """Ends all threads once each has done with the block it is at; the element is of no more use.
+
+        The sampler may look once more, which is not waited for.
+        """
         self._finalize()
-        for thread in [*self._threads, self._sampler]:
-            if thread is not None and thread.ident is not None and thread is not threading.current_thread():
+        for thread in self._threads:
+            if thread.ident is not None and thread is not threading.current_thread():
                 thread.join()
 
     def __enter__(self) -> ThreadedElement:
@@ -186,12 +231,19 @@ class ThreadedElement:
                 self._runtime.seats[ident] = self._seat
             self._seat.take()
             self._feeder = ident
+        self._seat.is_away = False
         if not self._rate.is_running:
             self._rate.resume()
             if self._sampler is not None:
                 self._sampler.resume()
 
+    def _pause(self) -> None:
+        self._rate.pause()
+        if self._sampler is not None:
+            self._sampler.pause()
+
     def _taken(self) -> list[Finished]:
+        self._seat.is_away = True
         with self._runtime.lock:
             failure = self._runtime.failure
             finished = self._results.take()

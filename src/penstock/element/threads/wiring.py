@@ -38,16 +38,23 @@ def is_ordered(operator: ops.Operator, graph: Graph) -> bool:
             return True
 
 
-def wire(element: Element, graph: Graph) -> Wiring:
-    """The stages of an element; a sharded operator becomes one that deals, one per shard, and one that merges."""
+def wire(element: Element, graph: Graph, application: Graph | None = None) -> Wiring:
+    """The stages of an element; a sharded operator becomes one that deals, one per shard, and one that merges.
+
+    `application` is the whole graph where the element has only a part of it: punctuations may come from elsewhere.
+    """
     stages: list[ThreadedStage] = []
     empty = list(element.empty)
     for stage in element.stages:
-        stages += _stages_of(stage, graph, empty)
+        stages += _stages_of(stage, application or graph, empty)
+    sources = {element.number[source.name] for source in graph.sources}
+    return wired(stages, sources, {stream for _, stream in element.wanted}, empty)
+
+
+def wired(stages: list[ThreadedStage], sources: set[int], wanted: set[int], empty: list[Block]) -> Wiring:
+    """Stages in program order that know who reads them."""
     for number, made in enumerate(stages):
         made.number = number
-    sources = {element.number[source.name] for source in graph.sources}
-    wanted = {stream for _, stream in element.wanted}
     _connect(stages, sources)
     _let_go(stages, wanted)
     for made in reversed(stages):

@@ -1,0 +1,164 @@
+"""The thread control of a replica: a policy that is asked once a period of busy time, task after task.
+
+What it remembers is one frozen value, which goes to the driver with a task's report and comes back with the plan of the
+next micro-batch: whichever worker runs the replica then goes on from there.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.control.elastic_operator import ElasticOperator
+from penstock.control.elastic_threads import ElasticThreads
+from penstock.control.element_policy import ElementPolicy
+from penstock.control.element_setting import ElementSetting
+from penstock.control.leaping_operator import LeapingOperator, LeapingState
+from penstock.control.level_search import start_search
+from penstock.control.multilevel.policy import MultiLevel
+from penstock.measure.element_observation import ElementObservation
+
+_VERSION = 1
+_STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
+_WAITS, _COMPUTES = 0.5, 0.25  # share of waiting in the operators' time above and below which an element waits, or not
+# A service may take more than it did without any sign of it, so one looks upwards now and then.
+_LEAPING = LeapingOperator(probe_periods=60, longest_probe_periods=480)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a period, in one task: what was observed, in how many steps, and how long operators did what."""
+
+    observation: ElementObservation
+    steps: int
+    computed_s: float
+    waited_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedThreads:
+    """All that was learned about a replica's threads, and the period under way.
+
+    `state` is the policy's, None before the first period is over; `setting` what it wants in force.
+    """
+
+    policy: str
+    setting: ElementSetting
+    most: int
+    state: Any = None
+    waits: bool = False
+    settled: bool = False
+    reason: str = "to begin with"
+    busy_s: float = 0.0
+    tuples: int = 0
+    steps: int = 0
+    computed_s: float = 0.0
+    waited_s: float = 0.0
+    idle_core_s: float | None = None
+    costs: Mapping[str, float] = field(default_factory=dict)
+
+    def to_text(self) -> str:
+        return base64.b85encode(pickle.dumps((_VERSION, self), protocol=5)).decode()
+
+    def between_periods(self) -> LearnedThreads:
+        """What a new replica starts from: the same without the period under way."""
+        return replace(
+            self, busy_s=0.0, tuples=0, steps=0, computed_s=0.0, waited_s=0.0, idle_core_s=None, costs={}
+        )  # fmt: skip
+
+
+def learned_from_text(text: str) -> LearnedThreads | None:
+    """What `to_text` wrote; None where another version did: it is a hint, and results do not depend on it."""
+    try:
+        version, learned = pickle.loads(base64.b85decode(text))
+    except (pickle.UnpicklingError, AttributeError, ImportError, EOFError, IndexError, TypeError, ValueError):
+        return None
+    return learned if version == _VERSION and isinstance(learned, LearnedThreads) else None
+
+
+class ThreadControl:
+    """Runs the policy that an element's threads are found by; `cores` is what one of its tasks may compute on."""
+
+    def __init__(self, wish: ElasticThreads, cores: int, learned: LearnedThreads | None = None) -> None:
+        self._wish, self._cores = wish, cores
+        if learned is None or learned.policy != wish.policy:
+            learned = LearnedThreads(wish.policy, ElementSetting(wish.least), self._most(waits=False))
+        self.learned = learned
+
+    @property
+    def level(self) -> int:
+        """The threads in force; what a policy wants beyond the bounds it does not get."""
+        return max(self._wish.least, min(self.learned.setting.threads, self._most(waits=self.learned.waits)))
+
+    def in_force(self, front: frozenset[str]) -> ElementSetting:
+        """Scheduler threads and queues: none at one thread, which is the feeding one, otherwise those in `front`."""
+        if self._wish.policy == "multilevel":
+            return replace(self.learned.setting, threads=self.level)
+        return ElementSetting(0) if self.level == 1 else ElementSetting(self.level, front)
+
+    def is_over(self, busy_s: float, steps: int) -> bool:
+        """Whether the period would be over with so much more."""
+        known = self.learned
+        enough = known.steps + steps >= _STEPS_PER_THREAD * self.level
+        return enough and known.busy_s + busy_s >= self._wish.period_s
+
+    def take(self, share: Share) -> None:
+        """A part of the period is over, and the period itself where that makes it long enough."""
+        self.learned = known = _added(self.learned, share)
+        if self.is_over(0.0, 0) and known.tuples:
+            self.learned = self._decided(known, share.observation).between_periods()
+
+    def _decided(self, known: LearnedThreads, newest: ElementObservation) -> LearnedThreads:
+        waits = _waits(known)
+        most = self._most(waits=waits)
+        observation = replace(
+            newest, period_s=known.busy_s, tuples=known.tuples, throughput_tuples_s=known.tuples / known.busy_s,
+            level=known.setting.threads, max_level=most, queued=known.setting.queued, operator_costs=known.costs,
+            idle_cores=None if known.idle_core_s is None else known.idle_core_s / known.busy_s,
+        )  # fmt: skip
+        policy = self._policy()
+        state = known.state
+        if state is None or (most != known.most and self._wish.policy == "multilevel"):
+            state = self._started(observation)
+        state, setting, reason = policy.decide(state, observation)
+        settled = policy.settled(state)
+        return replace(known, state=state, setting=setting, reason=reason, settled=settled, waits=waits, most=most)
+
+    def _started(self, observation: ElementObservation) -> Any:
+        if self._wish.policy == "elastic":
+            search = start_search(self._wish.least, observation.max_level)
+            return LeapingState(search, probe_periods=_LEAPING.probe_periods)
+        return self._policy().start(observation)[0]
+
+    def _policy(self) -> ElementPolicy[Any]:
+        if self._wish.policy == "multilevel":
+            return MultiLevel()
+        return _LEAPING if self._wish.policy == "elastic" else ElasticOperator()
+
+    def _most(self, *, waits: bool) -> int:
+        """Threads that compute share cores: more of them than cores would only be in one another's way."""
+        return self._wish.most if waits else max(self._wish.least, min(self._wish.most, self._cores))
+
+
+def _added(known: LearnedThreads, share: Share) -> LearnedThreads:
+    seen = share.observation
+    costs = {name: known.costs.get(name, 0.0) + cost for name, cost in seen.operator_costs.items()}
+    idle_core_s = known.idle_core_s
+    if seen.idle_cores is not None:
+        idle_core_s = (idle_core_s or 0.0) + seen.idle_cores * seen.period_s
+    return replace(
+        known, busy_s=known.busy_s + seen.period_s, tuples=known.tuples + seen.tuples, steps=known.steps + share.steps,
+        computed_s=known.computed_s + share.computed_s, waited_s=known.waited_s + share.waited_s,
+        idle_core_s=idle_core_s, costs=costs,
+    )  # fmt: skip
+
+
+def _waits(known: LearnedThreads) -> bool:
+    """Whether operators wait rather than compute; where it is close, as before."""
+    total_s = known.computed_s + known.waited_s
+    if total_s <= 0:
+        return known.waits
+    return known.waited_s > (_COMPUTES if known.waits else _WAITS) * total_s

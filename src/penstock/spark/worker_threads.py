@@ -1,0 +1,192 @@
+"""The threads of an element in a worker process: kept between tasks, as a cache that may vanish at any time."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from penstock.app.graph import Graph
+from penstock.control.elastic_threads import MOST_THREADS, ElasticThreads
+from penstock.control.element_setting import ElementSetting
+from penstock.control.thread_control import Share, ThreadControl, learned_from_text
+from penstock.element.block import Block
+from penstock.element.element import Element
+from penstock.element.position import Frontier
+from penstock.element.threads.figures import ThreadFigures
+from penstock.element.threads.lanes import SlotLanes
+from penstock.element.threads.step_letters import StepLetters
+from penstock.element.threads.threaded_element import Around, Finished, ThreadedElement
+from penstock.element.threads.waiting_calls import WaitingCalls
+from penstock.element.threads.wiring import wire
+from penstock.measure.idle_cores import IdleCores
+from penstock.measure.replica_threads import ReplicaThreads, ThreadsLeft
+from penstock.measure.thread_observation import observation_of
+from penstock.spark.checkpoint import BatchPlan
+
+Place = tuple[int, tuple[int, int, int]]  # of a step among the task's messages: number, and what triggered it
+Given = Iterator[tuple[Place, dict[str, Block]]]
+_TIME_EVERY = 4
+_BLOCKS_PER_THREAD = 2  # blocks are large here
+_NOWHERE: Place = (0, (0, 0, 0))
+
+
+class WorkerThreads:
+    """Runs the steps of one task after the other: `begin`, `feed` them all, take the `rest`, see what is `left`.
+
+    A task that ends before it has taken the rest leaves threads at work: they must be closed.
+    """
+
+    def __init__(self, graph: Graph, application: Graph, letters: StepLetters) -> None:
+        self._graph, self._application, self._letters = graph, application, letters
+        self._staged: Element | SlotLanes | None = None
+        self._threaded: ThreadedElement | None = None
+        self._calls = WaitingCalls(_TIME_EVERY)
+        self._idle = IdleCores()
+        self._control: ThreadControl | None = None
+        self._fixed = 1
+        self._places: dict[int, Place] = {}
+        self._fed = self._counted = 0
+        self._complete_s = 0.0
+        self._idle_cores: float | None = None
+        self._holds_gil: frozenset[str] = frozenset()
+        self.is_at_work = False
+
+    @property
+    def element(self) -> ThreadedElement:
+        assert self._threaded is not None
+        return self._threaded
+
+    def begin(
+        self, staged: Element | SlotLanes, wish: int | ElasticThreads, cores: int, learned: str | None = None
+    ) -> None:
+        """A task with these operators; what an earlier one `learned` is gone on from."""
+        self.is_at_work = True
+        if self._threaded is None or self._staged is not staged or self._threaded.is_closed:
+            self.close()
+            self._make(staged)
+        self._places, self._fed = {}, self.element.steps
+        self._counted = self._fed
+        self._control, self._fixed = None, 1
+        if isinstance(wish, ElasticThreads):
+            known = None if learned is None else learned_from_text(learned)
+            self._control = ThreadControl(wish, cores, known)
+        else:
+            self._fixed = wish
+        self._apply()
+        self.element.observe()  # what comes now is this task's
+        self._calls.take()
+        self._complete_s = self.element.complete_s
+        if self._control is not None:
+            self._idle.resume()
+
+    def feed(self, blocks: Mapping[str, Block], frontier: Frontier, place: Place = _NOWHERE) -> Given:
+        """Takes a step, and gives what is complete by now, in the order of feeding."""
+        self._places[self._fed] = place
+        self._fed += 1
+        finished = self.element.feed(blocks, frontier)
+        self._look()
+        yield from self._given(finished)
+
+    def rest(self) -> Given:
+        """All that is not given yet; then the task's threads have nothing to do."""
+        for finished in self.element.rest():
+            self._look()
+            yield from self._given([finished])
+        self._look(is_last=True)
+        self._idle.pause()
+        self._places = {}
+        self.is_at_work = False
+
+    def run(self, steps: Iterable[tuple[dict[str, Block], Frontier]]) -> Iterator[dict[str, Block]]:
+        """What all of these steps give."""
+        for blocks, frontier in steps:
+            for _, outputs in self.feed(blocks, frontier):
+                yield outputs
+        for finished in self.element.drain():
+            yield finished.blocks
+
+    @property
+    def left(self) -> ThreadsLeft:
+        """What is known of the threads at the end of a task."""
+        control = self._control
+        seen = ReplicaThreads(
+            self._fixed, MOST_THREADS, len(self._setting().queued), holds_gil=tuple(sorted(self._holds_gil)),
+            idle_cores=self._idle_cores,
+        )  # fmt: skip
+        if control is None:
+            return ThreadsLeft(seen)
+        known = control.learned
+        seen = replace(seen, level=control.level, most=known.most, waits=known.waits, reason=known.reason)
+        return ThreadsLeft(seen, known.settled, known.to_text())
+
+    def close(self) -> None:
+        """Ends all threads, each with the block it is at, and waits for them."""
+        if self._threaded is not None:
+            self._threaded.close()
+            self._letters.seats.clear()
+        self._threaded = self._staged = None
+        self._idle.pause()
+        self.is_at_work = False
+
+    def _make(self, staged: Element | SlotLanes) -> None:
+        lanes = isinstance(staged, SlotLanes)
+        wiring = staged.wiring() if isinstance(staged, SlotLanes) else wire(staged, self._graph, self._application)
+        self._staged = staged
+        self._threaded = ThreadedElement(
+            self._graph, self._letters, {}, max_threads=MOST_THREADS, blocks_per_thread=_BLOCKS_PER_THREAD,
+            around=Around(staged, wiring, self._calls),
+        )  # fmt: skip
+        sources = {source.name for source in self._graph.sources}
+        readers = [o.name for o in self._graph.operators if sources.intersection(o.inputs)]
+        self._front = frozenset(s.operator.name for s in wiring.stages) if lanes else frozenset(readers)
+        self.is_at_work = True
+
+    def _setting(self) -> ElementSetting:
+        if self._control is not None:
+            return self._control.in_force(self._front)
+        return ElementSetting(self._fixed, self._front)
+
+    def _apply(self) -> None:
+        setting = self._setting()
+        self.element.set(setting.threads, setting.queued)
+
+    def _given(self, finished: Iterable[Finished]) -> Given:
+        for step, blocks in finished:
+            yield self._places.pop(step), blocks
+
+    def _look(self, *, is_last: bool = False) -> None:
+        """Lets the policy decide where a period is over; at the end of a task notes what there is of one."""
+        control = self._control
+        element = self.element
+        done = self._fed - element.in_flight
+        is_over = control is not None and control.is_over(element.complete_s - self._complete_s, done - self._counted)
+        if not (is_over or is_last):
+            return
+        figures = element.observe()
+        self._holds_gil = figures.holds_gil
+        if control is None:
+            return
+        self._idle_cores = self._idle.take()
+        control.take(self._share(figures, done - self._counted))
+        self._counted, self._complete_s = done, element.complete_s
+        self._apply()
+
+    def _share(self, figures: ThreadFigures, steps: int) -> Share:
+        computed_s, waited_s = self._calls.take(figures.gil_wait_s, figures.holds_gil)
+        observation = observation_of(figures, self._graph)
+        observation = replace(observation, period_s=figures.complete_s, idle_cores=self._idle_cores)
+        return Share(observation, steps, computed_s, waited_s)
+
+
+def cores_of_task(plan: BatchPlan, element: str, replica: int) -> int:
+    """The cores of this host for each task of an element that runs here; at least one."""
+    replicas = plan.configuration.element(element).replicas
+    placement = plan.placements.get(element)
+    if placement is not None:
+        here = placement.hosts.count(placement.hosts[replica])
+    else:
+        hosts = {host for own in plan.placements.values() for host in own.hosts}
+        here = math.ceil(replicas / max(len(hosts), 1))
+    return max(1, len(os.sched_getaffinity(0)) // here)

@@ -54,7 +54,7 @@ test: lint  ## Everything: all checks and all tests
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
 	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py \
-		tests/spark/test_cluster_control.py tests/spark/test_bench_state.py
+		tests/spark/test_cluster_control.py tests/spark/test_bench_state.py tests/spark/test_migration.py
 
 faults: setup  ## Kill drivers, workers and executors, more than a hundred times (half an hour)
 	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
@@ -63,7 +63,7 @@ peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
 	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_rescale.py
 
 stress: setup  ## Minutes of threads under changing settings, held to the one-threaded element
-	@PENSTOCK_STRESS=1 $(BIN)/pytest tests/stress
+	@PENSTOCK_STRESS=1 $(BIN)/pytest tests/stress tests/spark/test_migration.py
 
 lint: setup  ## Formatting, lint, types and layers, no tests
 	@$(step) "ruff format --check"

@@ -6,6 +6,7 @@ import itertools
 import random
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from penstock.plan.layout import layout_of
 from penstock.spark import element_worker as workers
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint
+from penstock.spark.copier import Copier
 from penstock.spark.message import Message
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.offset_reader import Cuts
@@ -89,8 +91,9 @@ class Plane(MicroBatches):
         for batch in itertools.count():
             cap = self.random.choice([1, 3, 10, 40])
             self._end = self.cuts.ends(self._start, 0.0, cap * len(self.cuts.sources))
-            if self._end == self._start:
+            if self._end == self._start and not self.has_waiting:
                 return
+            self.between_batches()
             while True:
                 try:
                     self.run(None, batch)  # type: ignore[arg-type]
@@ -99,8 +102,14 @@ class Plane(MicroBatches):
                     self.epoch += 1  # the driver died with it
             self._start = self._end
 
-    def placements(self, frame: object, configuration: Configuration, before: object) -> dict[str, Any]:
-        return {}
+    def between_batches(self) -> None:
+        """What happens before a batch."""
+
+    def cores(self, frame: object) -> tuple[Mapping[str, int], set[str]]:
+        return {}, set()
+
+    def make_copier(self) -> Copier:
+        return Copier(self.run_copy)
 
     def run_tasks(self, frame: object, plan: BatchPlan) -> Iterator[Message]:
         rows = self._rows(plan.configuration.block_rows)
@@ -125,20 +134,25 @@ class Plane(MicroBatches):
     def _task(self, plan: BatchPlan, number: int, replica: int, share: list[Any]) -> list[Message]:
         """One task, attempt after attempt until one lives to its end."""
         while True:
-            if self.random.random() < self.kills:
-                self._vanish()
-            worker = workers.element_worker(str(self.checkpoint.directory), plan.configuration.unfused, number)
-            task = ElementTask(worker, plan, replica, next(self.attempts))
-            output = task.run_next(iter(share)) if number else task.run_first(iter(share))
-            dies = self.random.random() < self.kills
-            done = list(itertools.islice(output, self.random.randrange(4))) if dies else list(output)
-            self.rebuilt += task.rebuilt
-            if not dies:
-                return done
-            output.close()
-            assert not any(seat.stage for seat in worker._step_letters.seats.values()), "a thread is at work"
+            with self.on_host(plan, number, replica):
+                if self.random.random() < self.kills:
+                    self._vanish()
+                worker = workers.element_worker(str(self.checkpoint.directory), plan.configuration.unfused, number)
+                task = ElementTask(worker, plan, replica, next(self.attempts))
+                output = task.run_next(iter(share)) if number else task.run_first(iter(share))
+                dies = self.random.random() < self.kills
+                done = list(itertools.islice(output, self.random.randrange(4))) if dies else list(output)
+                self.rebuilt += task.rebuilt
+                if not dies:
+                    return done
+                output.close()
+                assert not any(seat.stage for seat in worker._step_letters.seats.values()), "a thread is at work"
             if self.random.random() < 0.3:
                 raise Killed
+
+    def on_host(self, plan: BatchPlan, number: int, replica: int) -> AbstractContextManager[None]:
+        """Has a task run on some host."""
+        return nullcontext()
 
     def _vanish(self) -> None:
         """The worker processes die, with their threads."""

@@ -15,7 +15,12 @@ from tests.faults.syncs import note_syncs
 def take_over(orders: Orders) -> None:
     """Has every stateful task come by the orders; after the preload, which must see to threads first."""
     from penstock.element.state.row_store import RowStore, RowTask
+    from penstock.element.state.stored_count_window import StoredCountWindow
+    from penstock.spark import element_worker
 
+    element_worker.REBUILD_AT_ONCE_BYTES = 0  # a deferring task reads nothing that a copy could bring
+    _meet_around(StoredCountWindow, "copy", orders, before="copying", after="copied")
+    _meet_within_copies(orders)
     _meet_around(RowStore, "open", orders, before="opening", after="opened")
     _meet_around(RowTask, "record", orders, after="changed")
     _meet_around(RowTask, "commit", orders, before="committing", after="committed")
@@ -38,6 +43,24 @@ def _meet_around(owner: type, name: str, orders: Orders, *, before: str = "", af
         return result
 
     setattr(owner, name, around)
+
+
+def _meet_within_copies(orders: Orders) -> None:
+    """Has copies come by a point when slots are marked and nothing is rebuilt yet, and when it is and not yet said."""
+    from pyspark import TaskContext
+
+    from penstock.element.state import slot_copy
+
+    rebuild = slot_copy.rebuild
+
+    def around(memory: Any, *arguments: Any) -> None:
+        operator, task = Path(memory.directory).parent.name, TaskContext.get()
+        assert task is not None
+        orders.meet(operator, "marked", task.partitionId())
+        rebuild(memory, *arguments)
+        orders.meet(operator, "rebuilt", task.partitionId())
+
+    slot_copy.rebuild = around
 
 
 def main() -> None:

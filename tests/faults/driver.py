@@ -22,7 +22,7 @@ from penstock.control.configuration import Configuration, default_configuration
 from penstock.element.state.manifests import Manifests
 from penstock.errors import PenstockError
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark import micro_batch, query
+from penstock.spark import copier, copies, micro_batch, query
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.session import close_session, open_session
 from tests.faults.applications import two_windows
@@ -46,6 +46,7 @@ class Wish:
     changing: bool = False
     durable: bool = False
     micro_batch_tuples: int = 2_000
+    migration: str = "pre-copy"
     die: tuple[str, int] | None = None
     conf: dict[str, str] = field(default_factory=dict)
 
@@ -73,6 +74,9 @@ def die_at(point: str, count: int) -> None:
         "published": (Manifests, "publish", False),
         "renamed": (micro_batch, "publish_files", False),
         "delivered": (query.Handle, "_deliver", False),
+        "copying": (copier.Copier, "step", True),
+        "copied": (copies.Copies, "note", False),
+        "switching": (copies.Copies, "is_ready", False),
     }[point]
     method, left = getattr(owner, name), iter(range(count, -1, -1))
 
@@ -90,6 +94,7 @@ def die_at(point: str, count: int) -> None:
 
 def main(wish: Wish) -> None:
     note_syncs()
+    copies.SMALL_BYTES = 0  # no amount of state is too small to be copied
     if wish.die is not None:
         die_at(*wish.die)
     session = open_session(wish.master, conf=wish.conf, log_file=f"{wish.folder}/spark.log")
@@ -106,15 +111,17 @@ def main(wish: Wish) -> None:
         while not handle.wait(0.2 if wish.changing else None):
             for name in keyed:
                 configuration = configuration.with_replicas(name, rng.randint(1, 4))
-            handle.apply(configuration)
+            handle.apply(configuration, migration=wish.migration)
     finally:
         result = handle.stop()
         close_session(session)
     if wish.sink == "memory":
         pa.feather.write_feather(result.tables["out"], f"{wish.folder}/table.arrow")
     rebuilt = sum(o.slots_rebuilt for o in result.observations)
+    waited = sum(o.waiting_tuples for o in result.observations)
     discarded = result.discarded.get("out", (0, 0))
-    print(json.dumps({"batches": len(result.observations), "rebuilt": rebuilt, "discarded": discarded}))
+    said = {"batches": len(result.observations), "rebuilt": rebuilt, "waited": waited, "discarded": discarded}
+    print(json.dumps(said))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,16 @@ from penstock.app.windows import sliding
 
 
 def prices(
-    sink: SinkConnector, total: int, *, ticker: Literal["symbol", "string", "int32"] = "symbol", rate: str = "unbounded"
+    sink: SinkConnector,
+    total: int,
+    *,
+    ticker: Literal["symbol", "string", "int32"] = "symbol",
+    rate: str = "unbounded",
+    keys: int = 200,
 ) -> Application:
     """Volume-weighted prices per ticker, few tickers, a window whose sums depend on their order."""
     app = Application("prices")
-    trace = sources.trace(rate=rate, rate_tuples_s=20_000, keys=200, seed=7, total=total, ticker=ticker)
+    trace = sources.trace(rate=rate, rate_tuples_s=20_000, keys=keys, seed=7, total=total, ticker=ticker)
     trades = app.source("quotes", trace).functor(
         "trades",
         where="ttype = 'Trade'",

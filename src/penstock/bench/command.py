@@ -152,6 +152,28 @@ def state(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
 
 
 @app.command()
+def migrate(
+    quick: QuickOption = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+    picture: Annotated[Path, typer.Option(help="Draw latency around a change into this file.")] = Path("migrate.png"),
+) -> None:
+    """State that moves between two hosts while the load steps up: ours, two rivals, and stop and restart."""
+    from penstock.bench.streaming import migrate as bench
+    from penstock.bench.streaming import migrate_report as about
+    from penstock.bench.streaming.migrate_scene import QUICK, MigrateEffort
+    from penstock.bench.streaming.scene import progress_shown, report, work_folder
+
+    effort = QUICK if quick else MigrateEffort()
+    with work_folder(folder) as place, progress_shown() as show:
+        result = bench.run_migrate(effort, place, show)
+    about.draw_migrate(result, picture)
+    title = f"windows of {effort.window_tuples} tuples of {effort.keys:,} keys on a standalone cluster of two hosts"
+    figures = about.migrate_figures(result, effort)
+    report(title, about.migrate_tables(result), about.migrate_notes(result), figures, json_file)
+
+
+@app.command()
 def control(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
     """What measuring and control cost under a goal that is kept anyway, of all CPU."""
     from penstock.bench.streaming import control_cost as bench

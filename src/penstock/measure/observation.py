@@ -176,6 +176,7 @@ class Observation:
     `tuples_in` came from the sources, `tuples_out` went into the sinks.  `micro_batch_s` ends with the commit.
     `latency`, `backlog_tuples` and `backlog_age_s` (of the oldest tuple not taken yet) are None for sources without a
     schedule of arrivals.  `slot_tuples_by_element` counts the tuples of each slot in front of a keyed element.
+    `waiting_tuples` were taken, and put off until their slots have come to another host.
     """
 
     batch: int
@@ -193,6 +194,7 @@ class Observation:
     times: BatchTimes | None = None
     cpu: CpuObservation | None = None
     slot_tuples_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    waiting_tuples: int = 0
 
     @property
     def rate_tuples_s(self) -> float:

@@ -38,6 +38,11 @@ def place(
     return Placement(tuple(homes), tuple(hosts), route)
 
 
+def stayed(before: Placement, cores_by_host: Mapping[str, int]) -> Placement:
+    """The same placement, but for replicas whose host has no executor any more: those go where there is most room."""
+    return Placement(before.homes, tuple(_without_the_lost(before.hosts, cores_by_host, None)), before.route)
+
+
 def _homes_by_slots(
     replicas: int, route: tuple[int, ...], cores_by_host: Mapping[str, int], before: Placement | None
 ) -> list[str]:

@@ -46,13 +46,22 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """How one batch runs; `previous` is the newest batch before it whose state counts."""
+    """How one batch runs; `previous` is the newest batch before it whose state counts.
+
+    `target` is the Configuration that waits for slots to come to other hosts.  Replicas of `deferring` elements put off
+    the tuples of slots whose state is not there; the splitter holds those of `held` slots, and sends on first what it
+    held for `released` elements.
+    """
 
     batch: int
     epoch: int
     previous: int | None
     configuration: Configuration
     placements: Mapping[str, Placement] = field(default_factory=dict)
+    target: Configuration | None = None
+    deferring: tuple[str, ...] = ()
+    held: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    released: tuple[str, ...] = ()
     learned: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # by element and replica, about threads
 
 
@@ -131,7 +140,13 @@ class Checkpoint:
         learned = {
             name: {int(replica): text for replica, text in own.items()} for name, own in body.get("learned", {}).items()
         }
-        return BatchPlan(batch, body["epoch"], body["previous"], configuration, placements, learned)
+        target = body.get("target")
+        return BatchPlan(
+            batch, body["epoch"], body["previous"], configuration, placements,
+            None if target is None else configuration_from_json(target), tuple(body.get("deferring", ())),
+            {name: tuple(slots) for name, slots in body.get("held", {}).items()}, tuple(body.get("released", ())),
+            learned,
+        )  # fmt: skip
 
     def newest_plan(self) -> BatchPlan | None:
         """The plan of the newest batch that was begun."""
@@ -144,6 +159,10 @@ class Checkpoint:
             "previous": plan.previous,
             "configuration": configuration_to_json(plan.configuration),
             "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
+            "target": None if plan.target is None else configuration_to_json(plan.target),
+            "deferring": plan.deferring,
+            "held": plan.held,
+            "released": plan.released,
             "learned": plan.learned,
         }
         path = str(self.directory / "plans" / f"{plan.batch:012d}")

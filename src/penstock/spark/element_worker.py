@@ -26,6 +26,7 @@ from penstock.element.position import Frontier
 from penstock.element.running import running_operator
 from penstock.element.state.blob_store import BlobStore
 from penstock.element.state.entries import Entries
+from penstock.element.state.extents import Integers
 from penstock.element.state.hashing import Slots
 from penstock.element.state.home import host_directory
 from penstock.element.state.locks import close_removed
@@ -40,14 +41,18 @@ from penstock.plan.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.pipeline import INTAKE, PipelineElement
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.clocked import ClockedElement
+from penstock.spark.deferred_tuples import DeferredTuples
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.pickling import dumps
-from penstock.spark.slotted import AnyElement, SlottedElement
-from penstock.spark.state_slots import must_be_slotted, slot_function, state_slots
+from penstock.spark.slotted import AnyElement, Before, SlottedElement
+from penstock.spark.state_slots import can_defer, must_be_slotted, slot_function, state_slots
 from penstock.spark.triggering import source_places
+from penstock.spark.waiting_tuples import deferred_name, waiting_store
 from penstock.spark.worker_threads import WorkerThreads, cores_of_task
 
 _INTAKE_ROWS = 32_768
+# What a task of a deferring element reads at most to bring slots up to date, before it puts off their tuples instead.
+REBUILD_AT_ONCE_BYTES = 8 << 20
 
 
 class ElementWorker:
@@ -74,6 +79,7 @@ class ElementWorker:
         self._slots = slot_function(fixed, self.planned).slots if self.is_slotted or self.clocked else 1
         self._partials: dict[str, Partials] = {}  # by element
         self._head: ClockedOperator | None = None  # the clocked operator that was made last
+        self.deferred = self._deferred() if can_defer(fixed.graph, layout, self.planned) else None
         self.operators = self._made_operators()
         self._threads: WorkerThreads | None = None  # once there are any
         self._lanes: SlotLanes | None = None
@@ -103,12 +109,36 @@ class ElementWorker:
         by_slot = self.is_slotted or self.clocked is not None
         held = routed if by_slot and routed is not None else np.arange(self._slots)
         rebuilt = self.operators.open(held, before, token)
+        ready = routed if self.deferred is None or routed is None else self._defer(plan, routed, before, token)
         for name, stored in self.stored.items():
             count = stored.stored.memory.layout.slots
             own_before = before(name, count)
-            slots = np.arange(count) if routed is None else routed
+            slots = np.arange(count) if ready is None else ready
             rebuilt += len(stored.stored.open(slots, own_before.heads(), own_before.history, token))
         return rebuilt
+
+    def copy(self, slots: Integers, batch: int, epoch: int) -> Integers:
+        """Brings slots on this host, for tasks to come, to the state after a batch; gives those that are so now."""
+        for name, stored in self.stored.items():
+            before = StateBefore(self.checkpoint.manifests, batch, name, stored.stored.memory.layout.slots)
+            slots = stored.stored.copy(slots, before, epoch)
+        return slots
+
+    def _defer(self, plan: BatchPlan, routed: Integers, before: Before, token: Token) -> Integers:
+        """Those of a task's slots that it may open, since all of their state is there or nearly so.
+
+        Of slots whose tuples the splitter holds none come, and their state may still be on its way.
+        """
+        assert self.deferred is not None
+        ready = np.setdiff1d(routed, np.array(plan.held.get(self.planned.name, ()), np.int64))
+        if self.planned.name in plan.deferring:
+            for name, stored in self.stored.items():
+                own = before(name, stored.stored.memory.layout.slots)
+                ready = np.intersect1d(ready, stored.stored.ready(ready, own, REBUILD_AT_ONCE_BYTES))
+        name = deferred_name(self.planned.name)
+        own = before(name, slot_function(self.fixed, self.planned).slots)
+        self.deferred.open(routed, ready, own, token, plan.configuration.block_rows)
+        return ready
 
     def tell(self, told: Told) -> None:
         """What a clocked operator is told beside its tuples."""
@@ -170,6 +200,9 @@ class ElementWorker:
 
     def commit(self) -> dict[str, Entries]:
         entries = {name: stored.stored.commit() for name, stored in self.stored.items()}
+        if self.deferred is not None:
+            own = self.deferred.commit()
+            entries |= {deferred_name(self.planned.name): own} if len(own) else {}
         return entries | self.operators.commit()
 
     def close(self) -> None:
@@ -216,6 +249,10 @@ class ElementWorker:
                 logs=self._logs(operator.name),
             )  # fmt: skip
         return self.stored[operator.name]
+
+    def _deferred(self) -> DeferredTuples:
+        slots, name = slot_function(self.fixed, self.planned).slots, deferred_name(self.planned.name)
+        return DeferredTuples(waiting_store(self.checkpoint, self.fixed, name, slots), self._slots_of)
 
     def _made_clocked(self, operator: ops.Operator, letters: DeadLetters) -> ClockedOperator:
         slots, positioned = slot_function(self.fixed, self.planned), self.layout.positioned

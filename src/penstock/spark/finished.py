@@ -8,15 +8,17 @@ from penstock.app.graph import Graph
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.offset_sources import offset_source
 from penstock.spark.progress import Progress
+from penstock.spark.waiting_tuples import has_waiting
 
 
 def is_finished(graph: Graph, checkpoint: Checkpoint) -> bool:
-    """Whether all sources were exhausted and committed; InputError where the checkpoint is another application's."""
+    """Whether all tuples were taken and none waits; InputError where the checkpoint is another application's."""
     kept = checkpoint.kept(graph)
     if kept is None:
         return False
     total, progress = total_tuples(kept.graph), progress_of(checkpoint)
-    return total is not None and progress.tuples >= total and is_committed(checkpoint, progress.batch)
+    is_taken = total is not None and progress.tuples >= total and is_committed(checkpoint, progress.batch)
+    return is_taken and not has_waiting(checkpoint)
 
 
 def progress_of(checkpoint: Checkpoint, *, durable: bool = False) -> Progress:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.app.connectors import ParquetSink
@@ -18,6 +19,7 @@ from penstock.element.block import Block
 from penstock.element.envelope import unseal
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.entries import ENTRY, Entries
+from penstock.element.state.extents import Integers
 from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
@@ -27,17 +29,29 @@ from penstock.measure.observation import Observation
 from penstock.measure.task_figures import TaskReport, decode
 from penstock.plan.layout import Layout, layout_of
 from penstock.plan.pipeline import INTAKE
-from penstock.plan.placement import Placement
 from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.spark.copier import BackgroundCopier, Copier
+from penstock.spark.copies import Movable, Portion, Published
+from penstock.spark.copy_job import run_copy
+from penstock.spark.held_tuples import held_entries
 from penstock.spark.learned_by_replica import LearnedByReplica
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
+from penstock.spark.migration import PRE_COPY, Migrator, Situation, movable_elements
 from penstock.spark.placer import Placer, placed
 from penstock.spark.rolled_back import again_if_rolled_back
 from penstock.spark.spark_log import sync_spark_log
 from penstock.spark.staged_file import publish_files
-from penstock.spark.state_slots import state_slots
+from penstock.spark.state_slots import slot_function, state_slots
+from penstock.spark.waiting_tuples import (
+    Waiting,
+    element_of,
+    elements_with_held,
+    elements_with_waiting,
+    is_held_name,
+    is_waiting_name,
+)
 from penstock.spark.worker import run_element
 
 _CLEAN_EVERY_BATCHES = 16
@@ -52,14 +66,16 @@ class BatchResult:
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
     files: list[tuple[str, str]] = field(default_factory=list)
     letters: list[pa.Table] = field(default_factory=list)
+    held: dict[str, list[Waiting]] = field(default_factory=dict)  # by element, what the splitter holds of the batch
+    waiting_tuples: list[int] = field(default_factory=list)  # that were put off, by task
     reports: dict[str, list[TaskReport]] = field(default_factory=dict)  # by element
 
 
 class MicroBatches:
-    """Runs batch after batch of one query; `configuration` gives the one of the next.
+    """Runs batch after batch of one query; `configuration` gives the one wanted of the next, `migration` the way to it.
 
     `accept` raises where a batch must not count, `deliver` takes the results of one that does; what is done inside of
-    `measuring` counts as such.
+    `measuring` counts as such.  `wake` has a batch run although no tuples came.
     """
 
     def __init__(
@@ -71,14 +87,22 @@ class MicroBatches:
         deliver: Callable[[BatchPlan, BatchResult, Observation], None],
         accept: Callable[[BatchResult], None] = lambda result: None,
         measuring: Callable[[], AbstractContextManager[None]] = nullcontext,
+        migration: Callable[[], str] = lambda: PRE_COPY,
+        wake: Callable[[], None] = lambda: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self.measuring = measuring
         self.manifests = Manifests(checkpoint.manifests)
+        self.migration, self.wake = migration, wake
         self.placer, self._learned = Placer(), LearnedByReplica()
-        self._known: tuple[int, dict[str, Ledger]] = (-1, {})
+        self._session: SparkSession | None = None
+        self.in_force: Configuration | None = None  # of the newest batch
+        self.copier = self.make_copier()
+        self._migrator = Migrator(self.copier)
+        self._known: tuple[int, dict[str, Ledger]] = self._newest()
         self._layouts: dict[tuple[str, ...], Layout] = {}
+        self._movables: dict[tuple[str, ...], dict[str, Movable]] = {}
         self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
 
     def run(self, frame: DataFrame, batch: int) -> None:
@@ -101,29 +125,58 @@ class MicroBatches:
         with self.measuring():
             observation = self._observation(timer, plan, result)
         self.deliver(plan, result, observation)
+        if self.has_waiting:
+            self.wake()
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether tuples were taken that wait for their slots to come to another host."""
+        return bool(elements_with_waiting(self._known[1]))
+
+    def make_copier(self) -> Copier:
+        """Who copies slots beside the batches."""
+        return BackgroundCopier(self.run_copy, self.wake)
+
+    def run_copy(self, portion: Portion) -> Mapping[str, Integers]:
+        """Copies a portion and gives, by host, the slots that have arrived."""
+        assert self._session is not None
+        assert self.in_force is not None
+        return run_copy(self._session, str(self.checkpoint.directory), self.epoch, self.in_force.unfused, portion)
 
     def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
         first, sinks = plan.configuration.elements[0].name, {sink.name for sink in self.fixed.graph.sinks}
         letters = sum(table.num_rows for table in result.letters)
-        return observation_of(timer, result.reports, first, sinks, letters)
+        observation = observation_of(timer, result.reports, first, sinks, letters)
+        waiting = sum(result.waiting_tuples) + sum(w.tuples for own in result.held.values() for w in own)
+        return replace(observation, waiting_tuples=waiting)
 
     def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
         earlier = self.checkpoint.plan(batch)
         configuration = self.configuration() if earlier is None else earlier.configuration
+        target = None if earlier is None else earlier.target
         before = earlier or self.checkpoint.plan(batch - 1)
-        placements = self.placements(frame, configuration, before.placements if before else {})
-        learned = self._learned.for_plan(configuration, before.learned if before else {})
-        plan = BatchPlan(batch, self.epoch, self._before(batch), configuration, placements, learned)
+        draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target)
+        plan = self._migrator.planned(draft, before, self._situation(frame, draft))
+        plan = replace(plan, learned=self._learned.for_plan(plan.configuration, before.learned if before else {}))
+        self.in_force, self.placer.newest = plan.configuration, plan.placements
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
 
-    def placements(
-        self, frame: DataFrame, configuration: Configuration, before: Mapping[str, Placement]
-    ) -> Mapping[str, Placement]:
-        """The hosts of replicas, where there are several."""
-        pipeline = self.layout(configuration).pipeline
-        return self.placer.placements(frame.sparkSession, pipeline, configuration, before)
+    def _situation(self, frame: DataFrame, draft: BatchPlan) -> Situation:
+        unfused, ledgers = draft.configuration.unfused, self._ledgers(draft.previous)
+        if unfused not in self._movables:
+            self._movables[unfused] = movable_elements(self.fixed, self.layout(draft.configuration))
+        waiting, held = elements_with_waiting(ledgers), elements_with_held(ledgers)
+        cores, leaving = self.cores(frame)
+        return Situation(
+            cores, self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving)
+        )
+
+    def cores(self, frame: DataFrame) -> tuple[Mapping[str, int], set[str]]:
+        """The cores of each host, where there are several to choose from, and the hosts that are about to go."""
+        self._session = frame.sparkSession
+        return self.placer.cores(frame.sparkSession)
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""
@@ -181,20 +234,32 @@ class MicroBatches:
             result.files.append((m.name, bytes(payload).decode()))
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
+        elif m.kind == message.HELD:
+            result.held.setdefault(m.name, []).append(pickle.loads(payload))
+        elif m.kind == message.DEFERRED:
+            result.waiting_tuples.append(int(np.frombuffer(payload, np.int64)[0]))
         elif m.kind == message.MEASURE:
             with self.measuring():
                 result.reports.setdefault(m.name, []).append(decode(payload))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))
+        held = {name: tuple(own) for name, own in result.held.items()}
+        result.entries.update(held_entries(self.checkpoint, self.fixed, plan, held))
         for name in result.entries:
             before.setdefault(name, Ledger.empty(self._slots(name, plan.configuration)))
         after = self.manifests.publish(
             plan.batch, plan.epoch, before, result.entries, previous=plan.previous, durable=self.fixed.durable
         )
         self._known = (plan.batch, after)
+        self.copier.published(Published(plan.batch, after))
         if plan.previous is not None and plan.batch % _CLEAN_EVERY_BATCHES == 0:
             self._clean(plan.previous, before)
+
+    def _newest(self) -> tuple[int, dict[str, Ledger]]:
+        """The newest batch that counts and its ledgers; -1 before the first."""
+        batches = self.manifests.batches()
+        return (batches[-1], self.manifests.ledgers(batches[-1])) if batches else (-1, {})
 
     def _ledgers(self, batch: int | None) -> dict[str, Ledger]:
         """The ledgers after a batch; mostly the ones published last."""
@@ -210,4 +275,7 @@ class MicroBatches:
 
     def _slots(self, operator: str, configuration: Configuration) -> int:
         pipeline = self.layout(configuration).pipeline
+        if is_waiting_name(operator):
+            element = next(e for e in pipeline.elements if e.name == element_of(operator))
+            return 1 if is_held_name(operator) else slot_function(self.fixed, element).slots
         return 1 if operator == INTAKE else state_slots(self.fixed, pipeline, operator).slots

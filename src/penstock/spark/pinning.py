@@ -38,6 +38,14 @@ def pinned(frame: DataFrame, hosts: Sequence[str]) -> DataFrame:
     return DataFrame(session._jsparkSession.internalCreateDataFrame(union, frame._jdf.schema(), False), session)
 
 
+def on_hosts(session: SparkSession, hosts: Sequence[str]) -> DataFrame:
+    """A frame without rows whose partition i prefers `hosts[i]`: for what is to be done once on each host."""
+    nothing = session.range(0)
+    row_class = nothing._jdf.queryExecution().toRdd().elementClassTag()
+    rows = _preferring(session.sparkContext, tuple(hosts), row_class)
+    return DataFrame(session._jsparkSession.internalCreateDataFrame(rows, nothing._jdf.schema(), False), session)
+
+
 def is_local(session: SparkSession) -> bool:
     """Whether all tasks run in the driver's own process."""
     return str(session.sparkContext.master).startswith("local")
@@ -60,6 +68,7 @@ def cores_by_host(session: SparkSession) -> dict[str, int]:
 
 
 # Steady routes ask for the same hosts at every micro-batch, and making this RDD takes a dozen calls into the JVM.
+_MADE_MAX = 4
 _made: WeakKeyDictionary[SparkContext, dict[tuple[str, ...], Any]] = WeakKeyDictionary()
 
 
@@ -69,7 +78,8 @@ def _preferring(context: SparkContext, hosts: tuple[str, ...], row_class: Any) -
     if hosts not in made:
         utilities, jvm = _utilities(context), cast(Any, context._jvm)
         preferences = utilities.toScalaMap({i: utilities.toSeq([host]) for i, host in enumerate(hosts)})
-        made.clear()
+        while len(made) >= _MADE_MAX:
+            del made[next(iter(made))]
         made[hosts] = jvm.org.apache.spark.rdd.ParallelCollectionRDD(
             context._jsc.sc(), utilities.toSeq([]), len(hosts), preferences, row_class
         )

@@ -1,4 +1,4 @@
-"""Where replicas run, batch after batch: the hosts that have executors, and the placements that follow from them."""
+"""Where replicas can run: the hosts that have executors, and frames whose partitions stay on them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,35 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.control.configuration import Configuration
-from penstock.plan.pipeline import Pipeline
-from penstock.plan.placement import Placement, place
+from penstock.plan.placement import Placement
 from penstock.spark.pinning import cores_by_host, is_local, pinned
 
 
 class Placer:
-    """The placements of one query; only elements that may have state are placed, and none on a local master."""
+    """The hosts of one query's executors."""
 
     def __init__(self) -> None:
         self._cores: dict[str, int] = {}
         self.staying: Mapping[str, int] | None = None  # cores by host while others are about to be given back
         self.newest: Mapping[str, Placement] = {}
 
-    def placements(
-        self, session: SparkSession, pipeline: Pipeline, configuration: Configuration, before: Mapping[str, Placement]
-    ) -> dict[str, Placement]:
-        """The placements of a batch, given those of the batch before it."""
+    def cores(self, session: SparkSession) -> tuple[dict[str, int], set[str]]:
+        """The cores of each host that replicas may run on, and the hosts that have executors and are about to go.
+
+        None on a local master, where there is nothing to choose.
+        """
         if is_local(session):
-            return {}
-        wanted = [configuration.element(e.name) for e in pipeline.elements[1:] if e.scope != "none"]
+            return {}, set()
         now = cores_by_host(session)
+        cores, leaving = now, set[str]()
         if self.staying is not None:
             own = {host: min(count, self.staying.get(host, 0)) for host, count in now.items()}
-            now = {host: count for host, count in own.items() if count} or now
-            self._cores = {host: min(count, now.get(host, 0)) for host, count in self._cores.items()}
-        if not now:  # nobody is there to be preferred
-            return {}
+            cores = {host: count for host, count in own.items() if count} or now
+            self._cores = {host: min(count, cores.get(host, 0)) for host, count in self._cores.items()}
+            leaving = set(now) - set(cores)
         # A host of several executors that lost one is no smaller host: it will be back before slots could move twice.
-        cores = {host: max(count, self._cores.get(host, 0)) for host, count in now.items()}
-        self._cores |= cores
-        self.newest = {e.name: place(e.replicas, e.route, cores, before.get(e.name)) for e in wanted}
-        return dict(self.newest)
+        self._cores |= {host: max(count, self._cores.get(host, 0)) for host, count in cores.items()}
+        return {host: self._cores[host] for host in cores}, leaving
 
 
 def placed(frame: DataFrame, placement: Placement | None) -> DataFrame:

@@ -44,6 +44,7 @@ from penstock.spark.finished import is_committed, is_finished, progress_of, tota
 from penstock.spark.first_configuration import first_configuration
 from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
+from penstock.spark.migration import PRE_COPY, check_migration
 from penstock.spark.observer import Observer
 from penstock.spark.pinning import is_local
 from penstock.spark.session import open_session, with_runtime_settings
@@ -91,7 +92,8 @@ class Handle:
     ) -> None:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
         self._configuration, self._is_scratch = configuration, is_scratch
-        self._lock = threading.Lock()
+        self._migration = PRE_COPY
+        self._lock, self._intake_lock = threading.Lock(), threading.Lock()
         self.result = RunResult()
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
@@ -104,9 +106,10 @@ class Handle:
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
             accept=lambda result: letters.refuse(result.letters), measuring=self._observer.measuring,
+            migration=lambda: self._migration, wake=self._wake,
         )  # fmt: skip
         self._beat = 0
-        self._write_intake()
+        self._wake() if self._batches.has_waiting else self._write_intake()
         self.controller = None if control is None else controller_of(
             self, control, session, fixed.graph, self._batches.placer, self._observer
         )  # fmt: skip
@@ -119,10 +122,22 @@ class Handle:
         """The Configuration of the next micro-batch."""
         return self._configuration
 
-    def apply(self, configuration: Configuration) -> None:
-        """Puts a Configuration in force at the next micro-batch."""
+    @property
+    def in_force(self) -> Configuration:
+        """The Configuration of the micro-batch at hand: another one while slots are on their way to other hosts."""
+        return self._batches.in_force or self._configuration
+
+    def apply(self, configuration: Configuration, migration: str = PRE_COPY) -> None:
+        """Puts a Configuration in force at the next micro-batch.
+
+        Where slots go to another host, `migration` says how.  'pre-copy': they are copied first, beside batches that go
+        on as before.  'at once': their tuples wait in the replicas until the state is there, all others go on (where a
+        sink keeps the total order, replicas wait instead).  'replicas wait': replicas fetch the state within the
+        batch.  'splitter holds': tuples wait in one place until the state is there, and go first then.
+        """
+        check_migration(migration)
         self._check(configuration)
-        self._configuration = configuration
+        self._configuration, self._migration = configuration, migration
         self._write_intake()
 
     def _check(self, configuration: Configuration) -> None:
@@ -143,7 +158,7 @@ class Handle:
     def _waited(self, timeout_s: float | None) -> bool:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while self._query.isActive and (deadline is None or time.monotonic() < deadline):
-            if self._total is not None and self._progress.tuples >= self._total and self._is_committed():
+            if self._has_all() and self._is_committed():
                 return True
             self._executors.check()
             time.sleep(0.02)
@@ -152,6 +167,10 @@ class Handle:
             self._told = True
             raise (self._failure or self._stopped(error)) from None
         return not self._query.isActive
+
+    def _has_all(self) -> bool:
+        """Whether every tuple of finite sources has been taken and none of them waits."""
+        return self._total is not None and self._progress.tuples >= self._total and not self._batches.has_waiting
 
     def _is_committed(self) -> bool:
         """Whether Spark has noted that the newest batch is done."""
@@ -170,6 +189,7 @@ class Handle:
             while self._query.isActive and self._is_at_work() and time.monotonic() < deadline:
                 time.sleep(0.01)
             self._query.stop()
+        self._batches.copier.stop()
         return self._ended()
 
     def _is_at_work(self) -> bool:
@@ -229,16 +249,22 @@ class Handle:
         if self.controller is not None:
             self.controller.committed(observation, plan.configuration)
 
+    def _wake(self) -> None:
+        """Has a micro-batch run although no tuples may have come; beats grow over the lives of drivers."""
+        self._beat = max(self._beat + 1, int(time.time() * 1000))
+        self._write_intake()
+
     def _write_intake(self) -> None:
-        configuration = self._configuration
-        body = {
-            "micro_batch_tuples": configuration.micro_batch_tuples,
-            "block_rows": configuration.block_rows,
-            "tasks": configuration.elements[0].replicas,
-            "beat": self._beat,
-        }
-        path = str(self.checkpoint.directory / "intake")
-        write_whole("writing what the source may take in", path, json.dumps(body).encode())
+        with self._intake_lock:  # whoever applies, the batch at hand and the copier may come at once
+            configuration = self._configuration
+            body = {
+                "micro_batch_tuples": configuration.micro_batch_tuples,
+                "block_rows": configuration.block_rows,
+                "tasks": configuration.elements[0].replicas,
+                "beat": self._beat,
+            }
+            path = str(self.checkpoint.directory / "intake")
+            write_whole("writing what the source may take in", path, json.dumps(body).encode())
 
 
 def start(
@@ -313,7 +339,7 @@ def launch(
             if before is not None:
                 check_same_slots(fixed, before.configuration, configuration)
         elif before is not None:
-            configuration = before.configuration
+            configuration = before.target or before.configuration
         claim_sinks(fixed)
         sweep_sinks(fixed.graph, lease.epoch)
         spark = session()

@@ -11,6 +11,7 @@ from penstock.element.operators.stored_aggregate import can_be_stored
 from penstock.element.state.slot_functions import HashSlots, SlotFunction
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.keys import partitioning_of
+from penstock.plan.layout import Layout
 from penstock.plan.pipeline import Pipeline, PipelineElement, pipeline_of
 from penstock.spark.checkpoint import Fixed
 from penstock.spark.splitting import check_split
@@ -35,6 +36,30 @@ def must_be_slotted(graph: Graph, element: PipelineElement) -> bool:
         o for o in map(graph.operator, element.operators) if isinstance(o, ops.Aggregate | ops.Join | ops.Custom)
     ]
     return not all(is_stored(graph, operator) for operator in keeping)
+
+
+def stored_operators(graph: Graph, element: PipelineElement) -> tuple[str, ...]:
+    """The operators of an element whose state is rows that the processes of a host share."""
+    if must_be_slotted(graph, element):
+        return ()
+    return tuple(name for name in element.operators if is_stored(graph, graph.operator(name)))
+
+
+def can_defer(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
+    """Whether tuples may be put off to a later batch: by key, and nobody behind it minds the order of other keys."""
+    is_clocked = layout.pipeline.elements.index(element) in layout.clocked
+    if element.scope != "key" or is_clocked or not stored_operators(graph, element):
+        return False
+    sinks = [graph.operator(name) for name in element.operators if isinstance(graph.operator(name), ops.Sink)]
+    leaving = {*layout.pipeline.outputs_of(element, graph), *(stream for sink in sinks for stream in sink.inputs)}
+    return not leaving & layout.positioned
+
+
+def can_hold(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
+    """Whether the splitter may hold its tuples: those of elements that the first one sends to, put off as above."""
+    pipeline = layout.pipeline
+    senders = {pipeline.element_of(graph.producer(stream).name).name for stream in element.inputs}
+    return not pipeline.has_intake and senders == {pipeline.elements[0].name} and can_defer(graph, layout, element)
 
 
 def is_stored(graph: Graph, operator: ops.Operator) -> bool:

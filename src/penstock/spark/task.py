@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
@@ -25,13 +26,16 @@ from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
 from penstock.spark.beside import Beside, told
 from penstock.spark.checkpoint import BatchPlan
+from penstock.spark.deferred_tuples import together
 from penstock.spark.element_worker import ElementWorker
+from penstock.spark.held_tuples import held_before
 from penstock.spark.message import Message
 from penstock.spark.offset_sources import OffsetSource, offset_source
 from penstock.spark.slotted import SlottedElement
 from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
+from penstock.spark.waiting_tuples import Waiting
 from penstock.spark.worker_threads import WorkerThreads
 
 
@@ -42,7 +46,7 @@ class ElementTask:
         self, worker: ElementWorker, plan: BatchPlan, replica: int, attempt: int, start: TaskStart | None = None
     ) -> None:
         self.figures = worker.meters.begin(replica, start or TaskStart())
-        self.trigger = (UNKNOWN, 0)  # place of a source and offset that the block at hand begins with
+        self.trigger = (UNKNOWN, 0, 0)  # place of a source and offsets of the block at hand: the first, and how many
         self.worker, self.plan, self.replica, self.attempt = worker, plan, replica, attempt
         self.rebuilt = self.steps = self.dealt = 0
         self.discarded: dict[str, tuple[int, int]] = {}
@@ -54,6 +58,7 @@ class ElementTask:
         """The first element: ranges of offsets, or sealed blocks of sources that have none, become tuples."""
         self.worker.letters.drain()
         try:
+            yield from self._released()
             yield from self._run_sources(rows)
         finally:
             self.worker.close()
@@ -104,6 +109,12 @@ class ElementTask:
 
     def _run_steps(self, mine: list[Message]) -> Iterator[Message]:
         positioned: dict[str, list[Block]] = {}
+        for stream, (waiting, block) in self._earlier().items():
+            if stream in self.worker.layout.positioned:
+                positioned[stream] = [block]
+                continue
+            self.trigger = (self.worker.source_places.get(stream, UNKNOWN), waiting.sequence, waiting.offsets)
+            yield from self._step({stream: block}, EVERYTHING, waiting.sequence)
         frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
         if self.worker.clocked is not None:
             self.worker.tell(told(self.worker, mine, self._opened))
@@ -111,12 +122,17 @@ class ElementTask:
             if m.kind != message.BLOCK:
                 continue
             block = self._opened(m)
-            self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence)
+            if self.worker.deferred is not None:
+                block = self.worker.deferred.kept_back(m.name, m.sequence, block)
+                if not block.rows:
+                    continue
+            rows = self.plan.configuration.block_rows
+            self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence, rows)
             if m.name in self.worker.layout.positioned:
                 positioned.setdefault(m.name, []).append(block)
             else:
                 yield from self._step({m.name: block}, EVERYTHING, m.sequence)
-        self.trigger = (UNKNOWN, 0)
+        self.trigger = (UNKNOWN, 0, 0)
         ordered = {name: in_order(blocks) for name, blocks in positioned.items()}
         for blocks, frontier in joint_steps(ordered, self.plan.configuration.block_rows):
             yield from self._step(blocks, frontier, self.steps)
@@ -124,6 +140,12 @@ class ElementTask:
             yield from self._step({}, max(frontiers), self.steps)
         if self.worker.clocked is not None:
             yield from self._step({}, EVERYTHING, self.steps)
+
+    def _earlier(self) -> Mapping[str, tuple[Waiting, Block]]:
+        """What earlier batches put off, and goes first now."""
+        deferred = self.worker.deferred
+        waiting = [] if deferred is None else deferred.earlier()
+        return together(waiting, lambda stream, payload: unseal(payload, self.worker.graph.producer(stream).schema))
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
@@ -176,7 +198,7 @@ class ElementTask:
     def _took_source(self, name: str, start: int, block: Block, *, known: bool) -> None:
         self.figures.took(name, block.rows, block_bytes(block))
         place = [source.name for source in self.worker.fixed.graph.sources].index(name)
-        self.trigger = (place if known else UNKNOWN, start)
+        self.trigger = (place if known else UNKNOWN, start, self.plan.configuration.block_rows)
         if known:  # by its offsets
             self.figures.took_offsets(name, start, start + block.rows)
 
@@ -198,7 +220,7 @@ class ElementTask:
         assert opened is not None
         return opened.block(start, stop, positioned=positioned)
 
-    def _emitted(self, outputs: Mapping[str, Block], sequence: int, trigger: tuple[int, int]) -> Iterator[Message]:
+    def _emitted(self, outputs: Mapping[str, Block], sequence: int, trigger: tuple[int, int, int]) -> Iterator[Message]:
         for stream in self.worker.outputs:
             if stream in outputs:
                 yield from self._sent(stream, outputs[stream], sequence)
@@ -206,7 +228,7 @@ class ElementTask:
             if sink.name in outputs and outputs[sink.name].rows:
                 block = outputs[sink.name]
                 self.figures.gave(sink.name, block.rows, block_bytes(block))
-                self.figures.triggers.add(block, *trigger, self.plan.configuration.block_rows)
+                self.figures.triggers.add(block, *trigger)
                 yield from self._sunk(sink, block, sequence)
 
     def _sent(self, stream: str, block: Block, sequence: int) -> Iterator[Message]:
@@ -214,13 +236,37 @@ class ElementTask:
         for number, element in enumerate(self.worker.layout.pipeline.elements):
             if stream in element.inputs and number > self.worker.number:
                 rest = block
-                if number in self.worker.layout.clocked:
+                if element.name in self.plan.held:
+                    rest, held = self._split(element, stream, block)
+                    yield from self._held(element.name, stream, sequence, held)
+                elif number in self.worker.layout.clocked:
                     beside = Beside(self.worker, number, self.plan.configuration.element(element.name), self.figures)
                     yield from beside.ticks(stream, block)
                     rest, messages = beside.split(stream, block, sequence)
                     yield from messages
                 for replica, part in self._dealt(element, stream, rest) if rest.rows or rest is block else ():
                     yield self._envelope(replica, number, stream, sequence, part)
+
+    def _split(self, element: PipelineElement, stream: str, block: Block) -> tuple[Block, Block]:
+        """The tuples that go on, and those that the splitter holds until their slots have come to another host."""
+        keys = element.keys[element.inputs.index(stream)]
+        is_held = np.isin(self._slots_of(element, keys, block), self.plan.held[element.name])
+        return block.take(np.flatnonzero(~is_held)), block.take(np.flatnonzero(is_held))
+
+    def _held(self, element: str, stream: str, sequence: int, block: Block) -> Iterator[Message]:
+        if block.rows:
+            rows = self.plan.configuration.block_rows
+            held = Waiting(stream, sequence, rows, block.rows, seal(block).to_pybytes())
+            yield _result(message.HELD, element, pickle.dumps(held))
+
+    def _released(self) -> Iterator[Message]:
+        """What was held, sent on before anything else by the one replica that has all of it."""
+        for number, element in enumerate(self.worker.layout.pipeline.elements if self.replica == 0 else ()):
+            if element.name in self.plan.released:
+                for own in held_before(self.worker.checkpoint, self.worker.fixed, element.name, self.plan):
+                    block = unseal(pa.py_buffer(own.payload), self.worker.fixed.graph.producer(own.stream).schema)
+                    for replica, part in self._dealt(element, own.stream, block):
+                        yield self._envelope(replica, number, own.stream, own.sequence, part)
 
     def _envelope(self, replica: int, element: int, stream: str, sequence: int, block: Block) -> Message:
         payload = seal(block)
@@ -273,6 +319,9 @@ class ElementTask:
             yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
         for name, file in self.files.items():
             yield _result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode())
+        if self.worker.deferred is not None and self.worker.deferred.tuples:
+            put_off = np.array([self.worker.deferred.tuples], np.int64)
+            yield _result(message.DEFERRED, self.worker.planned.name, put_off.tobytes())
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))

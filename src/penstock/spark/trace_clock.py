@@ -66,7 +66,7 @@ class TraceClock:
             first, stop = taken[0]
             triggers[unknown, :3] = 0, first, stop - first
         sketches = []
-        for place, (_, stop) in taken.items():
+        for place, stop in self._stops.items():  # what waited may be of tuples that were taken before
             own = triggers[triggers[:, 0] == place, 1:]
             if place in self._traces:
                 arrivals = self._traces[place].arrivals

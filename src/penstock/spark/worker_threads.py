@@ -25,11 +25,11 @@ from penstock.measure.replica_threads import ReplicaThreads, ThreadsLeft
 from penstock.measure.thread_observation import observation_of
 from penstock.spark.checkpoint import BatchPlan
 
-Place = tuple[int, tuple[int, int]]  # of a step among the task's messages: number, and what triggered it
+Place = tuple[int, tuple[int, int, int]]  # of a step among the task's messages: number, and what triggered it
 Given = Iterator[tuple[Place, dict[str, Block]]]
 _TIME_EVERY = 4
 _BLOCKS_PER_THREAD = 2  # blocks are large here
-_NOWHERE: Place = (0, (0, 0))
+_NOWHERE: Place = (0, (0, 0, 0))
 
 
 class WorkerThreads:

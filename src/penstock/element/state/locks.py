@@ -60,6 +60,11 @@ class SlotLocks:
                 self._unlock(start, stop)
             raise
 
+    def take_free(self, slots: Integers) -> Integers:
+        """Locks those of the slots that nobody holds, and gives them."""
+        taken: Integers = np.array([slot for slot in slots.tolist() if self._try(slot, slot + 1)], np.int64)
+        return taken
+
     def release(self, slots: Integers) -> None:
         for start, stop in runs_of(slots):
             self._unlock(start, stop)

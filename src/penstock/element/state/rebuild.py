@@ -46,6 +46,15 @@ def rebuild(
         memory.header.fields[field, history["slot"]] = history[name]
 
 
+def missing_bytes(memory: HostMemory, slots: Integers, is_dirty: Mask, history: Entries) -> Integers:
+    """How many bytes of logs a rebuild of each slot would read; 0 for all others."""
+    clean = np.zeros(memory.layout.slots, np.bool_)
+    clean[slots[~is_dirty]] = True
+    missing, _ = _missing(memory, clean, history)
+    lengths = np.bincount(missing["slot"], weights=missing["length"], minlength=memory.layout.slots)
+    return lengths.astype(np.int64)
+
+
 def _missing(memory: HostMemory, clean: Mask, history: Entries) -> tuple[Entries, Mask]:
     """The entries that slots lack, and which slots stand somewhere in their history."""
     slots, fields = history["slot"], memory.header.fields

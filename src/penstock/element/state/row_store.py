@@ -13,7 +13,7 @@ from penstock.element.column import Column, FixedColumn
 from penstock.element.state.entries import Entries, Heads
 from penstock.element.state.errors import StaleAttemptError, StateError
 from penstock.element.state.extents import Integers
-from penstock.element.state.header import Field
+from penstock.element.state.header import Field, Header
 from penstock.element.state.host_memory import HostMemory
 from penstock.element.state.key_cache import Ids, KeyCache
 from penstock.element.state.logs import Logs
@@ -50,7 +50,7 @@ class RowStore:
         try:
             rebuilt = self._prepare(held, heads, history, token)
         except BaseException:
-            self._let_go(held)
+            self.let_go(held)
             raise
         return RowTask(self, held, heads[held], token, rebuilt)
 
@@ -61,9 +61,7 @@ class RowStore:
         # Again: who held the slots until now may have made the files longer.
         self.memory.follow()
         is_dirty = header.fields[Field.DIRTY, held] != 0
-        differs = is_dirty.copy()
-        for field, name in _TOKEN_FIELDS:
-            differs |= header.fields[field, held] != heads[name][held]
+        differs = is_dirty | differing(header, held, heads)
         header.fields[Field.DIRTY, held] = 1
         wrong: Integers = held[differs]
         if len(wrong):
@@ -80,15 +78,23 @@ class RowStore:
             slot = int(held[newer.argmax()])
             raise StaleAttemptError(f"{token} came too late: a newer attempt has committed slot {slot}")
 
-    def _let_go(self, held: Integers) -> None:
+    def let_go(self, held: Integers) -> None:
         self.memory.header.mark_released(held)
         self.memory.locks.release(held)
+
+
+def differing(header: Header, slots: Integers, heads: Heads) -> npt.NDArray[np.bool_]:
+    """Whether each slot has another token than its head says."""
+    differs: npt.NDArray[np.bool_] = np.zeros(len(slots), np.bool_)
+    for field, name in _TOKEN_FIELDS:
+        differs |= header.fields[field, slots] != heads[name][slots]
+    return differs
 
 
 class RowTask:
     """Slots held by one task attempt; from the first change to `commit` they are dirty, whatever ends the task.
 
-    Opening slots and closing them brings them up to date: so a host gets ready for slots that are to move to it.
+    Opening slots and closing them brings them up to date.
     """
 
     def __init__(self, store: RowStore, slots: Integers, heads: Heads, token: Token, rebuilt: Integers) -> None:
@@ -144,7 +150,7 @@ class RowTask:
             self._is_open = False
             if not self._is_changed:
                 self._store.memory.header.fields[Field.DIRTY, self.slots] = 0
-            self._store._let_go(self.slots)
+            self._store.let_go(self.slots)
 
     def _add(self, keys: Sequence[Column], rows: Integers, slots: npt.NDArray[np.int32] | None) -> None:
         """Lists the keys of some rows, each once."""

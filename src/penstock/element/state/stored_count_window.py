@@ -21,6 +21,8 @@ from penstock.element.state.host_memory import HostMemory, RowLayout
 from penstock.element.state.key_cache import Ids
 from penstock.element.state.logs import Logs
 from penstock.element.state.row_store import History, RowStore, RowTask
+from penstock.element.state.slot_copy import copy_slots, ready_slots
+from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
 
 
@@ -68,6 +70,16 @@ class StoredCountWindow:
         if self.memory.has_nulls:
             self.window.know_nulls()
         return self._task.rebuilt
+
+    def copy(self, slots: Integers, before: StateBefore, epoch: int) -> Integers:
+        """Brings slots that no task holds to a batch's state, and gives those that are so now."""
+        if before.batch is None:
+            return slots
+        return copy_slots(self.store, slots, before.heads(), before.history, epoch, before.batch)
+
+    def ready(self, slots: Integers, before: StateBefore, budget_bytes: int) -> Integers:
+        """The slots that a task can open at the price of reading so many bytes."""
+        return ready_slots(self.store, slots, before.heads(), before.history, budget_bytes)
 
     def process(
         self,

@@ -1,0 +1,103 @@
+"""Copies slots to the hosts they are going to, portion by portion, beside the micro-batches."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from penstock.element.state.extents import Integers
+from penstock.plan.moves import Moves
+from penstock.spark.copies import Copies, Movable, Portion, Published
+
+_log = logging.getLogger(__name__)
+
+RunPortion = Callable[[Portion], Mapping[str, Integers]]
+_REST_RATIO = 1.0  # pause after each portion, as a share of the time it took: micro-batches go on meanwhile
+_REST_MAX_S = 1.0
+
+
+class Copier:
+    """The copies of one query; `run` brings a portion to its hosts and gives the slots that have arrived, by host.
+
+    Nothing depends on it but time: a slot that has not come is rebuilt by the task that needs it.
+    """
+
+    def __init__(self, run: RunPortion) -> None:
+        self._run, self._copies, self._lock = run, Copies(), threading.Lock()
+        self._published: Published | None = None
+
+    def want(self, moves_by_element: Mapping[Movable, Moves], hosts: set[str]) -> None:
+        with self._lock:
+            self._copies.want(moves_by_element, hosts)
+
+    def published(self, published: Published) -> None:
+        """A batch counts: copies go on to it."""
+        with self._lock:
+            self._published = published
+
+    def is_ready(self, element: Movable, moves: Moves, lag: int) -> bool:
+        """Whether slots lack at most the newest `lag` batches on the hosts they go to."""
+        with self._lock:
+            return self._published is None or self._copies.is_ready(element, moves, self._published, lag)
+
+    def step(self) -> bool:
+        """Copies one portion; False where there is none."""
+        with self._lock:
+            portion = None if self._published is None else self._copies.next_portion(self._published)
+        if portion is None:
+            return False
+        try:
+            done = self._run(portion)
+        except Exception as error:
+            _log.info("slots of '%s' were not copied: %s", portion.element.name, str(error).split("\n", 1)[0])
+            with self._lock:
+                self._copies.failed(portion)
+        else:
+            with self._lock:
+                self._copies.note(portion, done)
+        return True
+
+    def stop(self) -> None:
+        """Copies nothing any more."""
+
+
+class BackgroundCopier(Copier):
+    """Copies in a thread of the driver, started when something is to be copied; `arrived` is called when all is."""
+
+    def __init__(self, run: RunPortion, arrived: Callable[[], None]) -> None:
+        super().__init__(run)
+        self._arrived = arrived
+        self._wake, self._stopping = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def want(self, moves_by_element: Mapping[Movable, Moves], hosts: set[str]) -> None:
+        super().want(moves_by_element, hosts)
+        if any(moves_by_element.values()):
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="penstock-copier", daemon=True)
+                self._thread.start()
+            self._wake.set()
+
+    def published(self, published: Published) -> None:
+        super().published(published)
+        self._wake.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout=30.0)
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            started_s, worked = time.monotonic(), False
+            while not self._stopping.is_set() and self.step():
+                worked = True
+                self._stopping.wait(min((time.monotonic() - started_s) * _REST_RATIO, _REST_MAX_S))
+                started_s = time.monotonic()
+            if worked and not self._stopping.is_set():
+                self._arrived()
+            self._wake.wait()

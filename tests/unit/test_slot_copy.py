@@ -1,0 +1,121 @@
+"""Slots brought to another host before any task there needs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from penstock.element.state import slot_copy
+from penstock.element.state.extents import Integers
+from penstock.element.state.header import Field
+from penstock.element.state.slot_copy import copy_slots, ready_slots
+from penstock.element.state.stored_count_window import StoredCountWindow
+from tests.faults.state_worker import ALL_SLOTS, Block, Driver, PlainWindow, results, stored_rows, stored_window
+
+SHAPE = (4, 1, False)
+MANY = Block(tuple(range(40)), tuple(float(i) for i in range(40)))
+ONE = Block((3, 3), (1.0, 2.0))
+EVERY = np.arange(len(ALL_SLOTS))
+
+
+class TwoHosts:
+    """A window that works on one host, and the same window on another that waits for it."""
+
+    def __init__(self, root: Path) -> None:
+        self.driver, self.plain = Driver(root / "checkpoint"), PlainWindow(SHAPE)
+        self.here, self.there = (stored_window(root / "checkpoint", root / host, SHAPE) for host in ("here", "there"))
+
+    def run(self, block: Block, window: StoredCountWindow | None = None) -> int:
+        """One batch; gives how many slots were rebuilt for it."""
+        own = window or self.here
+        ledger = self.driver.ledger
+        rebuilt = len(own.open(ALL_SLOTS, ledger.heads, ledger.history, self.driver.token()))
+        fired = own.process(block.key_columns(pa.int64()), len(block.keys), block.columns())
+        assert results(fired, len(block.keys)) == results(self.plain.process(block), len(block.keys))
+        if own is self.there:
+            assert stored_rows(own) == self.plain.rows()
+        self.driver.publish(own.commit())
+        return rebuilt
+
+    def copy(self, slots: Integers = EVERY) -> list[int]:
+        ledger, last = self.driver.ledger, self.driver.last
+        assert last is not None
+        return list(copy_slots(self.there.store, slots, ledger.heads, ledger.history, self.driver.epoch, last))
+
+    def ready(self, budget_bytes: int) -> list[int]:
+        ledger = self.driver.ledger
+        return list(ready_slots(self.there.store, EVERY, ledger.heads, ledger.history, budget_bytes))
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> TwoHosts:
+    hosts = TwoHosts(tmp_path)
+    hosts.run(MANY)
+    hosts.run(MANY)
+    return hosts
+
+
+def test_what_was_copied_is_not_rebuilt(hosts: TwoHosts) -> None:
+    assert hosts.copy() == list(EVERY)
+    assert hosts.run(MANY, hosts.there) == 0
+
+
+def test_a_copy_goes_on_from_where_it_was(hosts: TwoHosts) -> None:
+    hosts.copy()
+    hosts.run(ONE)
+    assert hosts.copy() == list(EVERY)
+    assert hosts.run(MANY, hosts.there) == 0
+
+
+def test_the_first_task_does_the_rest(hosts: TwoHosts) -> None:
+    hosts.copy()
+    hosts.run(ONE)
+    assert hosts.run(MANY, hosts.there) == 1, "of the one slot that had changed since"
+
+
+def test_only_what_was_asked_for_is_copied(hosts: TwoHosts) -> None:
+    assert hosts.copy(np.array([1, 4])) == [1, 4]
+    assert set(hosts.ready(0)) == {1, 4}
+
+
+def test_slots_are_ready_as_far_as_the_budget_goes(hosts: TwoHosts) -> None:
+    assert hosts.ready(0) == []
+    assert hosts.ready(1 << 30) == list(EVERY)
+    hosts.copy()
+    assert hosts.ready(0) == list(EVERY)
+    hosts.run(ONE)
+    assert len(hosts.ready(0)) == len(EVERY) - 1
+    assert hosts.ready(4096) == list(EVERY)
+
+
+def test_what_a_task_has_committed_since_is_left_alone(hosts: TwoHosts) -> None:
+    before = hosts.driver.ledger
+    hosts.run(MANY, hosts.there)
+    assert list(copy_slots(hosts.there.store, EVERY, before.heads, before.history, 1, 1)) == []
+    assert hosts.run(MANY, hosts.there) == 0
+
+
+def test_a_copy_that_dies_leaves_slots_to_be_rebuilt(hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(slot_copy, "rebuild", dies)
+    with pytest.raises(KeyboardInterrupt):
+        hosts.copy()
+    assert hosts.there.memory.header.fields[Field.DIRTY].all()
+    assert hosts.ready(0) == []
+    monkeypatch.undo()
+    assert hosts.copy() == list(EVERY)
+    assert hosts.run(MANY, hosts.there) == 0
+
+
+def test_a_copy_leaves_the_keys_that_a_worker_knows(hosts: TwoHosts) -> None:
+    hosts.run(MANY, hosts.there)
+    known = hosts.there.store.keys.index.count
+    hosts.run(Block((100, 101), (1.0, 1.0)))
+    hosts.copy()
+    assert hosts.there.store.keys.index.count == known
+    assert hosts.run(Block((100, 101), (2.0, 2.0)), hosts.there) == 0

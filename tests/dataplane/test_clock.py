@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.plan.layout import layout_of
 from tests.dataplane.test_graphs import assert_equal
+from tests.dataplane.test_hot_keys import disordered
 from tests.reference.streams import TRADES, plain, trades
 
 PAIRS = {"key": "left.key", "a": "left.n", "b": "right.n", "word": "right.name"}
@@ -88,6 +89,12 @@ def test_by_key(make: Callable[[], ps.Application], table: pa.Table, seed: int, 
     graph = make().graph
     assert layout_of(graph).clocked
     assert_equal(graph, {"trades": table}, seed, kills)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("make", MADE)
+def test_longer_streams_by_key(make: Callable[[], ps.Application], seed: int) -> None:
+    assert_equal(make().graph, {"trades": disordered(seed)}, seed, 0.1)
 
 
 @given(tables=st.tuples(plain(), plain()), seed=st.integers(0, 2**32), kills=st.sampled_from([0.0, 0.2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.graph import Graph
+from penstock.app.schema import schema_of
 from penstock.control.configuration import default_configuration
 from penstock.errors import InputError
 from penstock.plan.layout import layout_of
@@ -38,6 +40,27 @@ def test_split_slots(window: Any, table: pa.Table, seed: int, kills: float) -> N
     graph = aggregated(window, PARTS)
     assert splittable(graph, layout_of(graph)) == ("window",)
     assert_equal(graph, {"trades": table}, seed, kills)
+
+
+def disordered(seed: int, rows: int = 160) -> pa.Table:
+    """Few keys, and times that go back over the end of a pane every few tuples."""
+    chance = random.Random(seed)
+    clock, found = 0, []
+    for _ in range(rows):
+        clock += chance.choice([0, 100_000, 250_000, 250_000, 900_000])
+        row = {"key": chance.choice("abcde"), "name": chance.choice("xy"), "x": chance.random(), "u": 1, "flag": True}
+        late = chance.choice([0, 0, 0, 400_000, 1_100_000])
+        found.append({**row, "n": chance.randint(-9, 9), "t": clock - late})
+    return pa.Table.from_pylist(found, schema_of(TRADES))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("every_s", [1, 4])
+def test_late_tuples_of_split_slots(every_s: int, seed: int) -> None:
+    graph = aggregated(ps.sliding(time_s=4, every_s=every_s, on="t"), PARTS)
+    table = disordered(seed)
+    assert ps.evaluate(graph, {"trades": table}).dead_letters.num_rows > 3
+    assert_equal(graph, {"trades": table}, seed, 0.1)
 
 
 @given(table=trades(), seed=st.integers(0, 2**32))

@@ -2,40 +2,62 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep
-from penstock.control.decision import Change
 from penstock.control.goal import throughput
 from penstock.control.live_mpc import LiveMpc, near
+from penstock.control.loop import Loop
 from penstock.control.mpc_presets import default_mpc
 from penstock.control.setting import Grid, Setting
+from penstock.generate.arrivals import counted_arrivals
+from penstock.simulate.plant_shape import PlantShape
+from penstock.simulate.queue_plant import QueuePlant
 
-GRID = Grid(tuple(range(1, 9)), caps_tuples=(1_000, 4_000, 16_000, 64_000))
+GRID = Grid(tuple(range(1, 13)), caps_tuples=(3_000, 12_000, 48_000))
 
 
-def first_change(start_s: float | None) -> int:
-    """The step after which more replicas are asked for, under a rate that rises by 100 tuples/s a step."""
-    policy = LiveMpc(default_mpc(throughput(), GRID))
-    state = policy.start()
-    for number in range(1, 60):
-        rate = 500.0 + 25.0 * number
-        seen = ControlStep(
-            number, float(number), 1.0, Setting(3, None, 16_000), rate, rate, 0.0, 0.5, service_s=0.002, overhead_s=0.1,
-            micro_batch_s=0.5, executor_start_s=start_s, highest_cap_tuples=16_000,
-        )  # fmt: skip
-        state, decision = policy.decide(state, seen)
-        if isinstance(decision, Change) and decision.setting.replicas > 3:
-            return number
-    raise AssertionError("never asked for more")
+class Slow:
+    """The queue model, whose executors are said to take so long."""
+
+    def __init__(self, start_s: float | None) -> None:
+        rates = np.linspace(1_000, 4_000, 60).astype(np.int64)
+        self._plant = QueuePlant(
+            PlantShape(noise=0.0), counted_arrivals(np.arange(61.0), rates), Setting(4, None, 48_000), end_s=60.0
+        )
+        self._start_s = start_s
+
+    @property
+    def configuration(self) -> Configuration:
+        return self._plant.configuration
+
+    def apply(self, configuration: Configuration) -> None:
+        self._plant.apply(configuration)
+
+    def observe(self) -> ControlStep | None:
+        seen = self._plant.observe()
+        return None if seen is None else replace(seen, executor_start_s=self._start_s)
+
+
+def replicas_by_step(start_s: float | None) -> list[int]:
+    """What is in force at each step of a rate that rises."""
+    loop = Loop(LiveMpc(default_mpc(throughput(), GRID)), throughput())
+    return [record.seen.setting.replicas for record in loop.run(Slow(start_s))]
 
 
 def test_replicas_are_asked_for_earlier_where_executors_have_to_start() -> None:
-    assert first_change(8.0) + 3 <= first_change(None)
+    early, late = replicas_by_step(8.0), replicas_by_step(None)
+    assert late[-1] > late[5]
+    assert sum(early[5:50]) > sum(late[5:50])
 
 
 def test_no_cap_is_tried_that_would_hold_up_decisions() -> None:
-    seen = ControlStep(1, 1.0, 1.0, Setting(1, None, 16_000), 0.0, 0.0, 0.0, 0.0, highest_cap_tuples=16_000)
-    assert near(GRID, seen).caps_tuples == (4_000, 16_000)
-    assert near(GRID, ControlStep(1, 1.0, 1.0, Setting(1, None, 1_000), 0.0, 0.0, 0.0, 0.0)).caps_tuples == (
-        1_000,
-        4_000,
+    seen = ControlStep(1, 1.0, 1.0, Setting(1, None, 12_000), 0.0, 0.0, 0.0, 0.0, highest_cap_tuples=12_000)
+    assert near(GRID, seen).caps_tuples == (3_000, 12_000)
+    assert near(GRID, ControlStep(1, 1.0, 1.0, Setting(1, None, 3_000), 0.0, 0.0, 0.0, 0.0)).caps_tuples == (
+        3_000,
+        12_000,
     )

@@ -38,7 +38,7 @@ def test_tasks_that_fail_or_die_at_every_point(attack: Attack) -> None:
     ("sink", "changing"), [("memory", False), ("memory", True), ("parquet", True), ("discard", False)]
 )
 def test_workers_killed_at_random_moments(attack: Attack, sink: str, changing: bool, seed: int) -> None:
-    run = attack(faulty=False, sink=sink, changing=changing, total=80_000, seed=seed)
+    run = attack(faulty=False, sink=sink, changing=changing, total=200_000, seed=seed)
     run.start()
     kill_workers(run, 12)
     said = run.finish()

@@ -8,6 +8,8 @@ from penstock.spark.rolled_back import again_if_rolled_back
 
 GIVEN_UP = "Job aborted: A shuffle map stage with indeterminate output was failed and retried. However, Spark cannot"
 
+OLD_ATTEMPT = "Job aborted due to stage failure: Task with indeterminate results from old attempt succeeded, aborting"
+
 
 class Action:
     """Fails some times with a text, then gives how often it was called."""
@@ -22,8 +24,9 @@ class Action:
         return self.calls
 
 
-def test_a_batch_that_spark_gave_up_for_mixed_outputs_runs_again() -> None:
-    assert again_if_rolled_back(Action(GIVEN_UP, 3)) == 4
+@pytest.mark.parametrize("text", [GIVEN_UP, OLD_ATTEMPT])
+def test_a_batch_that_spark_gave_up_for_mixed_outputs_runs_again(text: str) -> None:
+    assert again_if_rolled_back(Action(text, 3)) == 4
 
 
 def test_it_does_not_run_for_ever() -> None:

@@ -41,9 +41,11 @@ def executors(root: int) -> list[int]:
 
 
 def python_workers(root: int) -> list[int]:
-    """Python workers below a process: the children of Spark's daemons."""
+    """Python workers below a process: the children of Spark's daemons, which the JVM's command line names, too."""
     parent_of, own = parents(), below(root)
-    daemons = {pid for pid in own if any(name in command(pid) for name in DAEMONS)}
+    lines = {pid: command(pid) for pid in own}
+    python = {pid: line for pid, line in lines.items() if "org.apache" not in line}
+    daemons = {pid for pid, line in python.items() if any(name in line for name in DAEMONS)}
     return [pid for pid in own if pid in daemons and parent_of.get(pid) in daemons]
 
 

@@ -56,7 +56,7 @@ cluster: setup  ## Tests that start a Spark cluster on this machine
 	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py \
 		tests/spark/test_cluster_control.py tests/spark/test_bench_state.py tests/spark/test_migration.py
 
-faults: setup  ## Kill drivers, workers and executors, more than a hundred times (half an hour)
+faults: setup  ## Kill drivers, workers and executors, more than a hundred times (an hour)
 	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
 
 peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from penstock.element.threads.waiting_calls import core_wait_ns
+
 _SCHEDULER = Path("/proc/thread-self/schedstat")
 
 
 def stalled_s(path: Path = _SCHEDULER) -> float:
     """Seconds since this thread began; 0 where the kernel does not say."""
-    try:
-        return int(path.read_bytes().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
+    return core_wait_ns(str(path)) / 1e9

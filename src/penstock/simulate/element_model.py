@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -60,11 +60,6 @@ class ElementModel:
     @cached_property
     def feeds(self) -> dict[str, tuple[str, ...]]:
         return {operator.name: tuple(name for name, _ in operator.outputs) for operator in self.operators}
-
-    def with_costs(self, cpu_s_by_operator: Mapping[str, float]) -> ElementModel:
-        """The same graph with other costs per tuple, as after a change of the workload."""
-        operators = tuple(replace(o, cpu_s=cpu_s_by_operator.get(o.name, o.cpu_s)) for o in self.operators)
-        return replace(self, operators=operators)
 
     @cached_property
     def arrays(self) -> ModelArrays:

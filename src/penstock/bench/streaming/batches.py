@@ -116,11 +116,6 @@ def late_results(observations: Sequence[Observation], first: int, trace: Trace, 
     return LateResults(np.concatenate(ms), np.concatenate(weights))
 
 
-def longest_gap_ms(observations: Sequence[Observation]) -> float:
-    """The longest time between two commits, one after the other."""
-    return max(gaps_ms(observations), default=0.0)
-
-
 def gaps_ms(observations: Sequence[Observation]) -> list[float]:
     ends = [committed_at_s(o) for o in observations]
     return [(later - earlier) * 1000 for earlier, later in itertools.pairwise(ends)]

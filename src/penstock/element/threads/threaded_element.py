@@ -200,11 +200,6 @@ class ThreadedElement:
         calls = self._runtime.calls
         return {name: calls.every * spent_ns / 1e9 for name, spent_ns in calls.cpu_ns.items()}
 
-    @property
-    def machinery_cpu_s(self) -> float:
-        """CPU seconds of the sampler."""
-        return 0.0 if self._sampler is None else self._sampler.seat.cpu_s
-
     def close(self) -> None:
         """Ends all threads once each has done with the block it is at; the element is of no more use.
 

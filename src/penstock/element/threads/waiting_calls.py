@@ -40,10 +40,10 @@ class WaitingCalls(TimedCalls):
         return sum(cpu_ns.values()) / 1e9, sum(max(waited_s - gil_wait_s, 0.0) for waited_s in own)
 
 
-def core_wait_ns() -> int:
+def core_wait_ns(path: str = "/proc/thread-self/schedstat") -> int:
     """How long this thread has stood in the queue for a core; 0 where the system does not say."""
     try:
-        file = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+        file = os.open(path, os.O_RDONLY)
     except OSError:
         return 0
     try:

@@ -74,13 +74,11 @@ class Loop:
         if isinstance(decided, Change):
             verb = "would go" if self.passive else "goes"
             _LOG.info("step %d: %s %s -> %s; %s", seen.step, verb, seen.setting, desired, decided.because)
-        if self.passive:
-            return Record(seen, wanted, decided, None)
         highest = {element.name: element.replicas for element in plant.configuration.elements}
         if isinstance(decided, Change):
             highest = {} if self.highest is None else self.highest.by_element(seen, shares)
         routed = (self.routing or Routing()).configured(plant.configuration, desired, seen, highest)
-        if routed.configuration == plant.configuration:
+        if self.passive or routed.configuration == plant.configuration:
             return Record(seen, wanted, decided, None, advice=routed.advice)
         plant.apply(routed.configuration)
         changed = desired if isinstance(decided, Change) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Expectation
 from penstock.control.goal import Goal
-from penstock.control.hot_keys import HotSlot, advice, heaviest_slot
+from penstock.control.hot_keys import heaviest_slot
 from penstock.control.journal import RecordedRun
 from penstock.control.loop import Record
 from penstock.control.qos import breaks
@@ -88,18 +88,6 @@ def figures_of(seen: ControlStep) -> StepFigures:
         seen.rate_tuples_s, seen.served_tuples_s, seen.backlog_tuples, seen.busy_ratio, seen.latency_mean_s,
         seen.latency_p95_s,
     )  # fmt: skip
-
-
-def hot_slot_advice(seen: ControlStep, highest_replicas: int) -> str | None:
-    """What to tell a user of a slot that makes replicas useless; None where all that are allowed can help."""
-    keyed = [e for e in seen.elements if e.load_by_slot]
-    if not keyed:
-        return None
-    busiest = max(keyed, key=lambda e: sum(e.load_by_slot))
-    hot: HotSlot | None = heaviest_slot(busiest.load_by_slot, seen.period_s, seen.split_slots)
-    if hot is None or hot.highest_useful_replicas >= highest_replicas:
-        return None
-    return advice(hot, busiest.name, splits=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,11 @@ class ControlStep:
         return self.served_tuples / self.arrived_tuples if self.arrived_tuples > 0 else 1.0
 
     @property
+    def is_partial(self) -> bool:
+        """Whether its setting came with it, or is not in force on all replicas yet."""
+        return self.reconfigured or (self.replicas_ready is not None and self.replicas_ready < self.setting.replicas)
+
+    @property
     def queued_tuples(self) -> float:
         """The backlog without what a micro-batch of usual length collects anyway."""
         collected_s = min(self.micro_batch_s or 0.0, self.period_s / max(self.micro_batches, 1), 1.0)

@@ -57,7 +57,9 @@ class Loop:
         state, guarded, shares = self.policy.start(), GuardState(), CpuShares()
         while (seen := plant.observe()) is not None:
             state, wanted = self.policy.decide(state, seen)
-            shares, decided = shares.learn(seen.elements), within_pace(wanted, seen)
+            if not seen.reconfigured:  # workers that start compute more than they will
+                shares = shares.learn(seen.elements)
+            decided = within_pace(wanted, seen)
             if self.highest is not None:
                 decided = self.highest.bounded(decided, seen, shares)
             if self.guard is not None:

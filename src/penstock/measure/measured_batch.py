@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from penstock.measure.batch_figures import Moments, Reports, observation_of
 from penstock.measure.observation import Observation
@@ -22,6 +23,16 @@ class MeasuredBatch:
     dead_letters: int = 0
     waiting_tuples: int = 0
 
+    @property
+    def plain(self) -> tuple[Any, ...]:
+        """What `measured_batch` makes it from: tuples are pickled several times as fast."""
+        m = self.moments
+        moments = m.began_s, m.planned_s, m.ran_s, m.committed_s
+        return (
+            self.batch, moments, self.reports, self.first, tuple(self.sinks), self.tuples_in, self.dead_letters,
+            self.waiting_tuples,
+        )  # fmt: skip
+
     def read(self) -> Reports:
         """The reports by element."""
         found: dict[str, list[TaskReport]] = {}
@@ -33,3 +44,8 @@ class MeasuredBatch:
         """What the tasks say; what other clocks say is added later."""
         own = observation_of(self.batch, self.moments, reports, self.first, self.sinks, self.dead_letters)
         return replace(own, waiting_tuples=self.waiting_tuples) if self.waiting_tuples else own
+
+
+def measured_batch(plain: tuple[Any, ...]) -> MeasuredBatch:
+    batch, moments, reports, first, sinks, *counts = plain
+    return MeasuredBatch(batch, Moments(*moments), reports, first, frozenset(sinks), *counts)

@@ -8,7 +8,7 @@ import weakref
 from pathlib import Path
 
 from penstock.control.configuration import Configuration
-from penstock.measure.measured_batch import MeasuredBatch
+from penstock.measure.measured_batch import MeasuredBatch, measured_batch
 
 Note = tuple[MeasuredBatch, Configuration]
 
@@ -25,7 +25,7 @@ class BatchNotes:
     def add(self, note: Note) -> None:
         measured, configuration = note
         known = configuration is self._configuration
-        data = memoryview(pickle.dumps((measured, None if known else configuration), protocol=5))
+        data = memoryview(pickle.dumps((measured.plain, None if known else configuration), protocol=5))
         self._configuration, self._is_empty = configuration, False
         while data:
             data = data[os.write(self._file, data) :]
@@ -45,7 +45,8 @@ def read_notes(path: Path) -> list[Note]:
     with path.open("rb") as file:
         while True:
             try:
-                measured, own = pickle.load(file)
+                plain, own = pickle.load(file)
+                measured = measured_batch(plain)
             except Exception:  # whatever a torn note or one of another version may raise: there is nothing behind it
                 return found
             configuration = own or configuration

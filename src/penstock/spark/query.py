@@ -65,7 +65,8 @@ _KEPT_OBSERVATIONS = 10_000
 class RunResult:
     """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation.
 
-    `dead_letters` has the first of them, `dead_letter_count` says how many there were.
+    `dead_letters` has the first of them, `dead_letter_count` says how many there were.  While an application runs, its
+    `observations` may be a second behind; `Handle.observe` is not.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penstock.control.configuration import Configuration
+from penstock.control.configuration import Configuration, ElementConfiguration
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.decision import Change, Decision
 from penstock.control.goal import throughput
@@ -17,9 +17,11 @@ from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Loop
 from penstock.control.mpc_learning import Learned, learn
 from penstock.control.mpc_presets import default_mpc
+from penstock.control.observed_steps import ObservedBatch, StepGatherer
 from penstock.control.routing import Routing
 from penstock.control.setting import Grid, Setting
 from penstock.generate.arrivals import counted_arrivals
+from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.model.forecasters.holt import Holt
 from penstock.model.forecasters.tracked import Tracked
 from penstock.simulate.plant_shape import Floats, PlantShape
@@ -136,3 +138,17 @@ def test_the_share_of_computing_is_not_learned_from_workers_that_start() -> None
     loop = Loop(More(), throughput(), passive=True, highest=HighestReplicas(2, 16))
     decided = [record.decided for record in loop.run(Plant())]
     assert [own.setting.replicas for own in decided if isinstance(own, Change)] == [16] * 4
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "replicas"), [(0.05, 1), (0.9, 2)], ids=["waits for a service", "computes on all cores"]
+)
+def test_an_element_with_fewer_replicas_that_does_the_work_is_no_overhead(cpu_s: float, replicas: int) -> None:
+    configuration = Configuration((ElementConfiguration("source", 2), ElementConfiguration("windows", 1)))
+    sources = tuple(ReplicaObservation(i, 500, 500, 0.01, 0.01, 0) for i in range(2))
+    windows = (ReplicaObservation(0, 1000, 40, 0.95, cpu_s, 0),)
+    seen = Observation(0, 0.0, 1.0, 1000, 40, {"source": sources, "windows": windows}, committed_at_s=1.0)
+    (step,) = StepGatherer(1.0, cores=1).add(ObservedBatch(seen, configuration))
+    assert step.setting.replicas == replicas
+    assert step.service_s == pytest.approx(0.95e-3 if replicas == 1 else 0.02e-3)
+    assert step.overhead_s == pytest.approx(0.05 if replicas == 1 else 0.99)

@@ -13,6 +13,8 @@ from penstock.control.slot_loads import SlotLoads
 from penstock.measure.observation import Observation, ReplicaObservation, latency_over
 
 PERIOD_S = 1.0
+_COMPUTES = 0.5  # of an element's time, and it is no faster with more replicas than cores
+_CLEARLY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ def control_steps(
 class StepGatherer:
     """Whole micro-batches together until a control period has passed; one Configuration per step, but for its sizes."""
 
-    def __init__(self, period_s: float = PERIOD_S, single: Iterable[str] = ()) -> None:
-        self._period_s, self._single = period_s, frozenset(single)
+    def __init__(self, period_s: float = PERIOD_S, single: Iterable[str] = (), cores: int = 1) -> None:
+        self._period_s, self._single, self._cores = period_s, frozenset(single), cores
         self._gathered: list[ObservedBatch] = []
         self._before: Configuration | None = None
         self._loads = SlotLoads()
@@ -58,7 +60,7 @@ class StepGatherer:
         changed = self._before is not None and self._before.elements != configuration.elements
         self._before, self._gathered = configuration, []
         loads = self._loads.learn([b.observation for b in batches], sum(_wall_s(b.observation) for b in batches))
-        return control_step(self._number, batches, changed=changed, loads=loads, single=self._single)
+        return control_step(self._number, batches, changed=changed, loads=loads, single=self._single, cores=self._cores)
 
 
 def _is_alike(one: Configuration, other: Configuration) -> bool:
@@ -78,6 +80,7 @@ def control_step(
     changed: bool,
     loads: Mapping[str, tuple[float, ...]],
     single: frozenset[str] = frozenset(),
+    cores: int = 1,
 ) -> ControlStep:
     """One step of some micro-batches with the same elements.
 
@@ -87,7 +90,7 @@ def control_step(
     observed, configuration = [batch.observation for batch in batches], batches[-1].configuration
     period_s = sum(_wall_s(o) for o in observed)
     served = sum(o.tuples_in for o in observed)
-    setting = setting_of(configuration)
+    setting = replace(setting_of(configuration), replicas=_replicas_that_count(observed, configuration, single, cores))
     wide = _wide(configuration, setting.replicas, single)
     longest_s = sum(work_s(o, wide) for o in observed)
     busy_s = sum(r.busy_s for o in observed for name in wide for r in o.replicas_by_element.get(name, ()))
@@ -122,6 +125,26 @@ def control_step(
         last_batch=last.batch,
     )
     return replace(step, waiting_ratio=_waiting_ratio(step))
+
+
+def _replicas_that_count(
+    observed: Sequence[Observation], configuration: Configuration, single: frozenset[str], cores: int
+) -> int:
+    """The most of any element; those of an element with fewer where it does most of the work and can have more.
+
+    Else an application that begins with one replica of what it waits for would take that time for overhead.
+    """
+    most = setting_of(configuration).replicas
+    work = {e.name: sum(work_s(o, (e.name,)) for o in observed) for e in configuration.elements}
+    free = [e for e in configuration.elements if e.name not in single]
+    busiest = max(free, key=lambda e: work[e.name], default=None)
+    if busiest is None or busiest.replicas == most:
+        return most
+    others_s = max(work[e.name] for e in configuration.elements if e.replicas == most)
+    own = [r for o in observed for r in o.replicas_by_element.get(busiest.name, ())]
+    cpu_s, busy_s = sum(r.cpu_s for r in own), sum(r.busy_s - r.stalled_s for r in own)
+    at_its_limit = cpu_s >= _COMPUTES * busy_s and busiest.replicas >= cores
+    return most if at_its_limit or work[busiest.name] < _CLEARLY * others_s else busiest.replicas
 
 
 def _wide(configuration: Configuration, replicas: int, single: frozenset[str]) -> tuple[str, ...]:

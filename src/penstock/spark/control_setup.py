@@ -135,7 +135,7 @@ def controller_of(
         highest=HighestReplicas(highest if room.executors else room.cores, highest, single),
     )
     pace = None if wish.passive else first_pace(most_tuples)
-    plant = SparkPlant(application, single=single, resources=resources, pace=pace, energy=energy)
+    plant = SparkPlant(application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores)
     return Controller(plant, loop, notebook, tell=tell)
 
 

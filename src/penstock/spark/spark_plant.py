@@ -67,9 +67,10 @@ class SparkPlant:
         patience_s: float = PATIENCE_S,
         pace: CapPace | None = None,
         energy: Energy | None = None,
+        cores: int = 1,
     ) -> None:
         self._application, self.resources = application, resources
-        self._gatherer, self._cold = StepGatherer(period_s, single), cold_batches
+        self._gatherer, self._cold = StepGatherer(period_s, single, cores), cold_batches
         self._patience_s = patience_s
         self._changed = threading.Condition()
         self._steps: deque[ControlStep] = deque()

@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.bench.pegged_cores import PeggedCores
 from penstock.control.configuration import Configuration, ElementConfiguration
 from penstock.control.elastic_threads import ElasticThreads
+from penstock.element.operators.load import flop_s
 from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation
 from penstock.spark import element_worker as workers
@@ -198,10 +200,61 @@ def spinning(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def test_an_operator_that_holds_the_gil_is_told_with_the_advice_to_use_replicas() -> None:
+def computing(total: int) -> ps.Application:
+    app = ps.Application("computing")
+    source = app.source("trace", ps.sources.trace(rate="unbounded", keys=5, total=total))
+    source.load("load", flop_per_tuple=round(0.004 * flop_s())).sink("out", ps.sinks.discard())
+    return app
+
+
+def in_python(total: int) -> ps.Application:
     app = ps.Application("python")
-    source = app.source("trace", ps.sources.trace(rate="unbounded", keys=5, total=100_000))
-    source.functor("few", emit={"seq": "seq"}).map("spin", spinning, {"seq": "int64"}, per_tuple=True).sink("out")
+    source = app.source("trace", ps.sources.trace(rate="unbounded", keys=5, total=total))
+    few = source.functor("few", emit={"seq": "seq"})
+    few.map("spin", spinning, {"seq": "int64"}, per_tuple=True).sink("out", ps.sinks.discard())
+    return app
+
+
+@pytest.fixture
+def pegged() -> Iterator[None]:
+    """Other processes want all cores."""
+    with PeggedCores() as cores:
+        cores.set(CORES)
+        yield
+
+
+@pytest.mark.usefixtures("pegged")
+@pytest.mark.parametrize(("make", "replicas"), [(computing, 1), (computing, 2), (in_python, 1)])
+def test_computing_tasks_never_have_more_threads_than_cores_however_long_they_wait_for_them(
+    make: Callable[[int], ps.Application], replicas: int
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        plane = Steady(make(100_000), Path(directory), ElasticThreads(period_s=0.1))
+        plane.replicas = replicas
+        levels = []
+        try:
+            for batch in range(12):
+                seen = plane.run_batch(batch, 20 * batch, 20 * (batch + 1))
+                levels += [level_of(seen, replica) for replica in range(replicas)]
+        finally:
+            plane._vanish()
+    assert len(levels) == 12 * replicas
+    assert max(levels) <= max(1, CORES // replicas)
+
+
+@pytest.mark.usefixtures("pegged")
+def test_a_waiting_element_gets_more_threads_than_cores_on_a_busy_machine_too() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        plane = Steady(service(100_000, wait_ms=10), Path(directory), ElasticThreads(most=4 * CORES, period_s=0.15))
+        try:
+            levels = [level_of(plane.run_batch(batch, 40 * batch, 40 * (batch + 1))) for batch in range(20)]
+        finally:
+            plane._vanish()
+    assert max(levels) > CORES
+
+
+def test_an_operator_that_holds_the_gil_is_told_with_the_advice_to_use_replicas() -> None:
+    app = in_python(100_000)
     with tempfile.TemporaryDirectory() as directory:
         plane = Steady(app, Path(directory), 2)
         try:

@@ -141,6 +141,10 @@ def test_the_bench_of_threads_has_its_figures() -> None:
     assert all(0 < share < 1 for share in found["outside_operators_share"].values())
     assert all(0 < share < 1 for share in found["calls_outside_operators_share"].values())
     assert all(-1 < share < 1 for share in found["machinery_share"].values())  # a difference of two runs
+    assert all(low <= high for low, high in found["machinery_share_interval"].values())
+    full = [found["machinery_share"][name] for name in ("medium", "heavy", "extra heavy")]
+    assert found["machinery_share_worst"] == max(full)  # a light block is not worth a queue
+    assert len(found["goals_missed"]) == sum(share > 0.01 for share in full)
     assert [row["ingestion"] for row in found["ingestion_gain"]] == ["waits", "computes", "computes"]
     assert found["grid_ratio_to_sequential"]["sequential"] == 1.0
     assert len(found["grid_ratio_to_sequential"]) == 4
@@ -170,7 +174,7 @@ def test_an_element_under_external_load_follows_its_phases() -> None:
     assert taken == [0, 0, 1, 2, 0, 0]
 
 
-TINY = replace(QUICK, period_s=0.01, periods=17, phase_periods=11, graph_period_s=0.01)
+TINY = replace(QUICK, period_s=0.01, periods=17, phase_periods=11, graph_period_s=0.01, exhaustive_s=0.8)
 
 
 def test_the_elastic_operator_is_measured_on_real_elements() -> None:
@@ -203,7 +207,8 @@ def test_multi_level_elasticity_is_measured_beside_every_placement() -> None:
     for run in exhaustive_runs(TINY, 2, lambda step: None):
         assert run.exhaustive_tuples_s is not None
         assert run.exhaustive_tuples_s >= run.best_simple_tuples_s > 0
-        assert run.found["pieces"].throughput_tuples_s > 0
+        assert 0 < run.found["pieces"].throughput_tuples_s <= run.exhaustive_tuples_s
+        assert run.tried == (20, 2 * 2**7)
 
 
 def test_real_graphs_of_many_operators_run_and_are_observed() -> None:

@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +14,11 @@ import pytest
 
 import penstock as ps
 from penstock.app.graph import Graph
+from penstock.bench.pegged_cores import PeggedCores
 from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
+from penstock.element.kernels.flops import burn
 from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.sampler import Sampler
@@ -477,6 +480,7 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
 
     for function, waits in ((computing, False), (waiting, True)):
         calls = WaitingCalls(1)
+        calls.is_alone = True
         graph = mapped(function)
         own = Element(graph, DeadLetters(), {"out": "out"})
         with element(graph, around=Around(own, wire(own, graph), calls)) as running:
@@ -485,5 +489,21 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
         computed_s, waited_s = calls.take()
         assert (waited_s > computed_s) is waits
         assert calls.take() == (0.0, 0.0)
-    calls.waited_ns = {"slow": [5_000_000, 1_000_000], "python": [9_000_000]}
-    assert calls.take(gil_wait_s=0.002, holds_gil={"python"}) == (0.0, pytest.approx(0.003))
+
+
+def test_what_other_threads_compute_for_a_call_is_no_waiting() -> None:
+    calls = WaitingCalls(1)
+    with ThreadPoolExecutor(1) as library, PeggedCores() as pegged:
+        library.submit(burn, 1, 2).result()
+        pegged.set(2)
+        graph = mapped(lambda row: [library.submit(burn, 1, 100_000_000).result(), row][1])
+        own = Element(graph, DeadLetters(), {"out": "out"})
+        shares = []
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for calls.is_alone in (True, False):
+                calls.take()
+                running.feed(block(0))
+                computed_s, waited_s = calls.take()
+                shares.append(computed_s / (computed_s + waited_s))
+    assert shares[0] > 0.8
+    assert shares[1] < 0.2

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from penstock.bench import elastic_operator, external_load, multilevel, multilevel_cases
+from penstock.bench import elastic_operator, exhaustive, external_load, multilevel, multilevel_cases
 from penstock.bench.command import app
 from penstock.bench.element_case import ElementCase, best_fixed, observed_tuples_s, plant_case
+from penstock.bench.multilevel_cases import Cell
 from penstock.control.elastic_operator import ElasticOperator
 from penstock.control.element_setting import ElementSetting
 from penstock.control.multilevel.rules import OURS, PAPER
@@ -120,18 +121,29 @@ def test_phases_are_compared_with_the_best_level_of_each():
 
 def test_exhaustive_search_finds_what_no_other_placement_beats():
     case = plant_case("small", pipeline(4, balanced(10_000)), 4)
-    best = multilevel.exhaustive_best_tuples_s(case)
+    best = exhaustive.best_tuples_s(case)
     assert best >= case.fixed_tuples_s(ElementSetting(4, frozenset(case.operators)))
     assert best >= case.fixed_tuples_s(ElementSetting(1))
     assert multilevel.settle(case, OURS, 1).throughput_tuples_s <= best
-    impressions: list[ElementSetting] = []
 
-    def screened(setting):
-        impressions.append(setting)
-        return case.fixed_tuples_s(setting) * (1 + 0.02 * (len(impressions) % 3))
 
-    assert multilevel.exhaustive_best_tuples_s(replace(case, screened_tuples_s=screened)) == best
-    assert len(set(impressions)) == 4 * 2 ** len(case.operators)
+def test_a_contest_of_all_settings_keeps_to_its_time_and_finds_the_best_however_glimpses_err():
+    case = plant_case("small", pipeline(4, balanced(10_000)), 4)
+    glimpses: list[tuple[ElementSetting, float]] = []
+
+    def glimpsed(setting, seconds):
+        glimpses.append((setting, seconds))
+        return case.fixed_tuples_s(setting) * (1 + 0.02 * (len(glimpses) % 3) * (seconds < 1))
+
+    case = replace(case, glimpsed_tuples_s=glimpsed)
+    run = multilevel.measure_small(Cell("pipeline 4", "10,000 flop", 1, 4), case, 1, seconds=20.0)
+    settings = 4 * 2 ** len(case.operators)
+    assert run.exhaustive_tuples_s == pytest.approx(exhaustive.best_tuples_s(case))
+    assert run.tried == (settings, settings)
+    assert {setting for setting, _ in glimpses} == set(exhaustive.all_settings(case))
+    assert sum(seconds for _, seconds in glimpses if seconds < 2 * case.period_s) <= 20.0
+    few = exhaustive.contest(case, [], 0.8, lambda step: None, 1)
+    assert (few.tried, few.settings) == (20, settings)
 
 
 def test_a_policy_that_does_not_settle_in_time_says_so():

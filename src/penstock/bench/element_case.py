@@ -21,8 +21,8 @@ PortFactory = Callable[[int], ElementPort]
 class ElementCase:
     """`fixed_tuples_s` is the throughput of a setting that is not changed; `levels` are those to try it at.
 
-    `queued` is the placement that a policy of threads alone keeps. `screened_tuples_s` is a first impression of a
-    setting, where measuring all of them would take too long.
+    `queued` is the placement that a policy of threads alone keeps. `glimpsed_tuples_s` is what it gives in so many
+    seconds, where measuring all of them would take too long.
     """
 
     name: str
@@ -34,7 +34,7 @@ class ElementCase:
     queued: frozenset[str] = frozenset()
     cores: int = 0
     period_s: float = 1.0
-    screened_tuples_s: Callable[[ElementSetting], float] | None = None
+    glimpsed_tuples_s: Callable[[ElementSetting, float], float] | None = None
 
 
 def plant_case(

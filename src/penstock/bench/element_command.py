@@ -105,9 +105,7 @@ def multilevel(
     seeds = tuple(cases.seeds(quick))
     for seed in seeds:
         large += [bench.measure(cell, case, seed) for cell, case in _shown(cases.large_cases(quick, seed))]
-        small += [
-            bench.measure(cell, case, seed, exhaustive=True) for cell, case in _shown(cases.small_cases(quick, seed))
-        ]
+        small += [bench.measure_small(cell, case, seed) for cell, case in _shown(cases.small_cases(quick, seed))]
         settling += [
             bench.measure_settling(cell, case, seed, rules)
             for cell, case in _shown(cases.long_pipelines(quick, seed)) for rules in bench.RULES

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from penstock.bench import exhaustive
 from penstock.bench.element_case import ElementCase
 from penstock.bench.multilevel_cases import CHANGE_PERIOD, Cell, changing_case
 from penstock.control.element_loop import run_periods
@@ -23,12 +23,14 @@ RULES: dict[str, MultiLevelRules] = {
 }
 SIMPLE_GOAL, EXHAUSTIVE_GOAL, PERIODS_GOAL, SHORTENING_GOAL = 0.95, 0.9, 40, 0.5
 _MOST_PERIODS = 400
-_MEASURED_AFTER_SCREENING = 16
 
 
 @dataclass(frozen=True, slots=True)
 class MultiLevelRun:
-    """One case: throughput of the simple ways, and of each set of rules with threads, queues and periods to settle."""
+    """One case: throughput of the simple ways, and of each set of rules with threads, queues and periods to settle.
+
+    `tried`: for the exhaustive best so many settings, of all that there are.
+    """
 
     cell: Cell
     seed: int
@@ -36,6 +38,7 @@ class MultiLevelRun:
     threads_only_tuples_s: float
     found: dict[str, Found]
     exhaustive_tuples_s: float | None = None
+    tried: tuple[int, int] | None = None
 
     @property
     def best_simple_tuples_s(self) -> float:
@@ -54,10 +57,17 @@ class Found:
     """Where a policy settled; `periods` is None where it did not within the run."""
 
     throughput_tuples_s: float
-    threads: int
-    queues: int
+    setting: ElementSetting
     periods: int | None
     journal: tuple[str, ...]
+
+    @property
+    def threads(self) -> int:
+        return self.setting.threads
+
+    @property
+    def queues(self) -> int:
+        return len(self.setting.queued)
 
 
 def settle(case: ElementCase, rules: MultiLevelRules, seed: int, periods: int = _MOST_PERIODS) -> Found:
@@ -72,34 +82,37 @@ def settle(case: ElementCase, rules: MultiLevelRules, seed: int, periods: int = 
     assert last is not None
     setting = last.next_setting
     took = last.period + 1 if last.settled else None
-    return Found(case.fixed_tuples_s(setting), setting.threads, len(setting.queued), took, tuple(journal))
+    return Found(case.fixed_tuples_s(setting), setting, took, tuple(journal))
 
 
-def measure(cell: Cell, case: ElementCase, seed: int, *, exhaustive: bool = False) -> MultiLevelRun:
-    """The case in every way; exhaustive search is for a handful of operators."""
-    every = frozenset(case.operators)
+def measure(cell: Cell, case: ElementCase, seed: int) -> MultiLevelRun:
+    """The case in every way but the exhaustive one."""
+    manual, threads_only = _simple_settings(case)
+    found = {name: settle(case, rules, seed) for name, rules in RULES.items()}
+    return MultiLevelRun(cell, seed, case.fixed_tuples_s(manual), case.fixed_tuples_s(threads_only), found)
+
+
+def measure_small(
+    cell: Cell, case: ElementCase, seed: int, *, seconds: float = 0.0, note: exhaustive.Note = lambda step: None
+) -> MultiLevelRun:
+    """A case of a handful of operators beside the exhaustive best, which on a machine is looked for in `seconds`."""
+    run = measure(cell, case, seed)
+    if case.glimpsed_tuples_s is None:
+        return replace(run, exhaustive_tuples_s=exhaustive.best_tuples_s(case))
+    simple, found = _simple_settings(case), run.found
+    ended = exhaustive.contest(case, [*simple, *(own.setting for own in found.values())], seconds, note, seed)
+    manual, threads_only = (ended.rates[setting] for setting in simple)
     return MultiLevelRun(
-        cell,
-        seed,
-        case.fixed_tuples_s(ElementSetting(1)),
-        max(case.fixed_tuples_s(ElementSetting(level, every)) for level in case.levels),
-        {name: settle(case, rules, seed) for name, rules in RULES.items()},
-        exhaustive_best_tuples_s(case) if exhaustive else None,
-    )
+        cell, seed, manual, threads_only,
+        {name: replace(own, throughput_tuples_s=ended.rates[own.setting]) for name, own in found.items()},
+        max(ended.rates.values()), (ended.tried, ended.settings),
+    )  # fmt: skip
 
 
-def exhaustive_best_tuples_s(case: ElementCase) -> float:
-    """The best of all placements at all levels; where each is only screened, the best of those that seemed best.
-
-    A first impression alone would favour whichever had the luckiest one.
-    """
-    placements = itertools.chain.from_iterable(
-        itertools.combinations(case.operators, size) for size in range(len(case.operators) + 1)
-    )
-    settings = [ElementSetting(level, frozenset(queued)) for queued in placements for level in case.levels]
-    if case.screened_tuples_s is not None:
-        settings = sorted(settings, key=case.screened_tuples_s, reverse=True)[:_MEASURED_AFTER_SCREENING]
-    return max(case.fixed_tuples_s(setting) for setting in settings)
+def _simple_settings(case: ElementCase) -> tuple[ElementSetting, ElementSetting]:
+    """No queues, and queues everywhere at the best level."""
+    every = frozenset(case.operators)
+    return ElementSetting(1), max((ElementSetting(level, every) for level in case.levels), key=case.fixed_tuples_s)
 
 
 @dataclass(frozen=True, slots=True)

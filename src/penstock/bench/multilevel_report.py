@@ -16,13 +16,15 @@ def print_graphs(console: Console, runs: Sequence[MultiLevelRun], title: str, ki
     table = Table(title=title, title_justify="left", caption="median over seeds (worst)", caption_justify="left")
     table.add_column(f"case ({kind})", no_wrap=True)
     exhaustive = runs[0].exhaustive_tuples_s is not None
-    names = ["no queues", "all queues", *(["exhaustive"] if exhaustive else [])]
+    tried = runs[0].tried is not None
+    names = ["no queues", "all queues", *(["exhaustive"] if exhaustive else []), *(["tried"] if tried else [])]
     names += [part for rules in RULES for part in (rules, "threads", "queues", "periods")]
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     for cell in dict.fromkeys(run.cell for run in runs):
         own = [run for run in runs if run.cell == cell]
         best = [_short(median(run.exhaustive_tuples_s or 0.0 for run in own))] if exhaustive else []
+        best += ["{:,} of {:,}".format(*own[0].tried)] if own[0].tried else []
         table.add_row(
             str(cell), _short(median(run.manual_tuples_s for run in own)),
             _short(median(run.threads_only_tuples_s for run in own)), *best,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.bench import elastic_operator, external_load, multilevel
 from penstock.bench.element_case import best_fixed
-from penstock.bench.multilevel_cases import BLOCKS, Cell
+from penstock.bench.multilevel_cases import BLOCKS, SMALL_SHAPES, Cell
 from penstock.bench.real_cases import (
     OneAtATime,
     real_case,
@@ -17,15 +17,18 @@ from penstock.bench.real_cases import (
 )
 from penstock.bench.real_change import change_run
 from penstock.bench.real_side_by_side import side_by_side
-from penstock.simulate.element_shapes import balanced, pipeline, skewed
+from penstock.simulate.element_shapes import Costs, balanced, skewed
 
 Note = Callable[[str], object]
-_ALL_MEASURED, _SCREEN_S = 4, 0.05  # operators up to which every placement is measured in full
+_EXHAUSTIVE_BLOCK = 64
 
 
 @dataclass(frozen=True, slots=True)
 class RealEffort:
-    """How long real elements are measured: seconds of a period, periods of a run and of each phase of external load."""
+    """How long real elements are measured: seconds of a period, periods of a run and of each phase of external load.
+
+    `exhaustive_s` is for the search among all settings of each of the small graphs.
+    """
 
     period_s: float = 1.0
     periods: int = 90
@@ -34,12 +37,14 @@ class RealEffort:
     graph_periods: int = 80
     policies: tuple[str, ...] = ("leaping", "listing")
     blocks: tuple[int, ...] = BLOCKS
+    exhaustive_shapes: tuple[str, ...] = ("pipeline 8", "data-parallel 7", "mixed 2 x 3")
+    exhaustive_s: float = 60.0
     quick: bool = False
 
 
 QUICK = RealEffort(
     period_s=0.2, periods=30, phase_periods=12, graph_period_s=0.1, graph_periods=30, policies=("leaping",),
-    blocks=(64,), quick=True,
+    blocks=(64,), exhaustive_shapes=("mixed 2 x 3",), exhaustive_s=4.0, quick=True,
 )  # fmt: skip
 
 
@@ -101,17 +106,22 @@ def graph_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> lis
 
 
 def exhaustive_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> list[multilevel.MultiLevelRun]:
-    """Graphs of so few operators that all placements can be tried at all levels; those of eight are screened first."""
+    """Graphs of at most eight operators beside the best of all placements at all levels.
+
+    A case takes `exhaustive_s`, half a minute for the last ones, and what the policies take to settle.
+    """
+    costs: dict[str, Costs] = {"10,000 flop": balanced(10_000), "skewed": skewed(seed, heavy=0.25, medium=0.35)}
+    cells = [(shape, name) for shape in effort.exhaustive_shapes for name in costs]
     runs = []
     with OneAtATime() as running:
-        for name, costs in (("10,000 flop", balanced(10_000)), ("skewed", skewed(seed, heavy=0.25, medium=0.35))):
-            for operators, block in ((2, 64),) if effort.quick else ((4, 64), (4, 8192), (8, 64)):
-                model = pipeline(operators, costs, block_tuples=block)
-                cell = Cell(f"pipeline {operators}", name, block, cores, "real")
-                note(str(cell))
-                case = real_case(
-                    str(cell), model, range(1, cores + 1), running, cores=cores, period_s=effort.graph_period_s,
-                    fixed_periods=1 if effort.quick else 2, screen_s=_SCREEN_S if operators > _ALL_MEASURED else None,
-                )  # fmt: skip
-                runs.append(multilevel.measure(cell, case, seed, exhaustive=True))
+        for number, (shape, name) in enumerate(cells):
+            model = SMALL_SHAPES[shape](costs[name], _EXHAUSTIVE_BLOCK)
+            cell = Cell(shape, name, _EXHAUSTIVE_BLOCK, cores, "real")
+            title = f"case {number + 1} of {len(cells)}: {cell}"
+            note(f"{title}: policies")
+            case = real_case(
+                title, model, range(1, cores + 1), running, cores=cores, period_s=effort.graph_period_s,
+                fixed_periods=1 if effort.quick else 2,
+            )  # fmt: skip
+            runs.append(multilevel.measure_small(cell, case, seed, seconds=effort.exhaustive_s, note=note))
     return runs

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.bench.interleaved import PairedRatio, in_turns, paired_ratio
+from penstock.bench.interleaved import PairedRatio, in_turns, interval, paired_ratio
 from penstock.bench.model_graph import SCHEMA, Work, graph_of
 from penstock.element.block import Block
 from penstock.element.column import FixedColumn
@@ -23,6 +23,7 @@ from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_shapes import balanced, one_operator, pipeline
 
 _PAYLOAD_ROWS = 64
+_WORTH_A_QUEUE_FLOP = 1_000_000
 Ingest = Callable[[], object]
 
 
@@ -41,12 +42,14 @@ class OverheadRow:
 
     `outside_share` is everything but operators, and clock readings around each; `calls_share` is what function calls
     alone have outside of them: after milliseconds of a kernel the interpreter is out of the caches either way.
+    `machinery_interval` is of the difference, pair by pair (95 %).
     """
 
     flop: int
     block_rows: int
     outside_share: float
     calls_share: float
+    machinery_interval: tuple[float, float]
     cpu: PairedRatio
     wall: PairedRatio
 
@@ -54,6 +57,11 @@ class OverheadRow:
     def machinery_share(self) -> float:
         """What threads take, beyond what calls take anyway."""
         return self.outside_share - self.calls_share
+
+    @property
+    def is_worth_a_queue(self) -> bool:
+        """Whether a block takes about a millisecond or more; smaller ones are better called."""
+        return self.flop * self.block_rows >= _WORTH_A_QUEUE_FLOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +145,11 @@ def overhead(flop: int, block_rows: int, *, run_s: float, flop_s: float, pairs: 
     )
     runs = OneOperator(one_operator(flop, block_tuples=block_rows), blocks)
     runs.with_threads()
-    apart = in_turns(runs.told_apart, runs.calls_told_apart, max(3, pairs // 3))
+    apart = in_turns(runs.told_apart, runs.calls_told_apart, pairs)
     spent = in_turns(runs.with_threads, runs.without_threads, pairs)
     return OverheadRow(
         flop, block_rows, _share([threads for threads, _ in apart]), _share([calls for _, calls in apart]),
+        interval([_share([threads]) - _share([calls]) for threads, calls in apart]),
         paired_ratio([(one.cpu_s, other.cpu_s) for one, other in spent]),
         paired_ratio([(one.wall_s, other.wall_s) for one, other in spent]),
     )  # fmt: skip

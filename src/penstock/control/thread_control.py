@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from penstock.control.core_share import UNKNOWN, CoreShare
 from penstock.control.elastic_operator import ElasticOperator
 from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.element_policy import ElementPolicy
@@ -21,9 +22,8 @@ from penstock.control.level_search import start_search
 from penstock.control.multilevel.policy import MultiLevel
 from penstock.measure.element_observation import ElementObservation
 
-_VERSION = 1
+_VERSION = 2
 _STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
-_WAITS, _COMPUTES = 0.5, 0.25  # share of waiting in the operators' time above and below which an element waits, or not
 # A service may take more than it did without any sign of it, so one looks upwards now and then.
 _LEAPING = LeapingOperator(probe_periods=60, longest_probe_periods=480)
 
@@ -42,23 +42,30 @@ class Share:
 class LearnedThreads:
     """All that was learned about a replica's threads, and the period under way.
 
-    `state` is the policy's, None before the first period is over; `setting` what it wants in force.
+    `state` is the policy's, None before the first period is over; `setting` what it wants in force. `alone`: in all of
+    the period one thread ran alone.
     """
 
     policy: str
     setting: ElementSetting
     most: int
     state: Any = None
-    waits: bool = False
+    share: CoreShare = UNKNOWN
     settled: bool = False
     reason: str = "to begin with"
     busy_s: float = 0.0
     tuples: int = 0
     steps: int = 0
+    alone: bool = True
     computed_s: float = 0.0
     waited_s: float = 0.0
     idle_core_s: float | None = None
     costs: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def waits(self) -> bool:
+        """Whether operators wait rather than compute."""
+        return self.share.waits
 
     def to_text(self) -> str:
         return base64.b85encode(pickle.dumps((_VERSION, self), protocol=5)).decode()
@@ -66,7 +73,7 @@ class LearnedThreads:
     def between_periods(self) -> LearnedThreads:
         """What a new replica starts from: the same without the period under way."""
         return replace(
-            self, busy_s=0.0, tuples=0, steps=0, computed_s=0.0, waited_s=0.0, idle_core_s=None, costs={}
+            self, busy_s=0.0, tuples=0, steps=0, alone=True, computed_s=0.0, waited_s=0.0, idle_core_s=None, costs={}
         )  # fmt: skip
 
 
@@ -85,19 +92,29 @@ class ThreadControl:
     def __init__(self, wish: ElasticThreads, cores: int, learned: LearnedThreads | None = None) -> None:
         self._wish, self._cores = wish, cores
         if learned is None or learned.policy != wish.policy:
-            learned = LearnedThreads(wish.policy, ElementSetting(wish.least), self._most(waits=False))
+            learned = LearnedThreads(wish.policy, ElementSetting(wish.least), self._most(UNKNOWN))
         self.learned = learned
 
     @property
     def level(self) -> int:
-        """The threads in force; what a policy wants beyond the bounds it does not get."""
-        return max(self._wish.least, min(self.learned.setting.threads, self._most(waits=self.learned.waits)))
+        """The threads that call operators; what a policy wants beyond the bounds it does not get."""
+        known = self.learned
+        if known.share.is_looking:
+            return 1
+        return max(self._wish.least, min(self._threads(known.setting), self._most(known.share)))
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether one thread runs alone, so that its calls tell how much it computes."""
+        return self.learned.share.is_looking
 
     def in_force(self, front: frozenset[str]) -> ElementSetting:
         """Scheduler threads and queues: none at one thread, which is the feeding one, otherwise those in `front`."""
+        if self.level == 1:
+            return ElementSetting(0)
         if self._wish.policy == "multilevel":
-            return replace(self.learned.setting, threads=self.level)
-        return ElementSetting(0) if self.level == 1 else ElementSetting(self.level, front)
+            return replace(self.learned.setting, threads=self.level - 1)
+        return ElementSetting(self.level, front)
 
     def is_over(self, busy_s: float, steps: int) -> bool:
         """Whether the period would be over with so much more."""
@@ -107,43 +124,74 @@ class ThreadControl:
 
     def take(self, share: Share) -> None:
         """A part of the period is over, and the period itself where that makes it long enough."""
-        self.learned = known = _added(self.learned, share)
+        self.learned = known = _added(self.learned, share, alone=self.level == 1)
         if self.is_over(0.0, 0) and known.tuples:
-            self.learned = self._decided(known, share.observation).between_periods()
+            self.learned = self._after_period(known, share.observation).between_periods()
+
+    def _after_period(self, known: LearnedThreads, newest: ElementObservation) -> LearnedThreads:
+        """The policy is asked, unless the period or the next one is for looking how much one thread computes."""
+        share = self._share(known)
+        if share.is_looking:
+            return replace(known, share=share, settled=False, reason="look how much one thread alone computes")
+        if known.share.is_looking and self._threads(known.setting) > 1:
+            reason = f"one thread alone computes for {share.computing:.0%} of its time"
+            return replace(known, share=share, settled=False, reason=reason)
+        return self._decided(replace(known, share=share), newest)
+
+    def _share(self, known: LearnedThreads) -> CoreShare:
+        total_s = known.computed_s + known.waited_s
+        seen = known.computed_s / total_s if total_s > 0 else None
+        if known.alone:
+            return known.share.after_alone(seen, self._cores)
+        at_most = self._most(known.share) <= min(self.level, self._wish.most - 1)
+        return known.share.after_beside(seen, self._cores, at_most=at_most)
 
     def _decided(self, known: LearnedThreads, newest: ElementObservation) -> LearnedThreads:
-        waits = _waits(known)
-        most = self._most(waits=waits)
+        most = self._most(known.share)
+        max_level = most - self._feeding
+        if max_level == 0:
+            return replace(known, setting=ElementSetting(0), most=most, settled=True, reason="one core: no threads")
         observation = replace(
             newest, period_s=known.busy_s, tuples=known.tuples, throughput_tuples_s=known.tuples / known.busy_s,
-            level=known.setting.threads, max_level=most, queued=known.setting.queued, operator_costs=known.costs,
+            level=known.setting.threads, max_level=max_level, queued=known.setting.queued, operator_costs=known.costs,
             idle_cores=None if known.idle_core_s is None else known.idle_core_s / known.busy_s,
         )  # fmt: skip
         policy = self._policy()
         state = known.state
         if state is None or (most != known.most and self._wish.policy == "multilevel"):
-            state = self._started(observation)
+            state, setting = self._started(observation)
+            if known.setting.queued:
+                reason = f"begin anew: up to {most} threads"
+                return replace(known, state=state, setting=setting, reason=reason, settled=False, most=most)
         state, setting, reason = policy.decide(state, observation)
         settled = policy.settled(state)
-        return replace(known, state=state, setting=setting, reason=reason, settled=settled, waits=waits, most=most)
+        return replace(known, state=state, setting=setting, reason=reason, settled=settled, most=most)
 
-    def _started(self, observation: ElementObservation) -> Any:
+    def _started(self, observation: ElementObservation) -> tuple[Any, ElementSetting]:
         if self._wish.policy == "elastic":
             search = start_search(self._wish.least, observation.max_level)
-            return LeapingState(search, probe_periods=_LEAPING.probe_periods)
-        return self._policy().start(observation)[0]
+            return LeapingState(search, probe_periods=_LEAPING.probe_periods), ElementSetting(self._wish.least)
+        return self._policy().start(observation)
 
     def _policy(self) -> ElementPolicy[Any]:
         if self._wish.policy == "multilevel":
             return MultiLevel()
         return _LEAPING if self._wish.policy == "elastic" else ElasticOperator()
 
-    def _most(self, *, waits: bool) -> int:
-        """Threads that compute share cores: more of them than cores would only be in one another's way."""
-        return self._wish.most if waits else max(self._wish.least, min(self._wish.most, self._cores))
+    @property
+    def _feeding(self) -> int:
+        """Threads that call operators beside scheduler threads: the feeding one, unless all queues are in front."""
+        return 1 if self._wish.policy == "multilevel" else 0
+
+    def _threads(self, setting: ElementSetting) -> int:
+        """Those that call operators; without queues in the middle the feeding one is alone."""
+        return setting.threads + self._feeding if setting.queued or not self._feeding else 1
+
+    def _most(self, share: CoreShare) -> int:
+        return max(self._wish.least, min(self._wish.most, share.most(self._cores)))
 
 
-def _added(known: LearnedThreads, share: Share) -> LearnedThreads:
+def _added(known: LearnedThreads, share: Share, *, alone: bool) -> LearnedThreads:
     seen = share.observation
     costs = {name: known.costs.get(name, 0.0) + cost for name, cost in seen.operator_costs.items()}
     idle_core_s = known.idle_core_s
@@ -151,14 +199,6 @@ def _added(known: LearnedThreads, share: Share) -> LearnedThreads:
         idle_core_s = (idle_core_s or 0.0) + seen.idle_cores * seen.period_s
     return replace(
         known, busy_s=known.busy_s + seen.period_s, tuples=known.tuples + seen.tuples, steps=known.steps + share.steps,
-        computed_s=known.computed_s + share.computed_s, waited_s=known.waited_s + share.waited_s,
-        idle_core_s=idle_core_s, costs=costs,
+        alone=known.alone and alone, computed_s=known.computed_s + share.computed_s,
+        waited_s=known.waited_s + share.waited_s, idle_core_s=idle_core_s, costs=costs,
     )  # fmt: skip
-
-
-def _waits(known: LearnedThreads) -> bool:
-    """Whether operators wait rather than compute; where it is close, as before."""
-    total_s = known.computed_s + known.waited_s
-    if total_s <= 0:
-        return known.waits
-    return known.waited_s > (_COMPUTES if known.waits else _WAITS) * total_s

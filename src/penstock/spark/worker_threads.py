@@ -150,6 +150,8 @@ class WorkerThreads:
 
     def _apply(self) -> None:
         setting = self._setting()
+        self._calls.every = 1 if self._control is not None and self._control.is_looking else _TIME_EVERY
+        self._calls.is_alone = not setting.queued
         self.element.set(setting.threads, setting.queued)
 
     def _given(self, finished: Iterable[Finished]) -> Given:
@@ -174,7 +176,7 @@ class WorkerThreads:
         self._apply()
 
     def _share(self, figures: ThreadFigures, steps: int) -> Share:
-        computed_s, waited_s = self._calls.take(figures.gil_wait_s, figures.holds_gil)
+        computed_s, waited_s = self._calls.take()
         observation = observation_of(figures, self._graph)
         observation = replace(observation, period_s=figures.complete_s, idle_cores=self._idle_cores)
         return Share(observation, steps, computed_s, waited_s)

@@ -13,7 +13,7 @@ class ThreadFigures:
     `tuples` came out of sources and are done; `rate_tuples_s` goes by the moments at which steps were complete, and
     counts only time in which there was input: `complete_s` between the first and the last. `samples` says how often a
     thread was seen in each operator, older periods counting half as much each; `cpu_s_by_thread` begins with the one
-    that feeds. A thread waited for the GIL for `gil_wait_s` on average.
+    that feeds.
     """
 
     busy_s: float
@@ -28,7 +28,6 @@ class ThreadFigures:
     in_flight: int
     holds_gil: frozenset[str]
     complete_s: float = 0.0
-    gil_wait_s: float = 0.0
 
     @property
     def advice(self) -> tuple[str, ...]:

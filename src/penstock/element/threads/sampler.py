@@ -16,7 +16,6 @@ _BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most o
 _FREE_LOOKS = 100  # at first: by then it is known who works, and who holds the GIL
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
 _ENOUGH = 5
-_WEIGHT = 0.1
 _LONGEST_US = 1_000_000
 
 
@@ -34,7 +33,6 @@ class Sampler(threading.Thread):
         self._has_input, self._ends = threading.Event(), False
         self.seat = Seat()
         self.counts: dict[str, float] = {}
-        self.gil_wait_s = 0.0  # how long a thread waits for the GIL, on average lately
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
         sleep_then_stamp(0, np.zeros(2, np.int64))  # compiled now: looks would be missed meanwhile
@@ -63,7 +61,6 @@ class Sampler(threading.Thread):
 
     def sample(self, waited_ns: int) -> None:
         """One look at all threads, after so long a wait for the GIL."""
-        self.gil_wait_s += _WEIGHT * (waited_ns / 1e9 - self.gil_wait_s)
         seats = list(self._seats.values())
         seen = [seat.stage.operator.name for seat in seats if seat.stage is not None]
         for name in seen:

@@ -171,7 +171,6 @@ class ThreadedElement:
             in_flight=runtime.in_flight,
             holds_gil=frozenset() if self._sampler is None else self._sampler.holds_gil(),
             complete_s=last.busy_s - earlier.busy_s,
-            gil_wait_s=0.0 if self._sampler is None else self._sampler.gil_wait_s,
         )
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
+import threading
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from penstock.element.block import Block
 from penstock.element.position import Frontier
@@ -13,31 +15,55 @@ from penstock.element.threads.stage import ThreadedStage
 
 
 class WaitingCalls(TimedCalls):
-    """Notes for the calls that are timed how long they waited: neither on a core nor in the queue for one."""
+    """Notes how long calls that are timed computed, and how long they waited: neither on a core nor in line for one.
+
+    A call whose thread never gave up its core did not wait, whatever the clock says: time that a host takes from its
+    guests is neither. Where one thread `is_alone`, other threads of the process work for it, as those of a library
+    do: their time on a core, and in line for one, is the call's. Beside others, waiting for the GIL is waiting.
+    """
 
     def __init__(self, every: int) -> None:
         super().__init__(every)
-        self.waited_ns: dict[str, list[int]] = {}
+        self.is_alone = False
+        self.computed_ns = self.waited_ns = 0
+        self._in_line_ns = others_in_line_ns()
 
     def call(self, stage: ThreadedStage, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
-        begin = time.perf_counter_ns(), time.thread_time_ns(), core_wait_ns()
+        is_alone = self.is_alone
+        cpu_clock = time.process_time_ns if is_alone else time.thread_time_ns
+        begin = time.perf_counter_ns(), cpu_clock(), core_wait_ns(), _sleeps()
         outputs = stage.process(inputs, frontier)
-        elapsed_ns, cpu_ns = time.perf_counter_ns() - begin[0], time.thread_time_ns() - begin[1]
-        waited_ns = max(elapsed_ns - cpu_ns - (core_wait_ns() - begin[2]), 0)
-        name = stage.operator.name
-        self.cpu_ns[name] = self.cpu_ns.get(name, 0) + cpu_ns
-        self.waited_ns.setdefault(name, []).append(waited_ns)
+        elapsed_ns, cpu_ns = time.perf_counter_ns() - begin[0], cpu_clock() - begin[1]
+        self.computed_ns += cpu_ns
+        if _sleeps() > begin[3]:
+            self.waited_ns += max(elapsed_ns - cpu_ns - (core_wait_ns() - begin[2]), 0)
         return outputs
 
-    def take(self, gil_wait_s: float = 0.0, holds_gil: Container[str] = ()) -> tuple[float, float]:
-        """Seconds on a core and of waiting, since the last time.
+    def take(self) -> tuple[float, float]:
+        """Seconds of computing and of waiting, since the last time; called on the feeding thread."""
+        before_ns, self._in_line_ns = self._in_line_ns, others_in_line_ns()
+        helped_ns = 0
+        if self.is_alone and self.every == 1:  # otherwise calls that were not timed had help, too
+            helped_ns = min(max(self._in_line_ns - before_ns, 0), self.waited_ns)
+        taken_s = (self.computed_ns + helped_ns) / 1e9, (self.waited_ns - helped_ns) / 1e9
+        self.computed_ns = self.waited_ns = 0
+        return taken_s
 
-        Of each call's waiting one wait for the GIL is left out, and all of it where the operator holds the GIL.
-        """
-        cpu_ns, self.cpu_ns = self.cpu_ns, {}
-        waited_ns, self.waited_ns = self.waited_ns, {}
-        own = [ns / 1e9 for name, calls in waited_ns.items() if name not in holds_gil for ns in calls]
-        return sum(cpu_ns.values()) / 1e9, sum(max(waited_s - gil_wait_s, 0.0) for waited_s in own)
+
+def _sleeps() -> int:
+    """How often this thread gave up its core to wait."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+
+def others_in_line_ns(threads: str = "/proc/self/task") -> int:
+    """How long threads of this process have stood in line for a core: all but this one and those of elements."""
+    try:
+        numbers = set(os.listdir(threads))
+    except OSError:
+        return 0
+    own = {str(thread.native_id) for thread in threading.enumerate() if thread.name.startswith("penstock")}
+    others = numbers - own - {str(threading.get_native_id())}
+    return sum(core_wait_ns(f"{threads}/{number}/schedstat") for number in others)
 
 
 def core_wait_ns(path: str = "/proc/thread-self/schedstat") -> int:

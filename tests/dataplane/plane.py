@@ -18,7 +18,7 @@ from penstock.control.elastic_threads import POLICIES, ElasticThreads
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.ordering import in_order
 from penstock.element.state.home import host_directory
-from penstock.measure.observation import Observation
+from penstock.measure.measured_batch import MeasuredBatch
 from penstock.plan.layout import layout_of
 from penstock.spark import element_worker as workers
 from penstock.spark import message
@@ -170,7 +170,7 @@ class Plane(MicroBatches):
                 rows.append({**row, "payload": None, "frontier": packed})
         return rows
 
-    def _keep(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+    def _keep(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
         for name, blocks in result.blocks.items():
             ordered = [block for _, block in sorted(blocks, key=lambda pair: pair[0])]
             self.blocks[name].append(in_order(ordered).to_arrow())

@@ -21,6 +21,7 @@ from penstock.bench.pegged_cores import PeggedCores
 from penstock.control.configuration import Configuration, ElementConfiguration
 from penstock.control.elastic_threads import ElasticThreads
 from penstock.element.operators.load import flop_s
+from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation
 from penstock.spark import element_worker as workers
 from penstock.spark.checkpoint import BatchPlan
@@ -104,8 +105,8 @@ class Logged(Plane):
     def _any_threads(self) -> int | ElasticThreads:
         return self.chosen
 
-    def _keep(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        super()._keep(plan, result, observation)
+    def _keep(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
+        super()._keep(plan, result, measured)
         for name, entries in sorted(result.entries.items()):
             own = sorted((int(e["slot"]), int(e["whole"]), int(e["length"]), int(e["checksum"])) for e in entries)
             self.logged.append((plan.batch, name, own))
@@ -145,9 +146,9 @@ class Steady(Plane):
         (element,) = self.layout(Configuration(())).pipeline.elements
         return Configuration((ElementConfiguration(element.name, self.replicas, threads=self.chosen),), block_rows=1)
 
-    def _keep(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        super()._keep(plan, result, observation)
-        self.observations.append(observation)
+    def _keep(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
+        super()._keep(plan, result, measured)
+        self.observations.append(measured.observation(measured.read()))
 
     def run_batch(self, batch: int, start: int, stop: int) -> Observation:
         (source,) = self.cuts.sources

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from penstock.bench.streaming.cluster import Cluster, loopback_cluster
 from tests.faults.driver import Wish
 from tests.faults.orders import VARIABLE
 from tests.faults.runs import Run
-from tests.spark.cluster import Cluster, standalone_cluster
 
 Attack = Callable[..., Run]
 Mount = Callable[[Path], None]
@@ -54,5 +54,5 @@ def small_disk() -> Iterator[Mount]:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as running:
+    with loopback_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.application import Application
+from penstock.measure.batch_figures import Reports
+from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Latency, Observation, ReplicaObservation, latency_over
 from penstock.measure.result_latency import arrivals_between, result_latency
-from penstock.measure.task_figures import TaskReport
+from penstock.measure.task_report import TaskReport
 from penstock.measure.triggers import UNKNOWN, merged_pieces
 from penstock.spark.checkpoint import BatchPlan, Checkpoint
 from penstock.spark.micro_batch import BatchResult
@@ -29,12 +31,15 @@ from tests.reference.streams import plain
 class ObservedPlane(Plane):
     """Keeps what was observed."""
 
-    def _keep(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
-        super()._keep(plan, result, observation)
-        self.seen = [*getattr(self, "seen", []), (plan, result, observation)]
+    def _keep(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
+        super()._keep(plan, result, measured)
+        reports = measured.read()
+        observation = measured.observation(reports)
+        assert observation.tuples_in == measured.tuples_in
+        self.seen = [*getattr(self, "seen", []), (plan, reports, observation)]
 
 
-def check_flow(plane: ObservedPlane, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+def check_flow(plane: ObservedPlane, plan: BatchPlan, reports: Reports, observation: Observation) -> None:
     pipeline = plane.layout(plan.configuration).pipeline
     replicas = observation.replicas_by_element
     sent: dict[str, int] = {}
@@ -54,7 +59,7 @@ def check_flow(plane: ObservedPlane, plan: BatchPlan, result: BatchResult, obser
         assert took == sent.get(stream, 0)
     sinks = {sink.name: sent.get(sink.name, 0) for sink in plane.fixed.graph.sinks}
     assert observation.tuples_out == sum(sinks.values())
-    assert sum(int(r.triggers[:, 3].sum()) for own in result.reports.values() for r in own) == observation.tuples_out
+    assert sum(int(r.triggers[:, 3].sum()) for own in reports.values() for r in own) == observation.tuples_out
     for name, counts in observation.slot_tuples_by_element.items():
         assert len(counts) == SLOTS
         if plan.configuration.element(name).replicas > 1:
@@ -76,8 +81,8 @@ def test_what_leaves_elements_comes_into_others_and_every_result_has_a_trigger(
         plane = ObservedPlane(sketch.app.graph, tables, Path(directory), seed, kills)
         results, _ = plane.run_all()
     seen = getattr(plane, "seen", [])
-    for plan, result, observation in seen:
-        check_flow(plane, plan, result, observation)
+    for plan, reports, observation in seen:
+        check_flow(plane, plan, reports, observation)
     assert sum(o.tuples_in for _, _, o in seen) == sum(table.num_rows for table in tables.values())
     assert sum(o.tuples_out for _, _, o in seen) == sum(table.num_rows for table in results.values())
 
@@ -97,10 +102,10 @@ def test_triggers_are_the_offsets_of_the_tuples_that_fired(tmp_path: Path, order
     plane = ObservedPlane(per_key(ordered).graph, {"numbers": table}, tmp_path, 3, 0.0)
     plane.run_all()
     at = 0
-    for plan, result, observation in plane.seen:
+    for plan, reports, observation in plane.seen:
         offsets = range(at, at + observation.tuples_in)
         at += observation.tuples_in
-        rows = merged_pieces((r.triggers for own in result.reports.values() for r in own), 10**6)
+        rows = merged_pieces((r.triggers for own in reports.values() for r in own), 10**6)
         fired = [n for n in offsets if n % 2 == 0]
         assert rows[:, 3].sum() == len(fired)
         if ordered:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.control.mpc_chance import CHANCES, ERRORS, ChanceProblem, solve_chance
+from penstock.control.mpc_chance import CHANCES, ERRORS, ChanceProblem, solve_chance, value_between, waiting_points
 from penstock.control.mpc_problem import Switching
 from tests.reference.mpc import expected_cost
 
@@ -60,6 +60,15 @@ def test_more_steps_come_near(seed: int, horizon: int) -> None:
     first = solve_chance(several).trajectory[0]
     best = min(expected_cost(several, u) for u in range(3))
     assert expected_cost(several, first) <= 1.08 * best + 1e-9
+
+
+@given(seed=seeds, share=st.floats(0.0, 1.3))
+def test_values_between_points_lie_on_straight_lines(seed: int, share: float) -> None:
+    points = waiting_points(problem(seed, 3))
+    values = np.random.default_rng(seed).normal(size=len(points))
+    for waiting in (share * points[-1], *points, *np.nextafter(points[1:], 0.0)):
+        exact = float(np.interp(waiting, points, values))
+        assert value_between(values, points, float(waiting)) == pytest.approx(exact, rel=1e-9, abs=1e-9)
 
 
 def test_chances_are_a_normal_distribution() -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.bench.streaming.cluster import Cluster, loopback_cluster
 from penstock.spark.pinning import executor_hosts
 from penstock.spark.session import close_session, open_session
-from tests.spark.cluster import Cluster, standalone_cluster
 
 _shared: list[SparkSession] = []
 
@@ -37,7 +37,7 @@ def no_session() -> None:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A standalone cluster with two workers, for all tests that need one."""
-    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as running:
+    with loopback_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from penstock.app import sinks
+from penstock.bench.streaming.cluster import Cluster
 from penstock.control.configuration import Configuration, ElementConfiguration, default_configuration
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.query import Handle, start
 from tests.spark.applications import prices
-from tests.spark.cluster import Cluster, needs_cluster
+from tests.spark.cluster import needs_cluster
 from tests.spark.test_query import TUPLES, expected
 
 pytestmark = needs_cluster

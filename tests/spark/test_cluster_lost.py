@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from penstock.bench.streaming.cluster import loopback_cluster
 from penstock.errors import InputError
 from penstock.spark import executors
 from penstock.spark.executors import wait_for_executors
 from penstock.spark.session import close_session, open_session
-from tests.spark.cluster import needs_cluster, standalone_cluster
+from tests.spark.cluster import needs_cluster
 from tests.spark.test_cluster import small_batches, started, wait_for_batch
 
 pytestmark = needs_cluster
@@ -20,7 +21,7 @@ def test_a_cluster_without_workers_and_one_that_loses_them_are_told_in_one_sente
     tmp_path: Path, no_session: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executors, "PATIENCE_S", 5.0)
-    with standalone_cluster(tmp_path / "cluster", workers=1) as cluster:
+    with loopback_cluster(tmp_path / "cluster", workers=1) as cluster:
         session = open_session(cluster.url, conf={"spark.executor.memory": "512m"})
         try:
             handle = started(session, tmp_path / "c", small_batches(2))

@@ -14,17 +14,18 @@ from penstock.spark import jvm_figures
 from penstock.spark.jvm_figures import JvmClock, JvmReading, reading_of
 
 
-def test_the_newest_stages_are_those_of_the_elements() -> None:
-    text = "1500000;12;{addBatch=30, walCommit=4};0=9 ;0=1000000000 ;0=2000000000 1=500000000 "
-    reading, listened_s = reading_of(text, elements=2)
-    assert reading.task_cpu_s == {0: {0: 1.0}, 1: {0: 2.0, 1: 0.5}}
+def test_the_newest_stages_of_a_batch_are_those_of_its_elements() -> None:
+    text = "1500000;12;{addBatch=30, walCommit=4};7:0=9 ;7:0=1000000000 ;8:0=7 ;7:0=2000000000 1=500000000 "
+    reading, listened_s = reading_of(text)
+    assert reading.of(7, elements=2) == [{0: 1.0}, {0: 2.0, 1: 0.5}]
+    assert reading.of(8, elements=1) == [{0: 7e-9}]
     assert (reading.spark_batch, reading.spark_ms_by_phase) == (12, {"addBatch": 30.0, "walCommit": 4.0})
     assert listened_s == pytest.approx(0.0015)
 
 
 def test_what_spark_has_not_told_yet_is_left_out() -> None:
-    assert reading_of("0;;", elements=2)[0] == JvmReading()
-    assert reading_of("0;3;{};0=7 ", elements=2)[0] == JvmReading(spark_batch=3)
+    assert reading_of("0;;")[0] == JvmReading()
+    assert reading_of("0;3;{};5:0=7 ")[0].of(5, elements=2) == reading_of("0;3;{}")[0].of(5, elements=2) == []
 
 
 def test_a_call_costs_its_time_or_on_a_busy_machine_what_the_jvm_used() -> None:

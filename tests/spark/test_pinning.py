@@ -11,9 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.bench.streaming.cluster import Cluster
 from penstock.errors import InputError
 from penstock.spark.pinning import executor_hosts, pinned
-from tests.spark.cluster import Cluster, needs_cluster
+from tests.spark.cluster import needs_cluster
 
 REPLICAS = 4
 pytestmark = needs_cluster

@@ -12,7 +12,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, Hold
 from penstock.control.goal import Goal, Price, derived_weights, latency, throughput
 from penstock.control.guard import Guard, GuardState
-from penstock.control.hot_keys import advice, heaviest_slot, slots_to_split, split_replicas
+from penstock.control.hot_keys import advice, heaviest_slot, slots_to_split
 from penstock.control.loop import Loop, Record
 from penstock.control.qos import breaks
 from penstock.control.routing import Routing
@@ -193,7 +193,6 @@ def test_the_heaviest_slot_bounds_useful_replicas() -> None:
         hot, "window", splits=False
     )
     assert "two stages" in advice(hot, "window", splits=True)
-    assert split_replicas(hot) == 2
     assert heaviest_slot([0.0, 0.0], 1.0) is None
 
 

@@ -17,7 +17,7 @@ from penstock.element.position import EVERYTHING, Frontier
 from penstock.measure.allowance import Allowance
 from penstock.measure.cpu_meter import CpuMeter
 from penstock.measure.gate import Gate
-from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, observed
+from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, summed
 from penstock.measure.observation import Observation, OperatorObservation, ReplicaObservation
 from penstock.measure.pace import Pace, Turn
 from penstock.measure.service_times import ServiceTimes
@@ -88,7 +88,7 @@ calls = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.just(-1) |
 
 @given(calls)
 def test_an_operators_figures_are_sums_with_timed_cpu_scaled_by_tuples(own: list[tuple[int, int, int]]) -> None:
-    seen = observed("o", own, 3)
+    seen = OperatorObservation(*summed("o", own, 3))
     timed = [c for c in own if c[2] >= 0]
     assert (seen.tuples_in, seen.tuples_out) == (sum(c[0] for c in own), sum(c[1] for c in own))
     assert (seen.blocks, seen.timed_blocks, seen.state_bytes) == (len(own), len(timed), 3)
@@ -106,10 +106,10 @@ def test_a_metered_operator_does_what_the_operator_does_and_counts_all_outputs()
     one, other = MeteredOperator(Halves(), meter), MeteredOperator(Halves(), meter)
     assert one.process([block(10)], EVERYTHING)[0].rows == 5
     other.process([block(3)], EVERYTHING)
-    seen = meter.drain(9)
+    seen = OperatorObservation(*meter.take(9))
     assert (seen.tuples_in, seen.tuples_out, seen.blocks, seen.timed_blocks, seen.state_bytes) == (13, 7, 2, 2, 9)
     assert seen.cpu_s is not None
-    assert meter.drain() == OperatorObservation("halves", 0, 0, 0, 0, None)
+    assert meter.take() == ("halves", 0, 0, 0, 0, None, 0)
     assert (one.state_bytes, one.export()) == (7, {"a": 1})
     with pytest.raises(KeyError, match="state"):
         one.restore("state")
@@ -179,19 +179,20 @@ def test_cpu_is_split_by_who_used_it() -> None:
     meter.spent(0.02)
     clocks |= {"jvm": 12.5, "process": 1.25}
     timed = (OperatorObservation("a", 1, 1, 1, 1, 0.4), OperatorObservation("b", 1, 1, 1, 0, None))
-    cpu = meter.lap([replica(cpu_s=1.0, operators=timed, worker_loop_cpu_s=0.1, measuring_cpu_s=0.005)])
+    everyone = [replica(cpu_s=1.0, operators=timed, worker_loop_cpu_s=0.1, measuring_cpu_s=0.005)]
+    cpu = meter.lap(everyone, meter.clocks(), meter.take_spent_s())
     assert (cpu.operators_s, cpu.element_s, cpu.worker_loop_s, cpu.driver_s, cpu.jvm_s) == pytest.approx(
         (0.4, 0.6, 0.1, 0.25, 2.5)
     )
     assert cpu.measuring_s == pytest.approx(0.035)
     assert cpu.measuring_ratio == pytest.approx(0.035 / 3.85)
-    assert meter.lap([]).measuring_s == 0
+    assert meter.take_spent_s() == 0
 
 
 def test_without_a_clock_of_the_jvm_its_tasks_count_if_all_are_known() -> None:
     meter = CpuMeter(lambda: None)
-    assert meter.lap([replica(jvm_cpu_s=0.5), replica(jvm_cpu_s=0.25)]).jvm_s == 0.75
-    assert meter.lap([replica(jvm_cpu_s=0.5), replica()]).jvm_s is None
+    both, one = [replica(jvm_cpu_s=0.5), replica(jvm_cpu_s=0.25)], [replica(jvm_cpu_s=0.5), replica()]
+    assert [meter.lap(own, meter.clocks(), 0.0).jvm_s for own in (both, one)] == [0.75, None]
 
 
 def test_operators_are_summed_over_replicas() -> None:

@@ -244,6 +244,20 @@ def test_portions_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sizes == [3, 3, 2]
 
 
+def test_a_copy_gives_way_and_pushes_where_it_gets_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "PORTION_BYTES", 100)
+    wanted = Published(9, {"window": Ledger.empty(SLOTS).after(_entries(range(SLOTS), 9))})
+    state = copies.Copies()
+    state.want({WINDOW: dict.fromkeys(range(SLOTS), "b")}, set(BOTH))
+    found = []
+    for took_s in (0.1, 10.0, 0.1, 10.0, 10.0, 10.0, 10.0, 0.1):
+        portion = state.next_portion(wanted)
+        assert portion is not None
+        found.append(portion.niceness)
+        state.note(portion, portion.slots_by_host, took_s)
+    assert found == [19, 19, 9, 9, 4, 2, 1, 0]
+
+
 def _entries(slots: Any, batch: int) -> Any:
     entries = np.zeros(len(slots), ENTRY)
     entries["slot"], entries["batch"], entries["epoch"], entries["length"] = list(slots), batch, 1, 100

@@ -144,7 +144,8 @@ class Script:
 def controlled(handle: FakeHandle, policy: object, **more: object) -> tuple[Controller, Notes]:
     notes, told = Notes(), more.pop("told", [])
     plant = SparkPlant(handle, cold_batches=1, patience_s=30.0, resources=more.pop("resources", None))  # type: ignore[arg-type]
-    loop = Loop(policy, throughput(), routing=Routing(), **more)  # type: ignore[arg-type]
+    routing = more.pop("routing", Routing())
+    loop = Loop(policy, throughput(), routing=routing, **more)  # type: ignore[arg-type]
     controller = Controller(plant, loop, notes, tell=told.append)  # type: ignore[attr-defined]
     controller.start()
     return controller, notes
@@ -320,4 +321,25 @@ def test_a_hot_slot_is_told() -> None:
     assert controller.advice is not None
     assert "slot 0 has 100% of the load, so that more than 1 replicas do not help" in controller.advice
     assert notes.decisions[-1][1].highest_useful_replicas == 1
+    assert handle.applied == []
+
+
+def test_a_hot_slot_that_can_be_split_is_split_and_not_told_of() -> None:
+    handle = FakeHandle(configured(2))
+    controller, _ = controlled(handle, Content(), routing=Routing(splittable=("window",)))
+    for batch in range(4):
+        falls_behind = observed(batch, 2, 1.0, arrived=4000)  # the busiest replica needs relief
+        controller.committed(falls_behind, handle.configuration)
+    controller.close()
+    assert handle.applied[-1].element("window").split == (0,)
+    assert controller.advice is None
+
+
+def test_a_hot_slot_is_told_in_passive_mode_too() -> None:
+    handle = FakeHandle(configured(2))
+    controller, _ = controlled(handle, Content(), passive=True)
+    fed(controller, handle, 3)
+    controller.close()
+    assert controller.advice is not None
+    assert "slot 0 has 100% of the load" in controller.advice
     assert handle.applied == []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+from penstock.measure import stalled
 from penstock.measure.stalled import stalled_s
 from penstock.measure.task_figures import ElementMeters, TaskStart
+from penstock.measure.task_report import task_report
 
 
 def test_the_second_figure_is_read_and_a_kernel_without_it_says_nothing(tmp_path: Path) -> None:
@@ -19,5 +22,19 @@ def test_the_second_figure_is_read_and_a_kernel_without_it_says_nothing(tmp_path
 
 def test_a_task_reports_what_it_stood_in_line_and_not_what_came_before() -> None:
     before_s = stalled_s()
-    report = ElementMeters().begin(0, TaskStart(stalled_s=before_s - 3.0)).report()
+    report = task_report(ElementMeters().begin(0, TaskStart(stalled_s=before_s - 3.0)).report())
     assert 3.0 <= report.replica.stalled_s < 60.0
+
+
+def test_each_thread_and_each_process_reads_its_own(tmp_path: Path) -> None:
+    """A file that is kept open is that of the thread that opened it."""
+    own_s = stalled_s()
+    other: list[float] = []
+    thread = threading.Thread(target=lambda: other.append(stalled_s()))
+    thread.start()
+    thread.join()
+    assert other[0] <= own_s + 0.5
+    kept = stalled._kept.figures[stalled._SCHEDULER]
+    kept.process -= 1  # as after a fork
+    stalled_s()
+    assert stalled._kept.figures[stalled._SCHEDULER] is not kept

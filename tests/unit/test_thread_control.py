@@ -13,8 +13,6 @@ from penstock.control.elastic_threads import ElasticThreads, ThreadPolicy
 from penstock.control.element_setting import ElementSetting
 from penstock.control.thread_control import Share, ThreadControl, learned_from_text
 from penstock.measure.element_observation import ElementObservation
-from penstock.measure.observation import ReplicaObservation
-from penstock.measure.task_figures import TaskReport
 from penstock.spark.learned_by_replica import LearnedByReplica
 
 FRONT = frozenset({"service"})
@@ -109,10 +107,6 @@ def test_what_another_version_or_policy_learned_is_left_alone() -> None:
     assert other.learned.state is None
 
 
-def report(replica: int, learned: str | None) -> TaskReport:
-    return TaskReport(ReplicaObservation(replica, 0, 0, 0.0, 0.0, 0), learned=learned)
-
-
 def test_new_replicas_start_from_what_a_settled_one_has_found_and_old_ones_from_their_own() -> None:
     settled, _ = run(ElasticThreads(most=16), 2, lambda n: 1e4 * n, waits=True)
     young = ThreadControl(ElasticThreads(most=16), 2)
@@ -122,9 +116,7 @@ def test_new_replicas_start_from_what_a_settled_one_has_found_and_old_ones_from_
         (ElementConfiguration("a", 3, threads=ElasticThreads()), ElementConfiguration("b", 2))
     )
     learned = LearnedByReplica()
-    learned.take(
-        {"a": [report(0, young.learned.to_text()), report(1, settled.learned.to_text())], "b": [report(0, None)]}
-    )
+    learned.take([("a", 0, young.learned.to_text()), ("a", 1, settled.learned.to_text())])
     plan = learned.for_plan(configuration, {})
     assert set(plan) == {"a"}
     assert plan["a"][0] == young.learned.to_text()

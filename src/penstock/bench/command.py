@@ -221,10 +221,10 @@ def mpc(
     from rich.console import Console
 
     from penstock.bench.machine import this_machine
-    from penstock.bench.mpc import QUICK, MpcEffort, measure, print_report, summary
+    from penstock.bench.mpc import QUICK, MpcEffort, measure, measure_live, print_report, summary
 
     effort, machine = QUICK if quick else MpcEffort(), this_machine()
-    rows = measure(effort)
+    rows = [*measure(effort), *measure_live(effort)]
     print_report(Console(width=max(Console().width, 140)), rows, machine)
     line = json.dumps(summary(rows, machine, effort))
     if json_file is not None:

@@ -7,7 +7,7 @@ tuples, 512 slots, a trading day's schedule.  Only the call of the JVM is left o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -17,20 +17,22 @@ import numpy as np
 from penstock.app import sinks, sources
 from penstock.apps.vwap import vwap_per_ticker
 from penstock.control.configuration import default_configuration
-from penstock.control.journal import Journal
-from penstock.measure.batch_figures import BatchTimer, Reports, observation_of
-from penstock.measure.observation import OperatorObservation, PortObservation, ReplicaObservation
-from penstock.measure.task_figures import TaskReport, decode
+from penstock.measure.batch_figures import Moments, Reports
+from penstock.measure.cpu_meter import CpuMeter
+from penstock.measure.measured_batch import MeasuredBatch
+from penstock.measure.observation import Observation, OperatorObservation, PortObservation, ReplicaObservation
+from penstock.measure.task_report import TaskReport, encode
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.trace_clock import TraceClock
+from penstock.spark.observer import Observer
 
 _BLOCK_ROWS, _BLOCKS, _SLOTS = 32_768, 4, 512
 _TASK_TUPLES = _BLOCK_ROWS * _BLOCKS
 _RATE_TUPLES_S = 1_000_000.0
-_BATCH_S = 2 * _TASK_TUPLES / _RATE_TUPLES_S
+_BATCH_S = 0.1
 _BEGAN_S = 1_000.0
 _COLD_BATCHES = 3
+_NOTING, _MAKING = "noting", "observations, latency, journal"
 MicrosecondsByPart = dict[str, float]
 
 
@@ -45,54 +47,63 @@ class DriverCost:
         return sum(self.us_by_part.values())
 
 
-def driver_cost(folder: Path, batches: int, between: Callable[[], object] = lambda: None) -> DriverCost:
-    """The cost of so many micro-batches; `between` two of them other work may push this one out of the caches."""
-    driver = _Driver(folder)
-    seen = []
+def driver_cost(
+    folder: Path, batches: int, between: Callable[[], object] = lambda: None, batch_s: float = _BATCH_S
+) -> DriverCost:
+    """The cost of so many micro-batches; `between` two of them other work may push this one out of the caches.
+
+    They follow each other every `batch_s`, and their Observations are made once a second.
+    """
+    driver = _Driver(folder, batch_s)
     for batch in range(_COLD_BATCHES + batches):
+        if batch == _COLD_BATCHES:
+            driver.begin()
         between()
-        seen.append(driver.observe(batch))
-    warm = seen[_COLD_BATCHES:]
-    return DriverCost({part: median(own[part] for own in warm) for part in warm[0]})
+        driver.observe(batch)
+    driver.end()
+    return DriverCost({part: median(own) / 1000 if own else 0.0 for part, own in driver.spent_ns.items()})
 
 
 class _Driver:
     """The driver's side of measuring, as the micro-batches of a query go through it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, batch_s: float) -> None:
         trace = sources.trace("trading_day", _RATE_TUPLES_S, speed_up=100, seed=7)
         app = vwap_per_ticker(source=trace, sink=sinks.discard())
         self._configuration = default_configuration(pipeline_of(app.graph), 2, _SLOTS)
-        self._clock = TraceClock(Checkpoint(folder).fix(app.graph, slots=_SLOTS, now_s=_BEGAN_S))
-        self._journal = Journal(folder / "journal.jsonl", app.name)
+        fixed = Checkpoint(folder).fix(app.graph, slots=_SLOTS, now_s=_BEGAN_S)
+        self._batch_s, self._now_s = batch_s, 0.0
+        self._observer = Observer(folder, fixed, self._keep, CpuMeter(lambda: None), clock=lambda: self._now_s)
+        self._made = 0
+        self.begin()
 
-    def observe(self, batch: int) -> MicrosecondsByPart:
+    def begin(self) -> None:
+        self.spent_ns: dict[str, list[float]] = {_NOTING: [], _MAKING: []}
+
+    def _keep(self, seen: Sequence[Observation]) -> None:
+        self._made = len(seen)
+
+    def observe(self, batch: int) -> None:
         """One micro-batch, from the reports as they come to the line in the journal."""
-        encoded = {name: [r.encode() for r in own] for name, own in _reports(batch * 2 * _TASK_TUPLES).items()}
-        timer = _timer(batch)
-        laps_ns = [time.thread_time_ns()]
-        reports = {name: [decode(one) for one in own] for name, own in encoded.items()}
-        laps_ns.append(time.thread_time_ns())
-        observation = observation_of(timer, reports, "trades", {"out"}, 0)
-        laps_ns.append(time.thread_time_ns())
-        observation = self._clock.completed(observation, reports)
-        laps_ns.append(time.thread_time_ns())
-        self._journal.write(observation, self._configuration)
-        laps_ns.append(time.thread_time_ns())
-        parts = ("reports", "observation", "latency and arrivals", "journal")
-        return dict(zip(parts, (np.diff(laps_ns) / 1000).tolist(), strict=True))
+        reports = task_reports(batch * 2 * _TASK_TUPLES)
+        encoded = tuple((name, encode(r.plain)) for name, own in reports.items() for r in own)
+        self._now_s = (batch + 1.9) * self._batch_s
+        moments = Moments(*(_BEGAN_S + (batch + share) * self._batch_s for share in (1.0, 1.1, 1.7, 1.9)))
+        start_ns = time.thread_time_ns()
+        measured = MeasuredBatch(batch, moments, encoded, "trades", frozenset({"out"}), 2 * _TASK_TUPLES)
+        made = self._observer.note(measured, self._configuration)
+        spent_ns = time.thread_time_ns() - start_ns
+        if made is None:
+            self.spent_ns[_NOTING].append(spent_ns)
+        else:
+            self.spent_ns[_MAKING].append(spent_ns / self._made)
+
+    def end(self) -> None:
+        """What was noted last is in the journal, too."""
+        self._observer.make()
 
 
-def _timer(batch: int) -> BatchTimer:
-    moments_s = iter(_BEGAN_S + (batch + share) * _BATCH_S for share in (1.0, 1.1, 1.7, 1.9))
-    timer = BatchTimer(batch, lambda: next(moments_s))
-    timer.planned()
-    timer.ran()
-    timer.committed()
-    return timer
-
-
-def _reports(offset: int) -> Reports:
+def task_reports(offset: int) -> Reports:
     """The reports of a micro-batch that begins at an offset: half of the tuples are trades, each with a result."""
     trades, window = [], []
     slots = np.random.default_rng(offset).integers(0, _TASK_TUPLES // _SLOTS, _SLOTS)

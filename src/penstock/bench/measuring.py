@@ -21,7 +21,8 @@ from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
 from penstock.element.position import EVERYTHING
 from penstock.element.running import running_operator
-from penstock.measure.task_figures import ElementMeters, TaskStart, block_bytes
+from penstock.measure.task_figures import ElementMeters, TaskStart, block_bytes, encoded
+from penstock.measure.task_report import task_report
 
 BLOCK_ROWS = (1_000, 8_192, 32_768)
 SEED = 7
@@ -95,8 +96,9 @@ def _metered_s(element: Element, meters: ElementMeters, blocks: Sequence[Block])
             outputs = element.step({"quotes": block}, EVERYTHING)
         figures.gave("out", outputs["out"].rows, block_bytes(outputs["out"]))
         figures.triggers.add(outputs["out"], 0, 0, block.rows)
-    report = figures.report()
-    report.encode()
+    plain = figures.report()
+    encoded(plain)
+    report = task_report(plain)
     operators = report.replica.operators
     timed = sum(o.timed_blocks for o in operators) / sum(o.blocks for o in operators)
     return time.thread_time() - start_s, report.replica.measuring_cpu_s, timed

@@ -6,22 +6,27 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
 from penstock.bench.machine import Machine
-from penstock.bench.mpc_problems import SIZES, Size, problems
+from penstock.bench.mpc_problems import LIVE_SIZES, SIZES, Size, chance_problems, problems
 from penstock.control.mpc_backlog import as_tables, solve_backlog
 from penstock.control.mpc_branch import solve_branch, solve_branch_backlog
+from penstock.control.mpc_chance import solve_chance
 from penstock.control.mpc_dynamic import solve_dynamic
 from penstock.control.mpc_problem import BacklogProblem, Solution
 
 HORIZONS = (1, 2, 3, 5, 10)
 GOALS_MS = {3: 0.3, 10: 1.0}  # at 108 settings
+CHANCES = "dynamic programming, chances"
 _SAME = 1e-9
 _MOST_NODES = 3_000_000  # more than that and a tree is not searched
+
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,20 @@ def measure(effort: MpcEffort, sizes: Sequence[Size] = SIZES, horizons: Sequence
     return rows
 
 
+def measure_live(effort: MpcEffort, sizes: Sequence[Size] = LIVE_SIZES, horizon: int = HORIZONS[-1]) -> list[Row]:
+    """The default's decision, over chances: one solution may take a fifth of a second on the largest grid."""
+    rows = []
+    for size in sizes:
+        chosen = chance_problems(size.grid, horizon, effort.problems, effort.seed)
+        solve_chance(chosen[0])  # compiles
+        repeats = max(effort.repeats * len(LIVE_SIZES[0].grid) // len(size.grid), 1)
+        times_ms = [_time_ms(solve_chance, problem, repeats) for problem in chosen]
+        explored = median(solve_chance(problem).explored for problem in chosen[:1])
+        states = len(size.grid) ** horizon
+        rows.append(Row(size.name, horizon, CHANCES, states, explored, median(times_ms), max(times_ms), None))
+    return rows
+
+
 def _rows(size: Size, horizon: int, chosen: Sequence[BacklogProblem], backlog: bool, effort: MpcEffort) -> list[Row]:
     states = len(size.grid) ** horizon
     methods = [
@@ -113,15 +132,15 @@ def _measured(
         solution = method.solve(problem)
         costs.append(problem.cost(solution.trajectory) if method.carries_backlog else solution.cost)
         explored.append(solution.explored)
-        times_ms.append(_time_ms(method, problem, 1 if method.tree and len(chosen) > 1 else effort.repeats))
+        times_ms.append(_time_ms(method.solve, problem, 1 if method.tree and len(chosen) > 1 else effort.repeats))
     return costs, explored, times_ms
 
 
-def _time_ms(method: _Method, problem: BacklogProblem, repeats: int) -> float:
+def _time_ms(solve: Callable[[P], Solution], problem: P, repeats: int) -> float:
     spent = []
     for _ in range(repeats):
         begin = time.perf_counter()
-        method.solve(problem)
+        solve(problem)
         spent.append((time.perf_counter() - begin) * 1000)
     return median(spent)
 
@@ -150,6 +169,7 @@ def summary(rows: Sequence[Row], machine: Machine, effort: MpcEffort) -> dict[st
         "dp_backlog_h10_ms": time_ms(10, "dynamic programming, backlog"),
         "dp_backlog_worst_excess": round(max(gaps), 6) if gaps else None,
         "branch_and_bound_h3_ms": time_ms(3, "branch and bound"),
+        "live_ms": {row.size: round(row.median_ms, 3) for row in rows if row.method == CHANCES},
         "goals_missed": [f"h={h}" for h, goal in GOALS_MS.items() if (time_ms(h) or 0.0) > goal],
         "rows": [
             {

@@ -8,9 +8,10 @@ import numpy as np
 
 from penstock.control.goal import Weights, latency, throughput
 from penstock.control.mpc import Mpc
+from penstock.control.mpc_chance import ChanceProblem
 from penstock.control.mpc_learning import Learned
 from penstock.control.mpc_presets import PAPER_GRID, default_mpc, paper_strategy
-from penstock.control.mpc_problem import BacklogProblem
+from penstock.control.mpc_problem import BacklogProblem, Floats
 from penstock.control.setting import Grid
 from penstock.model.forecasters.last_value import LastValue
 from penstock.model.forecasters.tracked import Tracked
@@ -29,12 +30,35 @@ class Size:
 
 
 SIZES = (Size("12 x 9", PAPER_GRID), Size("12 x 9 x 8", FULL_GRID))
+# What is decided live on a machine whose frequency is left alone: the caps are those near the one in force.
+LIVE_SIZES = (
+    Size("12", Grid(PAPER_GRID.replicas)),
+    Size("12 x 3", Grid(PAPER_GRID.replicas, caps_tuples=CAPS[-3:])),
+    SIZES[1],
+)
 
 
 def problems(grid: Grid, horizon: int, number: int, seed: int) -> list[BacklogProblem]:
     """So many optimisations over different rates, starting points, backlogs and strategies."""
     rng = np.random.default_rng(seed)
     return [_problem(rng, grid, horizon, policy) for policy in _policies(grid, horizon) for _ in range(number)]
+
+
+def chance_problems(grid: Grid, horizon: int, number: int, seed: int) -> list[ChanceProblem]:
+    """So many optimisations as the default meets them live, for both goals."""
+    rng = np.random.default_rng(seed)
+    goals = (throughput(), latency(p95_ms=800))
+    return [
+        _chances(rng, grid, horizon, default_mpc(goal, grid, horizon=horizon, pause_s=0.2))
+        for goal in goals
+        for _ in range(number)
+    ]
+
+
+def _chances(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) -> ChanceProblem:
+    rates, state = _situation(rng, horizon)
+    state = replace(state, told_pause_s=0.2, waitings_tuples=(state.backlog_tuples + 0.3 * float(rates[0]),))
+    return policy.chances(state, grid.setting(int(rng.integers(len(grid)))), rates)
 
 
 def _policies(grid: Grid, horizon: int) -> list[Mpc]:
@@ -53,6 +77,13 @@ def _with_watts(weights: Weights) -> Weights:
 
 
 def _problem(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) -> BacklogProblem:
+    rates, state = _situation(rng, horizon)
+    current = grid.setting(int(rng.integers(len(grid))))
+    return policy.problem(state, current, rates)
+
+
+def _situation(rng: np.random.Generator, horizon: int) -> tuple[Floats, Learned]:
+    """Rates to be ready for, and what was learned by then."""
     start = rng.uniform(1500, 9000)
     rates = np.maximum(start + np.cumsum(rng.normal(0, 600, horizon)), 100.0)
     state = Learned(
@@ -63,5 +94,4 @@ def _problem(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) ->
         spread=0.5,
         backlogs_tuples=(float(rng.choice([0.0, rng.uniform(0, 5000)])),),
     )
-    current = grid.setting(int(rng.integers(len(grid))))
-    return policy.problem(state, current, rates)
+    return rates, state

@@ -47,6 +47,7 @@ def capacity_tuples_s(start: Start, screen: Console) -> float:
             deadline_s, seen = time.monotonic() + _MOST_S, 0
             while not interrupted.is_set() and seen < (_BATCHES if time.monotonic() < deadline_s else _LEAST_BATCHES):
                 handle.wait(0.05)
+                handle.observe()
                 seen = len(handle.result.observations)
                 if seen >= _WIDE_BATCHES:
                     handle.apply(staged(first, FIRST))

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.cli.screen import amount, show_table
-from penstock.control.recorded_decision import Judged
+from penstock.control.recorded_decision import Judged, StepFigures
 
 _SHOWN = 40
 
@@ -39,9 +39,29 @@ def summary_lines(decisions: Sequence[Judged], changes: int) -> list[str]:
         lines.append(
             f"latency was {statistics.median(errors):.0%} off what was expected (median of {len(errors)} steps)"
         )
+    lines += _energy_lines([own.decision.seen for own in decisions])
     useful = [own.decision.highest_useful_replicas for own in decisions if own.decision.highest_useful_replicas]
     if useful:
         lines.append(f"the heaviest slot makes at most {useful[-1]} replicas useful (last step)")
+    return lines
+
+
+def _energy_lines(steps: Sequence[StepFigures]) -> list[str]:
+    """What was measured, and what was not; nothing for journals from before either was kept."""
+    watts = [step.watts for step in steps if step.watts is not None]
+    estimated = [step.watts_estimated for step in steps if step.watts_estimated is not None]
+    lines = []
+    if watts:
+        joules = sum(step.joules or 0.0 for step in steps)
+        lines.append(
+            f"energy: {joules:,.0f} J in {amount(len(watts), 'step')}, {statistics.fmean(watts):.1f} W, measured"
+        )
+    if estimated:
+        steps_text = amount(len(estimated), "step")
+        lines.append(
+            f"energy: {statistics.fmean(estimated):.1f} W (estimated) in {steps_text}, by the model of cores at a "
+            "frequency: the machine had no energy counters to read"
+        )
     return lines
 
 

@@ -37,7 +37,7 @@ class ControlStep:
     replicas.  `replicas_ready`: fewer than in the setting while some are on their way.  `executor_start_s`: from asking
     for an executor to having it, where that is needed.  `last_batch`: the micro-batch that the step ends with.
     `highest_cap_tuples`: larger micro-batches would hold up decisions.  `latest_tuples_s`: the rate of arrivals since
-    the last micro-batch began.
+    the last micro-batch began.  `joules`: that the cores have used, None where the machine does not count them.
     """
 
     step: int
@@ -68,6 +68,7 @@ class ControlStep:
     executor_start_s: float | None = None
     last_batch: int | None = None
     highest_cap_tuples: int | None = None
+    joules: float | None = None
 
     @property
     def rate_tuples_s(self) -> float:
@@ -81,6 +82,11 @@ class ControlStep:
     @property
     def served_ratio(self) -> float:
         return self.served_tuples / self.arrived_tuples if self.arrived_tuples > 0 else 1.0
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether its setting came with it, or is not in force on all replicas yet."""
+        return self.reconfigured or (self.replicas_ready is not None and self.replicas_ready < self.setting.replicas)
 
     @property
     def queued_tuples(self) -> float:

@@ -45,6 +45,16 @@ class Energy:
         return used * _MICRO
 
 
+def energy_of(root: Path = Path("/"), *, is_local: bool) -> tuple[Energy | None, str | None]:
+    """The counters of the machine that computes; else the sentence that says why watts are estimated."""
+    if not is_local:
+        return None, "energy is measured on a local master only; watts are estimated by the model, and labelled so"
+    try:
+        return Energy(root), None
+    except InputError as error:
+        return None, str(error)
+
+
 def _zones(root: Path) -> tuple[Zone, ...]:
     """Packages and their parts, each once."""
     found = []
@@ -64,5 +74,6 @@ def _text(path: Path) -> str:
         return path.read_text().strip()
     except OSError as error:
         raise InputError(
-            f"'{path}' cannot be read ({error.strerror}); energy counters take root's rights on this machine"
+            f"'{path}' cannot be read ({error.strerror}); energy counters take root's rights on this machine; watts "
+            "are estimated by the model, and labelled so"
         ) from error

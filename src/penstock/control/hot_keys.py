@@ -67,8 +67,3 @@ def slots_to_split(
     kept = {slot for slot in split if load_by_slot[slot] > 0.5 * even}
     hot = {slot for slot, load in enumerate(load_by_slot) if needed and load > even}
     return tuple(sorted(kept | hot))
-
-
-def split_replicas(hot: HotSlot, target_utilization: float = TARGET_UTILIZATION) -> int:
-    """Over how many replicas the first of two stages spreads a hot slot."""
-    return max(math.ceil(hot.utilization / target_utilization), 1)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from penstock.measure.plain_values import from_plain, to_plain
 
 VERSION = 1
 Routes = dict[str, list[int]]
+_TAIL_BYTES = 1 << 20  # a line has some kilobytes
+_BATCH = re.compile(rb'^\{"observation":\{"batch":(\d+)', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +72,22 @@ class Journal:
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
     ) -> None:
         """Adds a micro-batch; one that ran before counts as this line says from now on."""
+        self._append(self._line(observation, configuration, decision))
+
+    def write_all(self, batches: Iterable[tuple[Observation, Configuration]]) -> None:
+        """Adds some at once."""
+        self._append("\n".join([self._line(observation, own) for observation, own in batches]))
+
+    def _line(
+        self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
+    ) -> str:
         line = '{"observation":' + to_text(observation)
         if configuration is not self._configuration and configuration != self._configuration:
             line += ',"configuration":' + _json(self._changed(configuration))
         self._configuration = configuration
         if decision is not None:
             line += ',"decision":' + _json(to_plain(decision))
-        self._append(line + "}")
+        return line + "}"
 
     def decide(self, batch: int, decision: Any) -> None:
         """Adds the decision that followed a micro-batch, from any thread."""
@@ -99,6 +111,14 @@ class Journal:
 
 def _json(body: Any) -> str:
     return json.dumps(body, separators=(",", ":"))
+
+
+def newest_batch(path: Path) -> int | None:
+    """The micro-batch of the last line that has one, None where none of the last has."""
+    with path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+        found = _BATCH.findall(file.read())
+    return int(found[-1]) if found else None
 
 
 def read_journal(path: str | Path) -> RecordedRun:

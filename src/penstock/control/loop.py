@@ -57,7 +57,9 @@ class Loop:
         state, guarded, shares = self.policy.start(), GuardState(), CpuShares()
         while (seen := plant.observe()) is not None:
             state, wanted = self.policy.decide(state, seen)
-            shares, decided = shares.learn(seen.elements), within_pace(wanted, seen)
+            if not seen.reconfigured:  # workers that start compute more than they will
+                shares = shares.learn(seen.elements)
+            decided = within_pace(wanted, seen)
             if self.highest is not None:
                 decided = self.highest.bounded(decided, seen, shares)
             if self.guard is not None:
@@ -74,13 +76,11 @@ class Loop:
         if isinstance(decided, Change):
             verb = "would go" if self.passive else "goes"
             _LOG.info("step %d: %s %s -> %s; %s", seen.step, verb, seen.setting, desired, decided.because)
-        if self.passive:
-            return Record(seen, wanted, decided, None)
         highest = {element.name: element.replicas for element in plant.configuration.elements}
         if isinstance(decided, Change):
             highest = {} if self.highest is None else self.highest.by_element(seen, shares)
         routed = (self.routing or Routing()).configured(plant.configuration, desired, seen, highest)
-        if routed.configuration == plant.configuration:
+        if self.passive or routed.configuration == plant.configuration:
             return Record(seen, wanted, decided, None, advice=routed.advice)
         plant.apply(routed.configuration)
         changed = desired if isinstance(decided, Change) else None

@@ -20,6 +20,7 @@ _PACE = 0.4
 _CORRECTION_PACE = 0.2
 _REMEMBERED_STEPS = 6
 _UNUSUAL = 2.0
+_COLD = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,11 @@ def learn(state: Learned, seen: ControlStep, interval_s: float, *, by_batches: b
     `by_batches`: latencies are compared with a step run micro-batch by micro-batch, not with the steady state.
     """
     after = replace(state, rate=state.rate.learn(seen.rate_tuples_s, seen.latest_tuples_s), saturated=())
-    if seen.service_s is not None:
+    if seen.service_s is not None and not _is_cold(
+        seen, seen.service_s * clock_ghz(seen.setting), state.service.mean_s
+    ):
         after = _with_service(after, seen, seen.service_s)
-    if seen.overhead_s is not None:
+    if seen.overhead_s is not None and not _is_cold(seen, seen.overhead_s, state.overhead_s):
         after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
     if seen.served_tuples > 0:
         after = _with_balance(after, seen)
@@ -107,6 +110,14 @@ def learn(state: Learned, seen: ControlStep, interval_s: float, *, by_batches: b
     return replace(after, backlogs_tuples=backlogs, waitings_tuples=waitings, replicas=seen.setting.replicas)
 
 
+def _is_cold(seen: ControlStep, measured: float, known: float | None) -> bool:
+    """Whether a figure is that of workers which have just started: they load code, and touch memory for the first time.
+
+    What is slower for good is seen in the next step, too.
+    """
+    return seen.reconfigured and known is not None and measured > _COLD * known
+
+
 def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learned:
     """Cycles of a tuple, whatever the frequency of the step; without the wait for a full service where there is one."""
     clock = clock_ghz(seen.setting)
@@ -115,9 +126,10 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
     if gigacycles is None:
         return replace(state, service=service)
     measured_s = gigacycles / clock if service.bursty else service_s
-    # A step that did the work of many, or of none, says nothing of a service behind.
+    # A step that did the work of many, or of none, says nothing of a service behind; nor does one on replicas that have
+    # just come, or have not: taken for a full service, it would hold back replicas for as long as that is remembered.
     usual = gigacycles / clock / _UNUSUAL < measured_s < gigacycles / clock * _UNUSUAL
-    limit = state.limit.learn(seen.setting.replicas, measured_s) if usual else state.limit
+    limit = state.limit.learn(seen.setting.replicas, measured_s) if usual and not seen.is_partial else state.limit
     own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
     return replace(state, service=service, limit=limit, gigacycles=own)
 

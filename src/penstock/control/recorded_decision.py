@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Expectation
 from penstock.control.goal import Goal
-from penstock.control.hot_keys import HotSlot, advice, heaviest_slot
+from penstock.control.hot_keys import heaviest_slot
 from penstock.control.journal import RecordedRun
 from penstock.control.loop import Record
 from penstock.control.qos import breaks
 from penstock.control.setting import Setting
 from penstock.measure.plain_values import from_plain
+from penstock.model.power import PowerModel
 
 
 @dataclass(frozen=True, slots=True)
 class StepFigures:
-    """A control step in short."""
+    """A control step in short; `watts` are measured, else there is what the model says of its setting."""
 
     rate_tuples_s: float = 0.0
     served_tuples_s: float = 0.0
@@ -30,6 +31,9 @@ class StepFigures:
     busy_ratio: float = 0.0
     latency_mean_s: float | None = None
     latency_p95_s: float | None = None
+    joules: float | None = None
+    watts: float | None = None
+    watts_estimated: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +87,18 @@ def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> Recor
     )
 
 
-def figures_of(seen: ControlStep) -> StepFigures:
+def figures_of(seen: ControlStep, power: PowerModel | None = None) -> StepFigures:
+    """Cores whose frequency is left alone are taken to be at the highest of the model."""
+    measured = seen.joules is not None and seen.period_s > 0
+    power = power or PowerModel()
+    ghz = seen.setting.frequency_ghz or power.voltages.frequencies_ghz[-1]
     return StepFigures(
         seen.rate_tuples_s, seen.served_tuples_s, seen.backlog_tuples, seen.busy_ratio, seen.latency_mean_s,
         seen.latency_p95_s,
+        joules=seen.joules,
+        watts=seen.joules / seen.period_s if seen.joules is not None and measured else None,
+        watts_estimated=None if measured else power.watts(seen.setting.replicas, ghz),
     )  # fmt: skip
-
-
-def hot_slot_advice(seen: ControlStep, highest_replicas: int) -> str | None:
-    """What to tell a user of a slot that makes replicas useless; None where all that are allowed can help."""
-    keyed = [e for e in seen.elements if e.load_by_slot]
-    if not keyed:
-        return None
-    busiest = max(keyed, key=lambda e: sum(e.load_by_slot))
-    hot: HotSlot | None = heaviest_slot(busiest.load_by_slot, seen.period_s, seen.split_slots)
-    if hot is None or hot.highest_useful_replicas >= highest_replicas:
-        return None
-    return advice(hot, busiest.name, splits=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,68 +2,55 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
-from penstock.measure.observation import BatchTimes, Observation, PortObservation, ReplicaObservation
-from penstock.measure.task_figures import Counts, TaskReport
+from penstock.measure.observation import BatchTimes, Observation, ReplicaObservation
+from penstock.measure.task_report import Counts, TaskReport
 from penstock.measure.triggers import merged_pieces
 
 _TRIGGERS_MAX = 4096
 Reports = Mapping[str, Sequence[TaskReport]]
 
 
-class BatchTimer:
-    """The moments of one micro-batch, in their order."""
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """When a micro-batch began, was planned, had run, and was committed: from then on what its tasks gave counts."""
 
-    def __init__(self, batch: int, clock: Callable[[], float] = time.time) -> None:
-        self.batch, self._clock = batch, clock
-        self._moments_s = [clock()]
-
-    def planned(self) -> None:
-        self._moments_s.append(self._clock())
-
-    def ran(self) -> None:
-        self._moments_s.append(self._clock())
-
-    def committed(self) -> None:
-        """All that the tasks gave counts from now on."""
-        self._moments_s.append(self._clock())
-
-    @property
-    def started_at_s(self) -> float:
-        return self._moments_s[0]
-
-    @property
-    def committed_at_s(self) -> float:
-        return self._moments_s[3]
+    began_s: float
+    planned_s: float
+    ran_s: float
+    committed_s: float
 
     @property
     def times(self) -> BatchTimes:
-        plan_s, run_s, publish_s = np.diff(self._moments_s).tolist()
-        return BatchTimes(plan_s, run_s, publish_s)
+        return BatchTimes(self.planned_s - self.began_s, self.ran_s - self.planned_s, self.committed_s - self.ran_s)
 
 
-def observation_of(timer: BatchTimer, reports: Reports, first: str, sinks: set[str], dead_letters: int) -> Observation:
+def observation_of(
+    batch: int, moments: Moments, reports: Reports, first: str, sinks: Container[str], dead_letters: int
+) -> Observation:
     """What the tasks say, `first` being the element that reads the sources; what other clocks say is added later."""
-    replicas = {
-        element: tuple(sorted((r.replica for r in own), key=lambda r: r.replica)) for element, own in reports.items()
-    }
+    replicas = {element: tuple(sorted([r.replica for r in own], key=_number)) for element, own in reports.items()}
     everyone = [replica for own in replicas.values() for replica in own]
     return Observation(
-        timer.batch,
-        timer.started_at_s,
-        timer.committed_at_s - timer.started_at_s,
-        sum(r.tuples_in for r in replicas.get(first, ())),
-        _tuples((p for r in everyone for p in r.outputs), sinks),
+        batch,
+        moments.began_s,
+        moments.committed_s - moments.began_s,
+        sum([r.tuples_in for r in replicas.get(first, ())]),
+        sum([port.tuples for r in everyone for port in r.outputs if port.stream in sinks]),
         replicas,
         dead_letters=dead_letters,
-        committed_at_s=timer.committed_at_s,
-        times=timer.times,
+        committed_at_s=moments.committed_s,
+        times=moments.times,
         slot_tuples_by_element=_slot_tuples(reports, replicas),
     )
+
+
+_number = attrgetter("replica")
 
 
 def taken_of(reports: Reports) -> dict[str, tuple[int, int]]:
@@ -79,10 +66,6 @@ def taken_of(reports: Reports) -> dict[str, tuple[int, int]]:
 def triggers_of(reports: Reports) -> Counts:
     """What triggered all results of a micro-batch."""
     return merged_pieces((report.triggers for own in reports.values() for report in own), _TRIGGERS_MAX)
-
-
-def _tuples(ports: Iterable[PortObservation], streams: set[str]) -> int:
-    return sum(port.tuples for port in ports if port.stream in streams)
 
 
 def _slot_tuples(reports: Reports, replicas: Mapping[str, Sequence[ReplicaObservation]]) -> dict[str, tuple[int, ...]]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from penstock.measure.observation import CpuObservation, ReplicaObservation
 
+CpuClocks = tuple[float, float | None]  # of the driver and of the JVM, in seconds
+
 
 class CpuMeter:
     """Laps of the driver's CPU clock and of the JVM's, `jvm_cpu_s`, which gives None where it cannot be read."""
@@ -19,8 +21,11 @@ class CpuMeter:
         thread_s: Callable[[], float] = time.thread_time,
     ) -> None:
         self._jvm_clock, self._process_clock, self._thread_clock = jvm_cpu_s, process_s, thread_s
-        self._driver_s, self._jvm_s = process_s(), jvm_cpu_s()
-        self._measuring_s = 0.0
+        self._before = self.clocks()
+        self._spent_s: list[float] = []  # by any thread: appending is one step of the interpreter
+
+    def clocks(self) -> CpuClocks:
+        return self._process_clock(), self._jvm_clock()
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
@@ -29,27 +34,31 @@ class CpuMeter:
         try:
             yield
         finally:
-            self._measuring_s += self._thread_clock() - start_s
+            self._spent_s.append(self._thread_clock() - start_s)
 
     def spent(self, seconds: float) -> None:
         """Adds what measuring took elsewhere."""
-        self._measuring_s += seconds
+        self._spent_s.append(seconds)
 
-    def lap(self, replicas: Iterable[ReplicaObservation]) -> CpuObservation:
-        """Everything since the lap before; the driver's measuring is that of the time since then."""
+    def take_spent_s(self) -> float:
+        """What measuring in the driver took since the last time."""
+        spent_s, self._spent_s = self._spent_s, []
+        return sum(spent_s)
+
+    def lap(self, replicas: Iterable[ReplicaObservation], now: CpuClocks, measuring_s: float) -> CpuObservation:
+        """Everything since the lap before, the clocks being `now`, and so much of it measuring in the driver."""
         everyone = list(replicas)
-        driver_s, jvm_s = self._process_clock(), self._jvm_clock()
-        operators_s = sum(r.operators_cpu_s for r in everyone)
-        cpu = CpuObservation(
+        operators_s = sum([r.operators_cpu_s for r in everyone])
+        (driver_s, jvm_s), (driver_before_s, jvm_before_s) = now, self._before
+        self._before = now
+        return CpuObservation(
             operators_s,
-            max(sum(r.cpu_s for r in everyone) - operators_s, 0.0),
-            sum(r.worker_loop_cpu_s for r in everyone),
-            driver_s - self._driver_s,
-            _difference(jvm_s, self._jvm_s, everyone),
-            self._measuring_s + sum(r.measuring_cpu_s for r in everyone),
+            max(sum([r.cpu_s for r in everyone]) - operators_s, 0.0),
+            sum([r.worker_loop_cpu_s for r in everyone]),
+            driver_s - driver_before_s,
+            _difference(jvm_s, jvm_before_s, everyone),
+            measuring_s + sum([r.measuring_cpu_s for r in everyone]),
         )
-        self._driver_s, self._jvm_s, self._measuring_s = driver_s, jvm_s, 0.0
-        return cpu
 
 
 def _difference(now_s: float | None, before_s: float | None, replicas: list[ReplicaObservation]) -> float | None:

@@ -12,11 +12,11 @@ import pyarrow as pa
 from penstock.element.block import Block, empty_block
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import EVERYTHING, Frontier
-from penstock.measure.observation import OperatorObservation
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
 
 _UNTIMED = -1
 Call = tuple[int, int, int]  # tuples in, tuples out, CPU ns or _UNTIMED
+PlainFigures = tuple[str, int, int, int, int, float | None, int]
 
 
 class OperatorMeter:
@@ -31,10 +31,10 @@ class OperatorMeter:
         self.name, self.turn = name, Turn(pace)
         self.calls: list[Call] = []
 
-    def drain(self, state_bytes: int = 0) -> OperatorObservation:
-        """What was measured since the last drain."""
+    def take(self, state_bytes: int = 0) -> PlainFigures:
+        """What was measured since the last time, as an OperatorObservation has it by position."""
         calls, self.calls = self.calls, []
-        return observed(self.name, calls, state_bytes, clock_pair_ns() // 2)
+        return summed(self.name, calls, state_bytes, clock_pair_ns() // 2)
 
 
 class MeteredOperator:
@@ -70,21 +70,24 @@ class MeteredOperator:
         return outputs
 
 
-def observed(name: str, calls: Sequence[Call], state_bytes: int, clock_ns: int = 0) -> OperatorObservation:
+def summed(name: str, calls: Sequence[Call], state_bytes: int, clock_ns: int = 0) -> PlainFigures:
     """The sum of calls; CPU of those that were timed is scaled to all by tuples, or by calls where no tuples came.
 
     `clock_ns` is the clock's own share of each timed call.
     """
-    timed = [call for call in calls if call[2] != _UNTIMED]
-    tuples_in = sum([call[0] for call in calls])
+    tuples_in = tuples_out = timed = timed_in = cpu_ns = 0
+    for taken, given, own_ns in calls:
+        tuples_in += taken
+        tuples_out += given
+        if own_ns != _UNTIMED:
+            timed += 1
+            timed_in += taken
+            cpu_ns += max(own_ns - clock_ns, 0)
     cpu_s = None
     if timed:
-        timed_in = sum([call[0] for call in timed])
-        scale = tuples_in / timed_in if timed_in else len(calls) / len(timed)
-        cpu_s = sum([max(call[2] - clock_ns, 0) for call in timed]) * scale / 1e9
-    return OperatorObservation(
-        name, tuples_in, sum([call[1] for call in calls]), len(calls), len(timed), cpu_s, state_bytes
-    )
+        scale = tuples_in / timed_in if timed_in else len(calls) / timed
+        cpu_s = cpu_ns * scale / 1e9
+    return name, tuples_in, tuples_out, len(calls), timed, cpu_s, state_bytes
 
 
 class _Nothing:

@@ -78,8 +78,11 @@ def _far(number: float) -> str:
 
 
 def _whole(numbers: tuple[int, ...]) -> str:
-    if len(numbers) >= PACKED_FROM and min(numbers) >= 0:
-        return f'"{pack(numbers)}"'
+    if len(numbers) >= PACKED_FROM:
+        try:
+            return f'"{pack(numbers)}"'
+        except OverflowError:  # some are below 0
+            pass
     return repr(list(numbers)).replace(" ", "")
 
 

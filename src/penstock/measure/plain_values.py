@@ -17,6 +17,7 @@ import numpy as np
 T = TypeVar("T")
 PACKED_FROM = 64  # a tuple of so many whole numbers is written as one string
 _BASE_64 = ","
+_NARROWEST = tuple((np.dtype(f"u{width}"), 256**width - 1) for width in (1, 2, 4, 8))
 
 
 def to_plain(value: Any) -> Any:
@@ -45,7 +46,8 @@ def from_plain(kind: type[T], body: Any) -> T:
 def pack(numbers: Sequence[int]) -> str:
     """Whole numbers of at least 0 as one string: a third of the length of their digits."""
     wide = np.frombuffer(array("Q", numbers), np.uint64)
-    narrow = wide.astype(np.min_scalar_type(max(numbers, default=0)))
+    highest = int(wide.max()) if len(wide) else 0
+    narrow = wide.astype(next(kind for kind, most in _NARROWEST if highest <= most))
     planes = np.ascontiguousarray(narrow.view(np.uint8).reshape(-1, narrow.itemsize).T)  # high bytes are much alike
     return f"{narrow.itemsize}{_BASE_64}{binascii.b2a_base64(zlib.compress(planes.data, 1), newline=False).decode()}"
 

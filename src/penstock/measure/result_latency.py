@@ -11,7 +11,7 @@ from penstock.measure.latency_sketch import LatencySketch, sketch_of
 from penstock.measure.observation import ArrivalObservation
 
 ArrivalS = Callable[[Integers], Floats]
-_MOMENTS_MAX = 1024
+_MOMENTS_MAX = 512
 _MOMENTS_PER_BLOCK_MAX = 64
 _INTERVALS_MAX = 128
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import pickle
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.element.block import Block, empty_block
@@ -21,55 +15,17 @@ from penstock.element.operators.protocol import RunningOperator
 from penstock.measure.allowance import Allowance
 from penstock.measure.gate import Gate
 from penstock.measure.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
-from penstock.measure.observation import OperatorObservation, PortObservation, ReplicaObservation
 from penstock.measure.pace import Pace, Turn, clock_pair_ns
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.service_times import ServiceTimes
 from penstock.measure.slot_counts import SlotCounts, counting_ns
 from penstock.measure.stalled import stalled_s
+from penstock.measure.task_report import PlainReport, encode
 from penstock.measure.triggers import Triggers
 
-Counts = npt.NDArray[np.int64]
 # Between two blocks kernels push the meters' code and data out of the caches: `penstock bench measuring` shows about
 # three times the cost of a loop that does nothing else.
 _COLD = 3
-
-
-@dataclass(frozen=True, slots=True)
-class TaskReport:
-    """A task's figures; `taken` has the offsets (first, end) of each source, `triggers` is a table of Triggers."""
-
-    replica: ReplicaObservation
-    taken: dict[str, tuple[int, int]] = field(default_factory=dict)
-    triggers: Counts = field(default_factory=lambda: np.empty((0, 4), np.int64))
-    slot_tuples_by_element: dict[str, Counts] = field(default_factory=dict)
-    learned: str | None = None  # about the replica's threads, for whoever runs it next
-
-    def encode(self) -> bytes:
-        """The report as bytes; what that takes counts as measuring with the next report of this process."""
-        start_ns = time.thread_time_ns()
-        written = io.BytesIO()
-        pickler = pickle.Pickler(written, protocol=5)
-        pickler.dispatch_table = _REDUCED  # by position: half of what dataclasses with slots do by themselves
-        pickler.dump(self)
-        ElementMeters.encoding_ns += time.thread_time_ns() - start_ns
-        return written.getvalue()
-
-
-def _by_position(kind: type) -> Callable[[Any], tuple[type, tuple[Any, ...]]]:
-    members = attrgetter(*(own.name for own in fields(kind)))
-    return lambda value: (kind, members(value))
-
-
-_REDUCED: dict[type, Callable[[Any], Any]] = {
-    kind: _by_position(kind) for kind in (TaskReport, ReplicaObservation, OperatorObservation, PortObservation)
-}
-
-
-def decode(payload: bytes | memoryview) -> TaskReport:
-    report = pickle.loads(payload)
-    assert isinstance(report, TaskReport)
-    return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,32 +110,43 @@ class TaskFigures:
         state_bytes: Callable[[], Mapping[str, int]] = dict,
         *,
         threads: ThreadsLeft | None = None,
-    ) -> TaskReport:
+    ) -> PlainReport:
         """All that was measured; the task is over but for this."""
         report_ns = time.thread_time_ns()
-        known = self._meters.state_bytes(state_bytes, time.process_time() - self._start.cpu_s)
-        operators = tuple(meter.drain(known.get(name, 0)) for name, meter in self._meters.operators.items())
-        triggers = self.triggers.table()
-        inputs, outputs = _ports(self._inputs), _ports(self._outputs)
-        wall_s, cpu_s = time.perf_counter() - self._start.wall_s, self._meters.end() - self._start.cpu_s
+        meters = self._meters
+        known = meters.state_bytes(state_bytes, time.process_time() - self._start.cpu_s)
+        operators = tuple([meter.take(known.get(name, 0)) for name, meter in meters.operators.items()])
+        triggers, slots = self.triggers.rows(), self.slots.counts_by_element()
+        wall_s, cpu_s = time.perf_counter() - self._start.wall_s, meters.end() - self._start.cpu_s
         waiting_s = self.entry.waiting_s + self.exit.waiting_s
-        calls = sum(o.blocks for o in operators)
-        timed = sum(o.timed_blocks for o in operators) + self.entry.timed + self.exit.timed + self.service.blocks
-        self._meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, _COLD * clock_pair_ns())
+        calls = sum([own[3] for own in operators])
+        timed = sum([own[4] for own in operators]) + self.entry.timed + self.exit.timed + self.service.blocks
+        meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, _COLD * clock_pair_ns())
         self.slots.adapt(cpu_s * 1e9)
         dealt_ns = self.slots.counted_blocks * counting_ns()
         counted_ns = _COLD * (calls * meter_call_ns() + timed * clock_pair_ns() + self._blocks * _block_ns() + dealt_ns)
         encoding_ns, ElementMeters.encoding_ns = ElementMeters.encoding_ns, 0
         timed_ns = encoding_ns + self.slots.spent_ns + self.triggers.spent_ns + time.thread_time_ns() - report_ns
-        replica = ReplicaObservation(
-            self._replica, sum(p.tuples for p in inputs), sum(p.tuples for p in outputs), max(wall_s - waiting_s, 0.0),
-            cpu_s, slots_rebuilt, waiting_s, inputs, outputs, operators, self.service.variance_s2,
-            worker_loop_cpu_s=self._loop_cpu_s, measuring_cpu_s=(counted_ns + timed_ns) / 1e9,
-            settled=threads is None or threads.settled, stalled_s=max(stalled_s() - self._start.stalled_s, 0.0),
-            threads=None if threads is None else threads.seen,
+        replica = (
+            self._replica, self.tuples_in, sum([own[0] for own in self._outputs.values()]),
+            max(wall_s - waiting_s, 0.0), cpu_s, slots_rebuilt, waiting_s, _ports(self._inputs), _ports(self._outputs),
+            operators, self.service.variance_s2, None, self._loop_cpu_s, (counted_ns + timed_ns) / 1e9,
+            threads is None or threads.settled, None if threads is None else threads.seen,
+            max(stalled_s() - self._start.stalled_s, 0.0),
         )  # fmt: skip
-        learned = None if threads is None else threads.learned
-        return TaskReport(replica, self._taken, triggers, self.slots.counts_by_element(), learned)
+        return replica, self._taken, triggers, {name: counts.tobytes() for name, counts in slots.items()}
+
+    @property
+    def tuples_in(self) -> int:
+        return sum([own[0] for own in self._inputs.values()])
+
+
+def encoded(plain: PlainReport) -> bytes:
+    """The report as bytes; what that takes counts as measuring with the next report of this process."""
+    start_ns = time.thread_time_ns()
+    payload = encode(plain)
+    ElementMeters.encoding_ns += time.thread_time_ns() - start_ns
+    return payload
 
 
 def block_bytes(block: Block) -> int:
@@ -218,8 +185,8 @@ def _add(ports: dict[str, list[int]], stream: str, tuples: int, size_bytes: int)
         port[1] += size_bytes
 
 
-def _ports(ports: dict[str, list[int]]) -> tuple[PortObservation, ...]:
-    return tuple(PortObservation(stream, tuples, size_bytes) for stream, (tuples, size_bytes) in ports.items())
+def _ports(ports: dict[str, list[int]]) -> tuple[tuple[str, int, int], ...]:
+    return tuple([(stream, tuples, size_bytes) for stream, (tuples, size_bytes) in ports.items()])
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,12 @@ class Triggers:
                 self._rows += _pieces(int(own), _ascending(sequences[places == own]))
         self.spent_ns += time.thread_time_ns() - start_ns
 
-    def table(self) -> Integers:
-        return merged_pieces([np.array(self._rows, np.int64).reshape(-1, 4)], _PIECES_MAX)
+    def rows(self) -> Sequence[Sequence[int]]:
+        """All of them; where there are too many, neighbours are put together."""
+        if len(self._rows) <= _PIECES_MAX:
+            return self._rows
+        rows: list[list[int]] = merged_pieces([np.array(self._rows, np.int64)], _PIECES_MAX).tolist()
+        return rows
 
 
 def merged_pieces(tables: Iterable[Integers], most: int) -> Integers:

@@ -29,14 +29,15 @@ def _run_step(
     `predict_step`, which looks at the steady state; `pause_s` lengthens the first micro-batch.
     """
     time_s, served, latencies_s, waiting = 0.0, 0.0, 0.0, backlog_tuples
+    per_tuple_most_s = max(per_tuple_s, 1.0 / limit_tuples_s)  # divisions are half of what a loop without them takes
+    arrival_s = 1.0 / rate_tuples_s if rate_tuples_s > 0.0 else 0.0
     while time_s < period_s * (1.0 - 1e-9):
         taken = min(waiting, cap_tuples)
-        took_s = overhead_s + pause_s + max(taken * per_tuple_s, taken / limit_tuples_s)
+        took_s = overhead_s + pause_s + taken * per_tuple_most_s
         pause_s = 0.0
         if taken > 0.0:
             # The oldest came `waiting / rate` ago, the others evenly after it.
-            age_s = (waiting - 0.5 * taken) / rate_tuples_s if rate_tuples_s > 0.0 else 0.0
-            latencies_s += taken * (age_s + took_s)
+            latencies_s += taken * ((waiting - 0.5 * taken) * arrival_s + took_s)
             served += taken
         lasts_s = max(took_s, interval_s, period_s / _MOST_BATCHES)
         waiting += rate_tuples_s * lasts_s - taken

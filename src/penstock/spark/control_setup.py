@@ -13,6 +13,7 @@ from penstock.app.connectors import TraceSource
 from penstock.app.graph import Graph
 from penstock.control.configuration import Configuration, even_route
 from penstock.control.control_wish import ControlWish, policy_of
+from penstock.control.energy import energy_of
 from penstock.control.executor_plan import ExecutorBounds
 from penstock.control.guard import Guard
 from penstock.control.highest_replicas import HighestReplicas
@@ -107,6 +108,9 @@ def controller_of(
     frequencies, sentence = frequencies_within(wish.limits.frequencies_ghz, is_local=is_local(session), root=root)
     if sentence is not None:
         tell(sentence)
+    energy, sentence = energy_of(root, is_local=is_local(session))
+    if sentence is not None and (wish.price.kwh > 0 or wish.limits.frequencies_ghz):  # who pays for it wants to know
+        tell(sentence)
     if wish.limits.max_executors is not None and not room.executors:
         tell("max_executors of the limits counts on a cluster; a local master has task slots alone")
     highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
@@ -131,7 +135,7 @@ def controller_of(
         highest=HighestReplicas(highest if room.executors else room.cores, highest, single),
     )
     pace = None if wish.passive else first_pace(most_tuples)
-    plant = SparkPlant(application, single=single, resources=resources, pace=pace)
+    plant = SparkPlant(application, single=single, resources=resources, pace=pace, energy=energy)
     return Controller(plant, loop, notebook, tell=tell)
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from penstock.control.configuration import Configuration
 from penstock.control.goal import Goal
 from penstock.control.loop import Loop, Record
-from penstock.control.recorded_decision import RecordedDecision, hot_slot_advice, recorded
+from penstock.control.recorded_decision import RecordedDecision, recorded
 from penstock.measure.observation import Observation
 from penstock.spark.spark_plant import SparkPlant
 
@@ -109,5 +109,4 @@ class Controller:
             self._notebook.decided(record.seen.last_batch, decision)
         if self.is_passive and decision.decided != decision.setting:
             self.tell(decision.text)
-        highest = decision.wanted.replicas if self._loop.highest is None else self._loop.highest.task_slots
-        self.advice = hot_slot_advice(record.seen, highest)
+        self.advice = "; ".join(record.advice) or None

@@ -48,6 +48,7 @@ class Copier:
             portion = None if self._published is None else self._copies.next_portion(self._published)
         if portion is None:
             return False
+        started_s = time.monotonic()
         try:
             done = self._run(portion)
         except Exception as error:
@@ -56,7 +57,7 @@ class Copier:
                 self._copies.failed(portion)
         else:
             with self._lock:
-                self._copies.note(portion, done)
+                self._copies.note(portion, done, time.monotonic() - started_s)
         return True
 
     def stop(self) -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.element.low_priority import LEAST_PRIORITY
 from penstock.element.state.extents import Integers
 from penstock.element.state.ledger import Ledger
 from penstock.plan.moves import Moves, slots_by_host
 
 PORTION_BYTES = 16 << 20  # of logs, that one job reads on a host: for so long it holds a task slot
+SLOW_S = 3.0  # a portion that takes longer finds its host busy
 SMALL_BYTES = 1 << 20  # so little is left to the first task
 _PATIENCE = (
     6  # times the bytes of the slots: a copy that is still behind then does not catch up; also failures in a row
@@ -45,6 +47,7 @@ class Portion:
     element: Movable
     batch: int
     slots_by_host: Mapping[str, Integers]
+    niceness: int = 0
 
 
 @dataclass(slots=True)
@@ -54,6 +57,7 @@ class _Effort:
     whole_bytes: int
     spent_bytes: int = 0
     failures: int = 0
+    niceness: int = LEAST_PRIORITY
 
     @property
     def is_in_vain(self) -> bool:
@@ -85,11 +89,14 @@ class Copies:
             chosen = {host: slots for host, slots in chosen.items() if len(slots)}
             if chosen and not effort.is_in_vain:
                 effort.spent_bytes += sum(int(lacking[slots].sum()) for slots in chosen.values())
-                return Portion(element, published.batch, chosen)
+                return Portion(element, published.batch, chosen, effort.niceness)
         return None
 
-    def note(self, portion: Portion, done: Mapping[str, Integers]) -> None:
-        """A portion was run: so far have these slots come."""
+    def note(self, portion: Portion, done: Mapping[str, Integers], took_s: float = 0.0) -> None:
+        """A portion was run: so far have these slots come, and where hosts leave it no time, the next one pushes."""
+        effort = self._efforts.get(portion.element.name)
+        if effort is not None and took_s > SLOW_S:
+            effort.niceness = portion.niceness // 2
         if portion.element in self._wanted:
             for host, slots in done.items():
                 self._batches(portion.element, host)[slots] = portion.batch

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from pyspark.sql import SparkSession
 
+from penstock.element.low_priority import at_priority
 from penstock.element.state.extents import Integers
 from penstock.spark.copies import Portion
 from penstock.spark.element_worker import element_worker
@@ -19,20 +20,24 @@ def run_copy(
 ) -> dict[str, Integers]:
     """Runs a portion and gives, by host, the slots that have arrived."""
     slots = [own.tolist() for own in portion.slots_by_host.values()]
-    function = functools.partial(_copied, directory, epoch, unfused, portion.element.number, portion.batch, slots)
+    place = directory, unfused, portion.element.number
+    function = functools.partial(_given_way, place, epoch, portion.batch, slots, portion.niceness)
     done = on_each_host(session, list(portion.slots_by_host), function)
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
 
 
-def _copied(
-    directory: str,
+def _given_way(
+    place: tuple[str, tuple[str, ...], int],
     epoch: int,
-    unfused: tuple[str, ...],
-    number: int,
     batch: int,
     slots: Sequence[Sequence[int]],
+    niceness: int,
     host: int,
 ) -> bytes:
-    """Copies on a host; gives the slots that are there now."""
-    worker = element_worker(directory, unfused, number, freezes=True)
-    return worker.copy(np.array(slots[host], np.int64), batch, epoch).astype(np.int64).tobytes()
+    """Copies on a host, behind the tasks of micro-batches there; gives the slots that are there now."""
+    return at_priority(lambda: _copied(place, epoch, batch, slots[host]), niceness)
+
+
+def _copied(place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[int]) -> bytes:
+    worker = element_worker(*place, freezes=True)
+    return worker.copy(np.array(slots, np.int64), batch, epoch).astype(np.int64).tobytes()

@@ -18,16 +18,21 @@ _CPU_CLOCK = 2  # Linux: all threads of a process, as scheduled; its number is m
 
 @dataclass(frozen=True, slots=True)
 class JvmReading:
-    """CPU seconds by element number and partition, and what Spark said of its last trigger."""
+    """CPU seconds of each batch by stage and partition, and what Spark said of its last trigger."""
 
-    task_cpu_s: dict[int, dict[int, float]] = field(default_factory=dict)
+    stages_cpu_s: dict[int, list[dict[int, float]]] = field(default_factory=dict)
     spark_batch: int | None = None
     spark_ms_by_phase: dict[str, float] = field(default_factory=dict)
     cost_s: float = 0.0  # CPU in the JVM, for keeping and telling it
 
+    def of(self, batch: int, elements: int) -> list[dict[int, float]]:
+        """By element and partition; the newest stages are the elements', none where Spark has not told of all yet."""
+        stages = self.stages_cpu_s.get(batch, [])
+        return stages[-elements:] if len(stages) >= elements else []
+
 
 class JvmFigures:
-    """Asks for the figures of a batch when it is its turn: a call takes a tenth of a millisecond on either side."""
+    """Asks for the figures of some batches when it is their turn: a call takes half a millisecond, all told."""
 
     def __init__(self, session: SparkSession, clock: JvmClock) -> None:
         self._clock, self._listened_s = clock, 0.0
@@ -37,41 +42,41 @@ class JvmFigures:
         except Exception:  # private parts of Spark: a figure that is missing must not end the run
             self._listener = None
 
-    def read(self, batch: int, query: StreamingQuery, elements: int, cpu_s: float) -> JvmReading | None:
-        """The figures of the batch that has just run; None where it is not its turn, or where Spark does not say.
+    def read(self, first: int, last: int, query: StreamingQuery, cpu_s: float) -> JvmReading | None:
+        """The figures of batches that have just run; None where it is not their turn, or where Spark does not say.
 
-        `cpu_s` is what the batch before took, a small share of which may be spent here.
+        `cpu_s` is what those before took, a small share of which may be spent here.
         """
         if self._listener is None or not self._allowance.is_enough(cpu_s):
             return None
         begin_s, jvm_s, own_s = time.perf_counter(), self._clock(), time.thread_time()
         try:
-            text = self._listener.told(f"{query.runId} {batch}", query._jsq)
+            text = self._listener.told(str(query.runId), first, last, query._jsq)
         except Exception:  # as above
             self._listener = None
             return None
         own_s = time.thread_time() - own_s
         told_s = _cost_s(time.perf_counter() - begin_s - own_s, jvm_s, self._clock())
         self._allowance.spend(own_s + told_s)
-        reading, listened_s = reading_of(text, elements)
+        reading, listened_s = reading_of(text)
         cost_s, self._listened_s = told_s + listened_s - self._listened_s, listened_s
-        return JvmReading(reading.task_cpu_s, reading.spark_batch, reading.spark_ms_by_phase, cost_s)
+        return JvmReading(reading.stages_cpu_s, reading.spark_batch, reading.spark_ms_by_phase, cost_s)
 
 
-def reading_of(text: str, elements: int) -> tuple[JvmReading, float]:
-    """What the listener told, and the CPU seconds that it has listened for; the newest stages are the elements'.
+def reading_of(text: str) -> tuple[JvmReading, float]:
+    """What the listener told, and the CPU seconds that it has listened for.
 
-    >>> reading_of("7000;4;{addBatch=30};0=1000000000 ;0=2000000000 1=500000000 ", 2)[0].task_cpu_s
-    {0: {0: 1.0}, 1: {0: 2.0, 1: 0.5}}
+    >>> reading_of("7000;4;{addBatch=30};9:0=1000000000 ;9:0=2000000000 1=500000000 ")[0].of(9, elements=2)
+    [{0: 1.0}, {0: 2.0, 1: 0.5}]
     """
     listened_ns, spark_batch, phases, *stages = text.split(";")
-    known = stages[-elements:] if len(stages) >= elements else []  # else Spark has not told of all of them yet
-    cpu_s = {
-        number: {int(partition): int(ns) / 1e9 for partition, ns in (pair.split("=") for pair in stage.split())}
-        for number, stage in enumerate(known)
-    }
-    pairs = (pair.split("=") for pair in phases.strip("{}").split(", ") if pair)
-    by_phase = {phase: float(ms) for phase, ms in pairs}
+    cpu_s: dict[int, list[dict[int, float]]] = {}
+    for stage in stages:
+        batch, _, tasks = stage.partition(":")
+        pairs = (pair.split("=") for pair in tasks.split())
+        cpu_s.setdefault(int(batch), []).append({int(partition): int(ns) / 1e9 for partition, ns in pairs})
+    phase_pairs = (pair.split("=") for pair in phases.strip("{}").split(", ") if pair)
+    by_phase = {phase: float(ms) for phase, ms in phase_pairs}
     return JvmReading(cpu_s, int(spark_batch) if spark_batch else None, by_phase), int(listened_ns) / 1e9
 
 

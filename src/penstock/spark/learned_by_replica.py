@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.control.configuration import Configuration
 from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.thread_control import LearnedThreads, learned_from_text
-from penstock.measure.batch_figures import Reports
 
 Learned = Mapping[str, Mapping[int, str]]
 
@@ -18,12 +17,10 @@ class LearnedByReplica:
     def __init__(self) -> None:
         self._texts: dict[str, dict[int, str]] = {}
 
-    def take(self, reports: Reports) -> None:
-        """What the tasks of a micro-batch had to say."""
-        for element, own in reports.items():
-            for report in own:
-                if report.learned is not None:
-                    self._texts.setdefault(element, {})[report.replica.replica] = report.learned
+    def take(self, learned: Iterable[tuple[str, int, str]]) -> None:
+        """What the tasks of a micro-batch had to say: element, replica, text."""
+        for element, replica, text in learned:
+            self._texts.setdefault(element, {})[replica] = text
 
     def for_plan(self, configuration: Configuration, before: Learned) -> dict[str, dict[int, str]]:
         """What the replicas of a micro-batch start from; one that is new, from what another has found.

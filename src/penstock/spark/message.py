@@ -25,8 +25,9 @@ _FRONTIER = np.dtype([("stamp", np.float64), ("place", np.int64), ("sequence", n
 BLOCK, FRONTIER, ENDED = "block", "frontier", "ended"  # to elements
 TICKS, PARTIALS, SHARE = "ticks", "partials", "share"  # to clocked elements
 SINK, DISCARD, STATE, LETTERS, MEASURE, FILE = "sink", "discard", "state", "letters", "measure", "file"  # results
-# Results too: what a splitter holds, how many tuples a replica puts off, what was done on a host.
-HELD, DEFERRED, DONE = "held", "deferred", "done"
+# Results too: what a splitter holds, how many tuples a replica puts off, what was done on a host, what a replica (the
+# sequence) has found about its threads.  The sequence of a measure is the number of tuples that its task took.
+HELD, DEFERRED, DONE, LEARNED = "held", "deferred", "done", "learned"
 
 
 @dataclass(frozen=True, slots=True)

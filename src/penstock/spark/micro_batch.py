@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import pickle
+import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,9 +24,8 @@ from penstock.element.state.garbage import collect_garbage
 from penstock.element.state.ledger import Ledger
 from penstock.element.state.logs import Logs
 from penstock.element.state.manifests import Manifests
-from penstock.measure.batch_figures import BatchTimer, observation_of
-from penstock.measure.observation import Observation
-from penstock.measure.task_figures import TaskReport, decode
+from penstock.measure.batch_figures import Moments
+from penstock.measure.measured_batch import MeasuredBatch
 from penstock.plan.layout import Layout, layout_of
 from penstock.plan.pipeline import INTAKE
 from penstock.spark import message
@@ -68,14 +67,16 @@ class BatchResult:
     letters: list[pa.Table] = field(default_factory=list)
     held: dict[str, list[Waiting]] = field(default_factory=dict)  # by element, what the splitter holds of the batch
     waiting_tuples: list[int] = field(default_factory=list)  # that were put off, by task
-    reports: dict[str, list[TaskReport]] = field(default_factory=dict)  # by element
+    reports: list[tuple[str, bytes]] = field(default_factory=list)  # element, report as it came
+    taken_tuples: dict[str, int] = field(default_factory=dict)  # by element
+    learned: list[tuple[str, int, str]] = field(default_factory=list)  # element, replica, what it has found
 
 
 class MicroBatches:
     """Runs batch after batch of one query; `configuration` gives the one wanted of the next, `migration` the way to it.
 
-    `accept` raises where a batch must not count, `deliver` takes the results of one that does; what is done inside of
-    `measuring` counts as such.  `wake` has a batch run although no tuples came.
+    `accept` raises where a batch must not count, `deliver` takes the results of one that does.  `wake` has a batch run
+    although no tuples came.
     """
 
     def __init__(
@@ -84,15 +85,14 @@ class MicroBatches:
         fixed: Fixed,
         epoch: int,
         configuration: Callable[[], Configuration],
-        deliver: Callable[[BatchPlan, BatchResult, Observation], None],
+        deliver: Callable[[BatchPlan, BatchResult, MeasuredBatch], None],
         accept: Callable[[BatchResult], None] = lambda result: None,
-        measuring: Callable[[], AbstractContextManager[None]] = nullcontext,
         migration: Callable[[], str] = lambda: PRE_COPY,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
-        self.measuring = measuring
+        self._sinks = frozenset(sink.name for sink in fixed.graph.sinks)
         self.manifests = Manifests(checkpoint.manifests)
         self.migration, self.wake = migration, wake
         self.placer, self._learned = Placer(), LearnedByReplica()
@@ -107,24 +107,22 @@ class MicroBatches:
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
-        timer = BatchTimer(batch)
+        began_s = time.time()
         if self.fixed.durable:
             sync_spark_log(self.checkpoint.spark, batch)
         plan = self._plan(frame, batch)
-        timer.planned()
+        planned_s = time.time()
         result = again_if_rolled_back(lambda: self._gathered(self.run_tasks(frame, plan)))
-        timer.ran()
+        ran_s = time.time()
         self.accept(result)
         self._publish(plan, result)
         for sink in self.fixed.graph.sinks:
             if isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
                 staged = [file for name, file in result.files if name == sink.name]
                 publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
-        timer.committed()
-        self._learned.take(result.reports)
-        with self.measuring():
-            observation = self._observation(timer, plan, result)
-        self.deliver(plan, result, observation)
+        moments = Moments(began_s, planned_s, ran_s, time.time())
+        self._learned.take(result.learned)
+        self.deliver(plan, result, self._measured(moments, plan, result))
         if self.has_waiting:
             self.wake()
 
@@ -143,12 +141,18 @@ class MicroBatches:
         assert self.in_force is not None
         return run_copy(self._session, str(self.checkpoint.directory), self.epoch, self.in_force.unfused, portion)
 
-    def _observation(self, timer: BatchTimer, plan: BatchPlan, result: BatchResult) -> Observation:
-        first, sinks = plan.configuration.elements[0].name, {sink.name for sink in self.fixed.graph.sinks}
-        letters = sum(table.num_rows for table in result.letters)
-        observation = observation_of(timer, result.reports, first, sinks, letters)
-        waiting = sum(result.waiting_tuples) + sum(w.tuples for own in result.held.values() for w in own)
-        return replace(observation, waiting_tuples=waiting)
+    def _measured(self, moments: Moments, plan: BatchPlan, result: BatchResult) -> MeasuredBatch:
+        first = plan.configuration.elements[0].name
+        return MeasuredBatch(
+            plan.batch,
+            moments,
+            tuple(result.reports),
+            first,
+            self._sinks,
+            result.taken_tuples.get(first, 0),
+            sum([table.num_rows for table in result.letters]),
+            sum(result.waiting_tuples) + sum([w.tuples for own in result.held.values() for w in own]),
+        )
 
     def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
         """The plan of a batch; a batch that ran before keeps its Configuration, under this driver's epoch."""
@@ -239,8 +243,10 @@ class MicroBatches:
         elif m.kind == message.DEFERRED:
             result.waiting_tuples.append(int(np.frombuffer(payload, np.int64)[0]))
         elif m.kind == message.MEASURE:
-            with self.measuring():
-                result.reports.setdefault(m.name, []).append(decode(payload))
+            result.reports.append((m.name, bytes(payload)))
+            result.taken_tuples[m.name] = result.taken_tuples.get(m.name, 0) + m.sequence
+        elif m.kind == message.LEARNED:
+            result.learned.append((m.name, m.sequence, bytes(payload).decode()))
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))

@@ -1,62 +1,100 @@
-"""Completes the Observation of each micro-batch, and keeps it in the journal."""
+"""Makes the Observations of micro-batches, some at a time, and keeps them in the journal."""
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.control.configuration import Configuration
-from penstock.control.journal import Journal
+from penstock.control.journal import Journal, newest_batch
 from penstock.control.recorded_decision import RecordedDecision
-from penstock.measure.batch_figures import Reports
-from penstock.measure.cpu_meter import CpuMeter
+from penstock.measure.cpu_meter import CpuClocks, CpuMeter
+from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.checkpoint import Checkpoint, Fixed
+from penstock.spark.batch_notes import BatchNotes, Note, read_notes
+from penstock.spark.checkpoint import Fixed
 from penstock.spark.jvm_figures import JvmClock, JvmFigures, JvmReading
 from penstock.spark.trace_clock import TraceClock
 
+EVERY_S = 1.0
+Keep = Callable[[Sequence[Observation]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    measured: MeasuredBatch
+    configuration: Configuration
+    clocks: CpuClocks
+
 
 class Observer:
-    """Everything that is measured in the driver."""
+    """Everything that is measured in the driver.
 
-    def __init__(self, session: SparkSession, checkpoint: Checkpoint, fixed: Fixed) -> None:
+    A micro-batch is noted when it is committed; its Observation is made with those of others, about once a second,
+    since one at a time, when Spark has had the caches for itself, takes several times the CPU.  `keep` gets them.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        fixed: Fixed,
+        keep: Keep,
+        cpu: CpuMeter,
+        jvm: JvmFigures | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.query: StreamingQuery | None = None  # known once it has started
-        self._clock = TraceClock(fixed)
-        jvm_clock = JvmClock(session)
-        self._jvm = JvmFigures(session, jvm_clock)
-        self._cpu = CpuMeter(jvm_clock)
+        self._keep, self._cpu, self._jvm, self._clock = keep, cpu, jvm, clock
         single = sorted(e.name for e in pipeline_of(fixed.graph).elements if e.scope == "stream")
-        self._journal = Journal(checkpoint.directory / "journal.jsonl", fixed.graph.name, single)
-        self._cpu_s = 0.0
+        self._journal = Journal(directory / "journal.jsonl", fixed.graph.name, single)
+        self._write_left_over(directory / "journal.notes", directory / "journal.jsonl", fixed)
+        self._notes = BatchNotes(directory / "journal.notes")
+        self._notes.clear()
+        self._trace_clock = TraceClock(fixed)
+        self._lock = threading.Lock()
+        self._noted: list[_Noted] = []
+        self._noted_at_s = self._made_at_s = clock() - EVERY_S
+        self._cpu_s = 0.0  # of the micro-batches made last
         self._committed_at_s: float | None = None
+        self._failure: OSError | None = None
 
     def measuring(self) -> AbstractContextManager[None]:
         """What is done inside counts as measuring."""
         return self._cpu.measuring()
 
-    def completed(
-        self,
-        observation: Observation,
-        reports: Reports,
-        configuration: Configuration,
-    ) -> Observation:
-        """The observation with all that the driver, Spark and the traces' clock know; it is in the journal then."""
-        elements = [element.name for element in configuration.elements]
-        with self.measuring():
-            reading = self._read(observation.batch, len(elements))
-            observation = self._clock.completed(observation, reports)
-            observation = self._with_jvm(observation, reading, elements)
-        if reading is not None:
-            self._cpu.spent(reading.cost_s)
-        cpu = self._cpu.lap(r for own in observation.replicas_by_element.values() for r in own)
-        with self.measuring():  # counts with the next micro-batch
-            observation, self._cpu_s = replace(observation, cpu=cpu), cpu.total_s
-            self._journal.write(observation, configuration)
-        return observation
+    def note(
+        self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool = False
+    ) -> Observation | None:
+        """A micro-batch is committed; its Observation, where it was made now."""
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            with self.measuring():
+                self._noted.append(_Noted(measured, configuration, self._cpu.clocks()))
+                now_s, before_s = self._clock(), self._noted_at_s
+                self._noted_at_s = now_s
+                # The next one may take as long as this one did.
+                is_due = at_once or 2 * now_s - before_s - self._made_at_s >= EVERY_S
+                if not is_due:
+                    self._notes.add((measured, configuration))
+            return self._make()[-1] if is_due else None
+
+    def make(self, idle_s: float = 0.0) -> None:
+        """Makes all Observations that are due, if no micro-batch was noted for so long; for any thread."""
+        with self._lock:
+            if self._noted and self._clock() - self._noted_at_s >= idle_s:
+                try:
+                    self._make()
+                except OSError as error:  # a disk that is full: told by the thread of the micro-batches
+                    self._failure = error
 
     def decided(self, batch: int, decision: RecordedDecision) -> None:
         """Keeps the decision that followed a micro-batch."""
@@ -66,24 +104,68 @@ class Observer:
         """CPU that control has taken: machinery, as measuring is."""
         self._cpu.spent(cpu_s)
 
-    def _read(self, batch: int, elements: int) -> JvmReading | None:
-        return None if self.query is None else self._jvm.read(batch, self.query, elements, self._cpu_s)
+    def _make(self) -> list[Observation]:
+        """What it takes itself counts with the next ones."""
+        noted, self._noted, self._made_at_s = self._noted, [], self._clock()
+        spent_s = self._cpu.take_spent_s() / len(noted)
+        with self.measuring():
+            reading = self._read(noted)
+            reports = [own.measured.read() for own in noted]
+            seen = [own.measured.observation(said) for own, said in zip(noted, reports, strict=True)]
+            seen = [self._trace_clock.completed(o, said) for o, said in zip(seen, reports, strict=True)]
+            seen = [self._completed(o, own, reading, spent_s) for o, own in zip(seen, noted, strict=True)]
+            if reading is not None:
+                seen[-1] = _with_phases(seen[-1], reading)
+            self._cpu_s = sum([o.cpu.total_s for o in seen if o.cpu is not None])
+            self._keep(seen)
+            self._journal.write_all(zip(seen, (own.configuration for own in noted), strict=True))
+            self._notes.clear()
+        return seen
 
-    def _with_jvm(self, observation: Observation, reading: JvmReading | None, elements: list[str]) -> Observation:
-        times, before_s = observation.times, self._committed_at_s
-        self._committed_at_s = observation.committed_at_s
+    def _read(self, noted: Sequence[_Noted]) -> JvmReading | None:
+        if self.query is None or self._jvm is None:
+            return None
+        first, last = noted[0].measured.batch, noted[-1].measured.batch
+        reading = self._jvm.read(first, last, self.query, self._cpu_s)
+        if reading is not None:
+            self._cpu.spent(reading.cost_s)
+        return reading
+
+    def _completed(self, seen: Observation, own: _Noted, reading: JvmReading | None, spent_s: float) -> Observation:
+        """With the time since the commit before, and CPU."""
+        times, before_s = seen.times, self._committed_at_s
+        self._committed_at_s = seen.committed_at_s
         assert times is not None
         if before_s is not None:
-            times = replace(times, before_s=max(0.0, observation.started_at_s - before_s))
-        if reading is None:
-            return replace(observation, times=times)
-        replicas = {
-            name: _with_cpu(own, reading.task_cpu_s.get(elements.index(name), {}))
-            for name, own in observation.replicas_by_element.items()
-        }
-        times = replace(times, spark_batch=reading.spark_batch, spark_ms_by_phase=reading.spark_ms_by_phase)
-        return replace(observation, times=times, replicas_by_element=replicas)
+            times = replace(times, before_s=max(0.0, seen.started_at_s - before_s))
+        replicas = seen.replicas_by_element
+        if reading is not None and (cpu_s := reading.of(seen.batch, len(own.configuration.elements))):
+            places = {element.name: place for place, element in enumerate(own.configuration.elements)}
+            replicas = {name: _with_cpu(each, cpu_s[places[name]]) for name, each in replicas.items()}
+        cpu = self._cpu.lap((r for each in replicas.values() for r in each), own.clocks, spent_s)
+        return replace(seen, times=times, replicas_by_element=replicas, cpu=cpu)
+
+    def _write_left_over(self, notes: Path, journal: Path, fixed: Fixed) -> None:
+        """Writes what a driver that was killed had noted; its clocks have gone with it."""
+        left: Iterable[Note] = read_notes(notes)
+        newest, clock = newest_batch(journal) if left else None, TraceClock(fixed)
+        for measured, configuration in left:
+            if newest is None or measured.batch > newest:
+                reports = measured.read()
+                self._journal.write(clock.completed(measured.observation(reports), reports), configuration)
+
+
+def observer_of(session: SparkSession, directory: Path, fixed: Fixed, keep: Keep) -> Observer:
+    """The observer of a query on Spark."""
+    jvm_clock = JvmClock(session)
+    return Observer(directory, fixed, keep, CpuMeter(jvm_clock), JvmFigures(session, jvm_clock))
+
+
+def _with_phases(seen: Observation, reading: JvmReading) -> Observation:
+    assert seen.times is not None
+    times = replace(seen.times, spark_batch=reading.spark_batch, spark_ms_by_phase=reading.spark_ms_by_phase)
+    return replace(seen, times=times)
 
 
 def _with_cpu(replicas: tuple[ReplicaObservation, ...], cpu_s: dict[int, float]) -> tuple[ReplicaObservation, ...]:
-    return tuple(replace(r, jvm_cpu_s=cpu_s.get(r.replica)) for r in replicas)
+    return tuple([replace(r, jvm_cpu_s=cpu_s.get(r.replica)) for r in replicas])

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
 from penstock.element.state.whole_file import write_whole
 from penstock.errors import PenstockError
+from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
@@ -45,7 +46,7 @@ from penstock.spark.first_configuration import first_configuration
 from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.migration import PRE_COPY, check_migration
-from penstock.spark.observer import Observer
+from penstock.spark.observer import EVERY_S, observer_of
 from penstock.spark.pinning import is_local
 from penstock.spark.session import open_session, with_runtime_settings
 from penstock.spark.sink_folders import claim_sinks, sweep_sinks
@@ -64,7 +65,8 @@ _KEPT_OBSERVATIONS = 10_000
 class RunResult:
     """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation.
 
-    `dead_letters` has the first of them, `dead_letter_count` says how many there were.
+    `dead_letters` has the first of them, `dead_letter_count` says how many there were.  While an application runs, its
+    `observations` may be a second behind; `Handle.observe` is not.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
@@ -102,11 +104,10 @@ class Handle:
         self._total = total_tuples(fixed.graph)
         self._progress = progress_of(checkpoint, durable=fixed.durable)
         self._executors = ExecutorWatch(session)
-        self._observer = Observer(session, checkpoint, fixed)
+        self._observer = observer_of(session, checkpoint.directory, fixed, self._keep)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
-            accept=lambda result: letters.refuse(result.letters), measuring=self._observer.measuring,
-            migration=lambda: self._migration, wake=self._wake,
+            accept=lambda result: letters.refuse(result.letters), migration=lambda: self._migration, wake=self._wake,
         )  # fmt: skip
         self._beat = 0
         self._wake() if self._batches.has_waiting else self._write_intake()
@@ -147,6 +148,7 @@ class Handle:
 
     def observe(self) -> Observation | None:
         """The newest Observation, None before the first micro-batch is over."""
+        self._observer.make()
         with self._lock:
             return self.result.observations[-1] if self.result.observations else None
 
@@ -161,6 +163,7 @@ class Handle:
             if self._has_all() and self._is_committed():
                 return True
             self._executors.check()
+            self._observer.make(idle_s=EVERY_S)
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
@@ -196,6 +199,7 @@ class Handle:
         return self._in_batch.is_set() or not self._is_committed()
 
     def _ended(self) -> RunResult:
+        self._observer.make()
         sweep_sinks(self.fixed.graph, self._lease.epoch + 1)
         self._lease.release()
         self.result.tables = self._sinks.tables()
@@ -232,22 +236,25 @@ class Handle:
     def _stopped(self, error: BaseException) -> PenstockError:
         return stopped(error, [str(self.checkpoint.directory), tempfile.gettempdir()])
 
-    def _deliver(self, plan: BatchPlan, result: BatchResult, observation: Observation) -> None:
+    def _deliver(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
         for name, blocks in result.blocks.items():
             ordered = in_order([block for _, block in sorted(blocks, key=lambda pair: pair[0])])
             self._sinks.deliver(plan, name, ordered)
         self._letters.add(plan.batch, result.letters)
-        observation = self._observer.completed(observation, result.reports, plan.configuration)
         with self._lock:
             for name, (count, total) in result.discarded.items():
                 before = self.result.discarded.get(name, (0, 0))
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
-            self.result.observations.append(observation)
+        self._progress.add(plan.batch, measured.tuples_in)
+        seen = self._observer.note(measured, plan.configuration, at_once=self.controller is not None)
+        if self.controller is not None and seen is not None:
+            self.controller.committed(seen, plan.configuration)
+
+    def _keep(self, observations: Sequence[Observation]) -> None:
+        with self._lock:
+            self.result.observations += observations
             if len(self.result.observations) > 2 * _KEPT_OBSERVATIONS:  # the journal has all
                 del self.result.observations[:_KEPT_OBSERVATIONS]
-        self._progress.add(plan.batch, observation.tuples_in)
-        if self.controller is not None:
-            self.controller.committed(observation, plan.configuration)
 
     def _wake(self) -> None:
         """Has a micro-batch run although no tuples may have come; beats grow over the lives of drivers."""

@@ -10,8 +10,10 @@ from typing import Protocol
 
 from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep
+from penstock.control.energy import Energy
 from penstock.control.observed_steps import PERIOD_S, ObservedBatch, StepGatherer, setting_of, work_s
 from penstock.control.pacing import CapPace
+from penstock.errors import InputError
 from penstock.measure.observation import Observation
 
 COLD_BATCHES = 3  # of a start: code is compiled, files are mapped, and what came before the start is in line
@@ -51,7 +53,7 @@ class SparkPlant:
 
     Where a micro-batch ends a control step, its thread waits a moment for the decision, so that the next one runs with
     it.  A change that needs what is not there yet waits for it, and is made then.  `pace`: of the cap; without it, the
-    cap is the policy's alone.
+    cap is the policy's alone.  `energy`: counters of the machine that computes.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class SparkPlant:
         cold_batches: int = COLD_BATCHES,
         patience_s: float = PATIENCE_S,
         pace: CapPace | None = None,
+        energy: Energy | None = None,
     ) -> None:
         self._application, self.resources = application, resources
         self._gatherer, self._cold = StepGatherer(period_s, single), cold_batches
@@ -74,6 +77,7 @@ class SparkPlant:
         self._waiting: Configuration | None = None  # for executors
         self._asked: tuple[Configuration, Configuration] | None = None  # and what the application said then
         self._in_force: Configuration | None = None
+        self._energy = energy
         self._pace, self._ceiling_tuples = pace, None if pace is None else pace.ladder[-1]
 
     @property
@@ -95,14 +99,32 @@ class SparkPlant:
             self._keep_pace(observation)
             self._cold -= 1
             if self._cold >= 0:
+                self._joules()
                 return
             self._in_force = configuration
             ended = self._gatherer.add(ObservedBatch(observation, configuration))
-            self._steps.extend(self._completed(step) for step in ended)
+            self._steps.extend(self._completed(step) for step in self._with_joules(ended))
             if ended or self.resources is not None:
                 self._is_deciding = True
                 self._changed.notify_all()
                 self._changed.wait_for(lambda: self._is_closed or not self._is_deciding, self._patience_s)
+
+    def _with_joules(self, ended: list[ControlStep]) -> list[ControlStep]:
+        """What was used since the steps before, shared by the time they took."""
+        joules = self._joules() if ended else None
+        if joules is None:
+            return ended
+        joules_s = joules / max(sum(step.period_s for step in ended), 1e-9)
+        return [replace(step, joules=joules_s * step.period_s) for step in ended]
+
+    def _joules(self) -> float | None:
+        if self._energy is None:
+            return None
+        try:
+            return self._energy.joules()
+        except InputError:  # the counters have gone: watts are estimated from now on
+            self._energy = None
+            return None
 
     def _completed(self, step: ControlStep) -> ControlStep:
         """With what only the plant knows: a change that is under way, and how long executors take."""

@@ -20,7 +20,7 @@ from penstock.element.ordering import in_order, joint_steps
 from penstock.element.position import EVERYTHING, Frontier, source_position
 from penstock.element.row_checksum import add_checksums, checksum_of
 from penstock.element.state.hashing import Slots
-from penstock.measure.task_figures import TaskStart, block_bytes
+from penstock.measure.task_figures import TaskStart, block_bytes, encoded
 from penstock.measure.triggers import UNKNOWN
 from penstock.plan.pipeline import PipelineElement
 from penstock.spark import message
@@ -326,12 +326,15 @@ class ElementTask:
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
         threads = None if self.threads is None else self.threads.left
+        name = self.worker.planned.name
+        if threads is not None and threads.learned is not None:
+            yield _result(message.LEARNED, name, threads.learned.encode(), self.replica)
         report = self.figures.report(self.rebuilt, lambda: self.worker.state_bytes, threads=threads)
-        yield _result(message.MEASURE, self.worker.planned.name, report.encode())
+        yield _result(message.MEASURE, name, encoded(report), self.figures.tuples_in)
 
 
-def _result(kind: str, name: str, payload: bytes) -> Message:
-    return Message(0, message.RESULT, kind, name, 0, payload)
+def _result(kind: str, name: str, payload: bytes, sequence: int = 0) -> Message:
+    return Message(0, message.RESULT, kind, name, sequence, payload)
 
 
 def _ipc(table: pa.Table) -> bytes:

@@ -1,4 +1,4 @@
-"""A listener in Spark's JVM that sums up the CPU of tasks, and tells of a micro-batch in one call.
+"""A listener in Spark's JVM that sums up the CPU of tasks, and tells of some micro-batches in one call.
 
 A listener in Python would be called across the socket for every task.  This one is a few lines of Java, compiled by the
 compiler that Spark has for its own generated code; an event costs it microseconds.
@@ -29,13 +29,14 @@ import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryProgress;
 
 public class PenstockTaskCpu extends SparkListener {
-    private static final int STAGES_KEPT = 64;
+    private static final int STAGES_KEPT = 512;
     private final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
     private final TreeMap stages = new TreeMap();
     private long spentNs = 0L;
 
     private static class Stage {
-        String batch;
+        String query;
+        long batch;
         boolean isComplete;
         TreeMap cpuNs = new TreeMap();
     }
@@ -51,7 +52,8 @@ public class PenstockTaskCpu extends SparkListener {
                 stage = new Stage();
                 stages.put(id, stage);
             }
-            stage.batch = set.getProperty("spark.jobGroup.id") + " " + batch;
+            stage.query = String.valueOf(set.getProperty("spark.jobGroup.id"));
+            stage.batch = Long.parseLong(batch);
             stage.isComplete = false;
             if (stages.size() > STAGES_KEPT) {
                 stages.remove(stages.firstKey());
@@ -83,15 +85,15 @@ public class PenstockTaskCpu extends SparkListener {
         spentNs += clock.getCurrentThreadCpuTime() - begin;
     }
 
-    public synchronized String told(String batch, StreamingQuery query) {
+    public synchronized String told(String run, long first, long last, StreamingQuery query) {
         StringBuilder text = new StringBuilder();
         text.append(spentNs);
         StreamingQueryProgress progress = query.lastProgress();
         text.append(progress == null ? ";;" : ";" + progress.batchId() + ";" + progress.durationMs());
         for (Iterator i = stages.values().iterator(); i.hasNext();) {
             Stage stage = (Stage) i.next();
-            if (stage.isComplete && stage.batch.equals(batch)) {
-                text.append(';');
+            if (stage.isComplete && stage.batch >= first && stage.batch <= last && stage.query.equals(run)) {
+                text.append(';').append(stage.batch).append(':');
                 for (Iterator j = stage.cpuNs.entrySet().iterator(); j.hasNext();) {
                     Map.Entry own = (Map.Entry) j.next();
                     text.append(own.getKey()).append('=').append(((long[]) own.getValue())[0]).append(' ');

@@ -22,7 +22,11 @@ def control_lines(decision: RecordedDecision | None, advice: str | None = None) 
 
 def _measured(seen: StepFigures) -> str:
     latency = "" if seen.latency_mean_s is None else f", latency {time_text(seen.latency_mean_s)}"
-    return f"{count_text(seen.rate_tuples_s)} tuples/s arrive, {count_text(seen.served_tuples_s)} served{latency}"
+    power = "" if seen.watts is None else f", {seen.watts:.1f} W"
+    if seen.watts is None and seen.watts_estimated is not None:
+        power = f", {seen.watts_estimated:.1f} W (estimated)"
+    served = f"{count_text(seen.rate_tuples_s)} tuples/s arrive, {count_text(seen.served_tuples_s)} served"
+    return f"{served}{latency}{power}"
 
 
 def _forecast(expected: Expectation) -> str:

@@ -8,6 +8,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,26 +20,47 @@ _MASTER_HOST = "127.0.0.1"
 _START_LIMIT_S = 120.0
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A running cluster: the master's URL, the workers' hosts, and the folder with logs and the workers' files."""
+
+    url: str
+    hosts: tuple[str, ...]
+    folder: Path
+    workers: tuple[subprocess.Popen[bytes], ...]
+
+    def local_directory(self, host: str) -> Path:
+        """What executors on this host have as their local disk."""
+        return self.folder / host / "local"
+
+    def end_workers(self) -> None:
+        """Ends all workers, and with them every executor; the master stays."""
+        for worker in self.workers:
+            _end(worker)
+
+
 @contextmanager
-def loopback_cluster(folder: Path, workers: int = 2, cores: int = 2, memory_mb: int = 1024) -> Iterator[str]:
-    """The URL of a master whose workers have registered; all processes are ended whatever happens."""
+def loopback_cluster(folder: Path, workers: int = 2, cores: int = 2, memory_mb: int = 1024) -> Iterator[Cluster]:
+    """A master and workers that have registered with it; all processes are ended whatever happens."""
     port = _free_port()
+    hosts = tuple(f"127.0.0.{number + 2}" for number in range(workers))
     with ExitStack() as processes:
         options = ["--host", _MASTER_HOST, "--port", str(port), "--webui-port", "0"]
         processes.enter_context(_daemon(folder / "master", "master.Master", options, _MASTER_HOST))
         _await(lambda: _listens(port), "the master", folder / "master")
-        url = f"spark://{_MASTER_HOST}:{port}"
-        for number in range(workers):
-            host = f"127.0.0.{number + 2}"
+        url, daemons = f"spark://{_MASTER_HOST}:{port}", []
+        for host in hosts:
             place = folder / host
             options = ["--host", host, "--webui-port", "0", "--cores", str(cores), "--memory", f"{memory_mb}m"]
-            processes.enter_context(_daemon(place, "worker.Worker", [*options, "-d", str(place / "work"), url], host))
-            _await(lambda place=place: _registered(place), f"the worker on {host}", place)  # type: ignore[misc]
-        yield url
+            options += ["--work-dir", str(place / "work"), url]
+            daemons.append(processes.enter_context(_daemon(place, "worker.Worker", options, host)))
+        for host in hosts:
+            _await(partial(_registered, folder / host), f"the worker on {host}", folder / host)
+        yield Cluster(url, hosts, folder, tuple(daemons))
 
 
 @contextmanager
-def _daemon(folder: Path, name: str, options: Sequence[str], host: str) -> Iterator[None]:
+def _daemon(folder: Path, name: str, options: Sequence[str], host: str) -> Iterator[subprocess.Popen[bytes]]:
     (folder / "local").mkdir(parents=True)
     logging = folder / "log4j2.properties"
     logging.write_text(_LOGGING)
@@ -54,7 +77,7 @@ def _daemon(folder: Path, name: str, options: Sequence[str], host: str) -> Itera
             command, env={**os.environ, **variables}, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        yield
+        yield process
     finally:
         _end(process)
 

@@ -231,9 +231,9 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
     changes = []
     with (
         _hosts_folder(effort, folder) as place,
-        loopback_cluster(place / "cluster", workers=2, cores=4, memory_mb=1024) as url,
+        loopback_cluster(place / "cluster", workers=2, cores=4, memory_mb=1024) as cluster,
     ):
-        run = MigrateRun(effort, folder / "run", url, show)
+        run = MigrateRun(effort, folder / "run", cluster.url, show)
         with run.running():
             for number in range(effort.runs):
                 changes += [run.change(way, f"run {number + 1} of {effort.runs}, {way}") for way in WAYS]

@@ -156,8 +156,8 @@ def _on_cluster(effort: StateEffort, folder: Path, show: Show) -> tuple[int, ...
     """Slots rebuilt in each of the batches of a cluster of two hosts, once the first have found their places."""
     app = sums_on(sources.trace(rate="unbounded", keys=effort.cluster_keys, ticker="int32"), sinks.discard(), 4)
     show("starting a cluster")
-    with loopback_cluster(folder) as url:
-        session = open_session(url, name="penstock-bench")
+    with loopback_cluster(folder) as cluster:
+        session = open_session(cluster.url, name="penstock-bench")
         try:
             own = replace(configuration_of(app, 4), micro_batch_tuples=100_000, block_rows=10_000)
             with running(session, app, folder / "checkpoint", own) as handle:

@@ -36,7 +36,8 @@ def memory_of(handle: Handle) -> Path:
 
 
 def observations_of(handle: Handle) -> list[Observation]:
-    """All Observations so far."""
+    """All Observations so far; those that were not made yet are made."""
+    handle.observe()
     return list(handle.result.observations)
 
 
@@ -45,7 +46,7 @@ def watch_for(handle: Handle, seconds: float, show: Show, what: str, *, batches:
     already, begin = len(observations_of(handle)), time.monotonic()
     limit_s = max(10 * seconds, 120.0)
     while True:
-        spent_s, seen = time.monotonic() - begin, len(observations_of(handle)) - already
+        spent_s, seen = time.monotonic() - begin, len(handle.result.observations) - already
         if spent_s >= seconds and seen > batches:
             return observations_of(handle)[already:]
         if spent_s > limit_s:
@@ -58,8 +59,8 @@ def watch_for(handle: Handle, seconds: float, show: Show, what: str, *, batches:
 def watch_batches(handle: Handle, batches: int, show: Show, what: str, limit_s: float = 300.0) -> list[Observation]:
     """The Observations of the next so many micro-batches."""
     already, begin = len(observations_of(handle)), time.monotonic()
-    while len(observations_of(handle)) - already < batches:
-        seen, spent_s = len(observations_of(handle)) - already, time.monotonic() - begin
+    while (seen := len(handle.result.observations) - already) < batches:
+        spent_s = time.monotonic() - begin
         if spent_s > limit_s:
             raise InputError(f"{what}: {seen} of {batches} micro-batches in {spent_s:.0f} s")
         show(f"{what}: {seen} of {batches} micro-batches")

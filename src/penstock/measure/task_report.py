@@ -1,0 +1,64 @@
+"""The report of a task on its way to the driver: plain tuples, so that a task makes no values that only others read."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.measure.observation import OperatorObservation, PortObservation, ReplicaObservation
+
+Counts = npt.NDArray[np.int64]
+# (a replica's figures by position, taken, rows of triggers, slots by element as bytes); ports and operators of the
+# figures are tuples by position as well.
+PlainReport = tuple[tuple[Any, ...], Mapping[str, tuple[int, int]], Sequence[Sequence[int]], Mapping[str, bytes]]
+_INPUTS, _OUTPUTS, _OPERATORS = 7, 8, 9
+_members = {
+    kind: attrgetter(*(own.name for own in fields(kind)))
+    for kind in (ReplicaObservation, PortObservation, OperatorObservation)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """A task's figures; `taken` has the offsets (first, end) of each source, `triggers` is a table of Triggers."""
+
+    replica: ReplicaObservation
+    taken: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    triggers: Counts = field(default_factory=lambda: np.empty((0, 4), np.int64))
+    slot_tuples_by_element: Mapping[str, Counts] = field(default_factory=dict)
+
+    @property
+    def plain(self) -> PlainReport:
+        """What `task_report` makes it from."""
+        own = list(_members[ReplicaObservation](self.replica))
+        for place, kind in ((_INPUTS, PortObservation), (_OUTPUTS, PortObservation), (_OPERATORS, OperatorObservation)):
+            own[place] = tuple(_members[kind](part) for part in own[place])
+        slots = {name: counts.tobytes() for name, counts in self.slot_tuples_by_element.items()}
+        return tuple(own), self.taken, self.triggers.tolist(), slots
+
+
+def task_report(plain: PlainReport) -> TaskReport:
+    figures, taken, rows, slots = plain
+    own = list(figures)
+    own[_INPUTS] = tuple([PortObservation(*port) for port in own[_INPUTS]])
+    own[_OUTPUTS] = tuple([PortObservation(*port) for port in own[_OUTPUTS]])
+    own[_OPERATORS] = tuple([OperatorObservation(*operator) for operator in own[_OPERATORS]])
+    replica = ReplicaObservation(*own)
+    triggers = np.array(rows, np.int64).reshape(-1, 4)
+    return TaskReport(
+        replica, taken, triggers, {name: np.frombuffer(counts, np.int64) for name, counts in slots.items()}
+    )
+
+
+def encode(plain: PlainReport) -> bytes:
+    return pickle.dumps(plain, protocol=5)
+
+
+def decode(payload: bytes | memoryview) -> TaskReport:
+    return task_report(pickle.loads(payload))

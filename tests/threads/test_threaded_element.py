@@ -491,6 +491,34 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
         assert calls.take() == (0.0, 0.0)
 
 
+def test_the_sampler_counts_how_long_it_may_have_had_the_gil() -> None:
+    sampler = Sampler({}, 0.001)
+    assert sampler.held_ns > 0  # it is about to start
+    sampler.start()
+    wait_until(lambda: sampler._is_paused)  # without input
+    before_ns = sampler.held_ns
+    assert sampler.held_ns == before_ns
+    sampler.resume()
+    assert sampler.held_ns > before_ns
+    seen_ns = [sampler.held_ns for _ in range(1_000) if not time.sleep(0.0001)]
+    assert seen_ns == sorted(seen_ns)
+    sampler.end()
+    sampler.join(30)
+
+
+def test_a_call_does_not_wait_while_the_sampler_has_the_gil() -> None:
+    calls = WaitingCalls(1)
+    graph = mapped(lambda row: [time.sleep(0.01), row][1])
+    own = Element(graph, DeadLetters(), {"out": "out"})
+    with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+        waited_s = []
+        for calls.sampled_ns in (lambda: 0, time.perf_counter_ns):
+            running.feed(block(0))
+            waited_s.append(calls.take()[1])
+    assert waited_s[0] > 0.005
+    assert waited_s[1] == 0.0
+
+
 def test_what_other_threads_compute_for_a_call_is_no_waiting() -> None:
     calls = WaitingCalls(1)
     with ThreadPoolExecutor(1) as library, PeggedCores() as pegged:

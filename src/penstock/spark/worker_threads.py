@@ -138,6 +138,7 @@ class WorkerThreads:
             self._graph, self._letters, {}, max_threads=MOST_THREADS, blocks_per_thread=_BLOCKS_PER_THREAD,
             around=Around(staged, wiring, self._calls),
         )  # fmt: skip
+        self._calls.sampled_ns = self._threaded.sampled_ns
         sources = {source.name for source in self._graph.sources}
         readers = [o.name for o in self._graph.operators if sources.intersection(o.inputs)]
         self._front = frozenset(s.operator.name for s in wiring.stages) if lanes else frozenset(readers)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.element.kernels.gil_probe import sleep_then_stamp
+from penstock.element.kernels.gil_probe import HELD, SINCE, WORDS, sleep_then_stamp
 from penstock.element.threads.seat import Seat
 
 PERIOD_S = 0.02
@@ -30,14 +30,18 @@ class Sampler(threading.Thread):
     def __init__(self, seats: Mapping[int, Seat], period_s: float = PERIOD_S) -> None:
         super().__init__(name="penstock-sampler", daemon=True)
         self._seats, self._period_us = seats, round(period_s * 1e6)
-        self._has_input, self._ends = threading.Event(), False
+        self._has_input, self._ends, self._is_paused = threading.Event(), False, False
         self.seat = Seat()
         self.counts: dict[str, float] = {}
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
-        sleep_then_stamp(0, np.zeros(2, np.int64))  # compiled now: looks would be missed meanwhile
+        self._moment = np.array([0, 0, time.perf_counter_ns(), 0])
+        sleep_then_stamp(0, np.zeros(WORDS, np.int64))  # compiled now: looks would be missed meanwhile
 
     def resume(self) -> None:
+        if self._is_paused:
+            self._moment[SINCE] = time.perf_counter_ns()  # to wake up it needs the GIL
+            self._is_paused = False
         self._has_input.set()
 
     def pause(self) -> None:
@@ -50,14 +54,23 @@ class Sampler(threading.Thread):
 
     def run(self) -> None:
         self.seat.take()
-        moment, looks, begin_s = np.zeros(2, np.int64), 0, time.thread_time()
+        looks, begin_s = 0, time.thread_time()
         while not self._ends:
             spent_us = (time.thread_time() - begin_s) * 1e6 / looks if looks >= _FREE_LOOKS else 0.0
             pause_us = min(max(self._period_us, int(spent_us / _BUDGET)), _LONGEST_US)
-            woken_ns = sleep_then_stamp(pause_us, moment)
+            woken_ns = sleep_then_stamp(pause_us, self._moment)
             self.sample(time.perf_counter_ns() - woken_ns)
-            self._has_input.wait()
+            if not self._has_input.is_set():
+                self._moment[HELD], self._moment[SINCE] = self.held_ns, 0
+                self._is_paused = True
+                self._has_input.wait()
             looks += 1
+
+    @property
+    def held_ns(self) -> int:
+        """How long the sampler may have had the GIL so far; asked by a thread that has it."""
+        held_ns, since_ns = int(self._moment[HELD]), int(self._moment[SINCE])
+        return held_ns + (time.perf_counter_ns() - since_ns if since_ns else 0)
 
     def sample(self, waited_ns: int) -> None:
         """One look at all threads, after so long a wait for the GIL."""

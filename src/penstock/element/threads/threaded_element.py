@@ -193,6 +193,10 @@ class ThreadedElement:
         """Seconds during which there was input."""
         return self._rate.busy_s
 
+    def sampled_ns(self) -> int:
+        """How long the sampler may have kept other threads from the GIL so far."""
+        return 0 if self._sampler is None else self._sampler.held_ns
+
     @property
     def operator_cpu_s(self) -> dict[str, float]:
         """CPU seconds by operator, extrapolated from the calls that were timed."""

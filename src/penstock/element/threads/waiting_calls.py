@@ -6,7 +6,7 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from penstock.element.block import Block
 from penstock.element.position import Frontier
@@ -19,24 +19,29 @@ class WaitingCalls(TimedCalls):
 
     A call whose thread never gave up its core did not wait, whatever the clock says: time that a host takes from its
     guests is neither. Where one thread `is_alone`, other threads of the process work for it, as those of a library
-    do: their time on a core, and in line for one, is the call's. Beside others, waiting for the GIL is waiting.
+    do: their time on a core, and in line for one, is the call's. For the GIL one that is alone can wait only while the
+    sampler has it, which `sampled_ns` counts; beside others such waiting passes for any other.
     """
 
     def __init__(self, every: int) -> None:
         super().__init__(every)
         self.is_alone = False
+        self.sampled_ns: Callable[[], int] = lambda: 0
         self.computed_ns = self.waited_ns = 0
         self._in_line_ns = others_in_line_ns()
 
     def call(self, stage: ThreadedStage, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
-        is_alone = self.is_alone
-        cpu_clock = time.process_time_ns if is_alone else time.thread_time_ns
-        begin = time.perf_counter_ns(), cpu_clock(), core_wait_ns(), _sleeps()
+        cpu_clock = time.process_time_ns if self.is_alone else time.thread_time_ns
+        # The wall clock comes innermost: to read the others takes system calls, which is where a thread loses its core.
+        sleeps, kept_ns, cpu_ns = _sleeps(), core_wait_ns() + self.sampled_ns(), cpu_clock()
+        begin_ns = time.perf_counter_ns()
         outputs = stage.process(inputs, frontier)
-        elapsed_ns, cpu_ns = time.perf_counter_ns() - begin[0], cpu_clock() - begin[1]
+        elapsed_ns = time.perf_counter_ns() - begin_ns
+        cpu_ns = cpu_clock() - cpu_ns
         self.computed_ns += cpu_ns
-        if _sleeps() > begin[3]:
-            self.waited_ns += max(elapsed_ns - cpu_ns - (core_wait_ns() - begin[2]), 0)
+        kept_ns = core_wait_ns() + self.sampled_ns() - kept_ns
+        if _sleeps() > sleeps:
+            self.waited_ns += max(elapsed_ns - cpu_ns - kept_ns, 0)
         return outputs
 
     def take(self) -> tuple[float, float]:

@@ -28,4 +28,6 @@ def _done(function: Callable[[int], bytes], batches: Iterator[pa.RecordBatch]) -
     context = TaskContext.get()
     assert context is not None
     own = context.partitionId()
+    for _ in batches:  # a worker that leaves input unread is not used again, and the next one is cold
+        pass
     yield batch_of([Message(own, message.RESULT, message.DONE, "", 0, function(own))])

@@ -41,6 +41,15 @@ def test_the_rate_steps_up_and_down_again(tmp_path: Path) -> None:
     assert [next_step_up_s(effort, at_s) for at_s in (0.0, 5.0, 5.1, 13.0)] == [5.0, 5.0, 13.0, 13.0]
 
 
+def test_the_gap_is_that_of_the_keys_that_waited_longest() -> None:
+    some = np.array([100.0])
+    moments = [(0.0, True), (0.5, True), (1.0, False), (1.5, False), (2.0, True)]
+    timed = [Timed(at_s, some, some, has_away) for at_s, has_away in moments]
+    change = change_of("some way", timed, 0.5, 0.5)
+    assert (change.moved.gap_ms, change.unmoved.gap_ms, change.away_gap_ms) == (500.0, 500.0, 1500.0)
+    assert change.gap_ms == 1500.0
+
+
 def test_gaps_and_latency_are_of_each_kind_of_keys() -> None:
     steady = [Timed(i / 2, np.array([100.0]), np.array([50.0])) for i in range(4)]
     waiting = [Timed(2.0 + i / 2, np.empty(0), np.array([60.0])) for i in range(4)]

@@ -103,7 +103,8 @@ class MigrateRun:
                     and o.committed_at_s - self._began_s > applied_s - _STEADY_S]  # fmt: skip
         switched_s = next(o for o in observed if o.batch > first and self._replicas(o) == MANY).started_at_s
         is_moved = np.array(self.few.element(KEYED).route) != np.array(self.many.element(KEYED).route)
-        timed = timed_batches(observed, self.folder / TIMED, self._trace, self._began_s, is_moved)
+        is_away = np.array(self.hosts[0]) != np.array(hosts_of_slots(self._placement(), 0))
+        timed = timed_batches(observed, self.folder / TIMED, self._trace, self._began_s, is_moved, is_away)
         self._go_back(what)
         return change_of(way, timed, applied_s, switched_s - self._began_s)
 

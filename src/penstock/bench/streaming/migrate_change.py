@@ -24,11 +24,15 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Results of one micro-batch: when it was committed on the trace's clock, and the latency of each kind of keys."""
+    """Results of one micro-batch: when it was committed on the trace's clock, and the latency of each kind of keys.
+
+    `has_away`: some are of keys whose state goes to another host.
+    """
 
     committed_s: float
     moved_ms: Floats
     unmoved_ms: Floats
+    has_away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,11 @@ class Change:
     unmoved: Kind
     switched_after_s: float
     line: tuple[tuple[float, float, float], ...]
+    away_gap_ms: float = 0.0  # of keys whose state goes to another host
 
     @property
     def gap_ms(self) -> float:
-        return max(self.moved.gap_ms, self.unmoved.gap_ms)
+        return max(self.moved.gap_ms, self.unmoved.gap_ms, self.away_gap_ms)
 
     @property
     def worst_ms(self) -> float:
@@ -61,12 +66,12 @@ class Change:
 
 
 def timed_batches(
-    observations: Sequence[Observation], folder: Path, trace: Trace, began_s: float, is_moved: Mask
+    observations: Sequence[Observation], folder: Path, trace: Trace, began_s: float, is_moved: Mask, is_away: Mask
 ) -> list[Timed]:
-    """The timed results of some batches; `is_moved` is by slot."""
+    """The timed results of some batches; by slot: whether it changes replica, and whether it changes host."""
     found = []
     for observation in observations:
-        committed_s, late_ms, moved = committed_at_s(observation) - began_s, [], []
+        committed_s, late_ms, moved, has_away = committed_at_s(observation) - began_s, [], [], False
         for path in sorted(folder.glob(f"batch-{observation.batch:012d}-*.parquet")):
             table = pq.read_table(path).combine_chunks()
             if table.num_rows:
@@ -74,10 +79,12 @@ def timed_batches(
                 assert arrival_s is not None
                 late_ms.append((committed_s - arrival_s) * 1000)
                 tickers = FixedColumn(table.column("ticker").to_numpy().astype(np.int32), pa.int32())
-                moved.append(is_moved[HashSlots(len(is_moved)).slots_of([tickers], table.num_rows)])
+                slots = HashSlots(len(is_moved)).slots_of([tickers], table.num_rows)
+                moved.append(is_moved[slots])
+                has_away = has_away or bool(is_away[slots].any())
         all_ms = np.concatenate([np.empty(0), *late_ms])
         mask = np.concatenate([np.empty(0, np.bool_), *moved])
-        found.append(Timed(committed_s, all_ms[mask], all_ms[~mask]))
+        found.append(Timed(committed_s, all_ms[mask], all_ms[~mask], has_away))
     return found
 
 
@@ -89,7 +96,8 @@ def change_of(way: str, timed: Sequence[Timed], applied_s: float, switched_s: fl
                    _gap_ms([t.committed_s for t in timed if len(getattr(t, name))], applied_s))
              for name in ("moved_ms", "unmoved_ms")]  # fmt: skip
     line = tuple((t.committed_s - applied_s, _worst(t.moved_ms), _worst(t.unmoved_ms)) for t in timed)
-    return Change(way, kinds[0], kinds[1], switched_s - applied_s, line)
+    away_gap_ms = _gap_ms([t.committed_s for t in timed if t.has_away], applied_s)
+    return Change(way, kinds[0], kinds[1], switched_s - applied_s, line, away_gap_ms)
 
 
 def _kind(before: Sequence[Floats], after: Sequence[Floats], gap_ms: float) -> Kind:

@@ -69,8 +69,8 @@ def migrate_figures(result: MigrateResult, effort: MigrateEffort) -> dict[str, A
 def migrate_tables(result: MigrateResult) -> list[Table]:
     table = table_of(
         f"{FEW} to {MANY} replicas, load {FEW} : {MANY}; median (lowest-highest) over runs; gap: the longest time "
-        "without results of moved or of other keys", "s", "gap", "moved: worst", "p99", "others: worst", "p99",
-        "in force after",
+        "without results of keys that change host, of those that change replica, or of others",
+        "s", "gap", "moved: worst", "p99", "others: worst", "p99", "in force after",
     )  # fmt: skip
     for way in WAYS:
         table.add_row(way, *(_cell(_seconds(result, way, figure)) for figure in _FIGURES))

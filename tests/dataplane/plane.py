@@ -117,7 +117,7 @@ class Plane(MicroBatches):
         pipeline = self.layout(plan.configuration).pipeline
         for number, element in enumerate(pipeline.elements):
             replicas = plan.configuration.element(element.name).replicas
-            self.random.shuffle(messages)
+            random.Random(self.random.random()).shuffle(messages)  # how many there are changes nothing else
             shares: list[list[Any]] = [[] for _ in range(replicas)]
             if number:
                 for m in messages:

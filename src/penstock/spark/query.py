@@ -100,6 +100,7 @@ class Handle:
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
         self._told = False  # whether the failure was raised
+        self._gives_up = False  # whether a micro-batch that is at work now has been given up
         self._stopping, self._in_batch = threading.Event(), threading.Event()
         self._total = total_tuples(fixed.graph)
         self._progress = progress_of(checkpoint, durable=fixed.durable)
@@ -191,6 +192,7 @@ class Handle:
             deadline = time.monotonic() + patience_s
             while self._query.isActive and self._is_at_work() and time.monotonic() < deadline:
                 time.sleep(0.01)
+            self._gives_up = True
             self._query.stop()
         self._batches.copier.stop()
         return self._ended()
@@ -228,6 +230,8 @@ class Handle:
             self._batches.run(frame, batch)
         except Exception as error:
             _log.info("micro-batch %d failed", batch, exc_info=True)
+            if self._gives_up:  # no failure: it runs again with the next start
+                raise InterruptedError("the application is being stopped") from None
             self._failure = self._stopped(error)
             raise self._failure from None
         finally:

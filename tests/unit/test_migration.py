@@ -234,9 +234,7 @@ def test_a_way_that_there_is_not() -> None:
 
 def test_portions_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "PORTION_BYTES", 250)
-    wanted = Published(9, {"window": Ledger.empty(SLOTS).after(_entries(range(SLOTS), 9))})
-    state = copies.Copies()
-    state.want({WINDOW: dict.fromkeys(range(SLOTS), "b")}, set(BOTH))
+    state, wanted = _copies_of_all()
     sizes = []
     while (portion := state.next_portion(wanted)) is not None:
         sizes.append(len(portion.slots_by_host["b"]))
@@ -246,9 +244,7 @@ def test_portions_are_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_copy_gives_way_and_pushes_where_it_gets_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "PORTION_BYTES", 100)
-    wanted = Published(9, {"window": Ledger.empty(SLOTS).after(_entries(range(SLOTS), 9))})
-    state = copies.Copies()
-    state.want({WINDOW: dict.fromkeys(range(SLOTS), "b")}, set(BOTH))
+    state, wanted = _copies_of_all()
     found = []
     for took_s in (0.1, 10.0, 0.1, 10.0, 10.0, 10.0, 10.0, 0.1):
         portion = state.next_portion(wanted)
@@ -256,6 +252,12 @@ def test_a_copy_gives_way_and_pushes_where_it_gets_no_time(monkeypatch: pytest.M
         found.append(portion.niceness)
         state.note(portion, portion.slots_by_host, took_s)
     assert found == [19, 19, 9, 9, 4, 2, 1, 0]
+
+
+def _copies_of_all() -> tuple[copies.Copies, Published]:
+    state = copies.Copies()
+    state.want({WINDOW: dict.fromkeys(range(SLOTS), "b")}, set(BOTH))
+    return state, Published(9, {"window": Ledger.empty(SLOTS).after(_entries(range(SLOTS), 9))})
 
 
 def _entries(slots: Any, batch: int) -> Any:

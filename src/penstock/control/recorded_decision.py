@@ -89,15 +89,15 @@ def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> Recor
 
 def figures_of(seen: ControlStep, power: PowerModel | None = None) -> StepFigures:
     """Cores whose frequency is left alone are taken to be at the highest of the model."""
-    measured = seen.joules is not None and seen.period_s > 0
+    watts = None if seen.joules is None or seen.period_s <= 0 else seen.joules / seen.period_s
     power = power or PowerModel()
     ghz = seen.setting.frequency_ghz or power.voltages.frequencies_ghz[-1]
     return StepFigures(
         seen.rate_tuples_s, seen.served_tuples_s, seen.backlog_tuples, seen.busy_ratio, seen.latency_mean_s,
         seen.latency_p95_s,
         joules=seen.joules,
-        watts=seen.joules / seen.period_s if seen.joules is not None and measured else None,
-        watts_estimated=None if measured else power.watts(seen.setting.replicas, ghz),
+        watts=watts,
+        watts_estimated=power.watts(seen.setting.replicas, ghz) if watts is None else None,
     )  # fmt: skip
 
 

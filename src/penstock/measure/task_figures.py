@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from penstock.element.block import Block, empty_block
 from penstock.element.column import numpy_type
+from penstock.element.core_wait import core_wait_s
 from penstock.element.operators.protocol import RunningOperator
 from penstock.measure.allowance import Allowance
 from penstock.measure.gate import Gate
@@ -19,7 +20,6 @@ from penstock.measure.pace import Pace, Turn, clock_pair_ns
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.service_times import ServiceTimes
 from penstock.measure.slot_counts import SlotCounts, counting_ns
-from penstock.measure.stalled import stalled_s
 from penstock.measure.task_report import PlainReport, encode
 from penstock.measure.triggers import Triggers
 
@@ -34,7 +34,7 @@ class TaskStart:
 
     wall_s: float = field(default_factory=time.perf_counter)
     cpu_s: float = field(default_factory=time.process_time)
-    stalled_s: float = field(default_factory=stalled_s)
+    stalled_s: float = field(default_factory=core_wait_s)
 
 
 class ElementMeters:
@@ -132,7 +132,7 @@ class TaskFigures:
             max(wall_s - waiting_s, 0.0), cpu_s, slots_rebuilt, waiting_s, _ports(self._inputs), _ports(self._outputs),
             operators, self.service.variance_s2, None, self._loop_cpu_s, (counted_ns + timed_ns) / 1e9,
             threads is None or threads.settled, None if threads is None else threads.seen,
-            max(stalled_s() - self._start.stalled_s, 0.0),
+            max(core_wait_s() - self._start.stalled_s, 0.0),
         )  # fmt: skip
         return replica, self._taken, triggers, {name: counts.tobytes() for name, counts in slots.items()}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,10 +65,6 @@ class Observer:
         self._committed_at_s: float | None = None
         self._failure: OSError | None = None
 
-    def measuring(self) -> AbstractContextManager[None]:
-        """What is done inside counts as measuring."""
-        return self._cpu.measuring()
-
     def note(
         self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool = False
     ) -> Observation | None:
@@ -77,7 +72,7 @@ class Observer:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
-            with self.measuring():
+            with self._cpu.measuring():
                 self._noted.append(_Noted(measured, configuration, self._cpu.clocks()))
                 now_s, before_s = self._clock(), self._noted_at_s
                 self._noted_at_s = now_s
@@ -108,7 +103,7 @@ class Observer:
         """What it takes itself counts with the next ones."""
         noted, self._noted, self._made_at_s = self._noted, [], self._clock()
         spent_s = self._cpu.take_spent_s() / len(noted)
-        with self.measuring():
+        with self._cpu.measuring():
             reading = self._read(noted)
             reports = [own.measured.read() for own in noted]
             seen = [own.measured.observation(said) for own, said in zip(noted, reports, strict=True)]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from penstock.element.block import Block
+from penstock.element.core_wait import SchedulerFigures, core_wait_ns
 from penstock.element.position import Frontier
 from penstock.element.threads.calls import TimedCalls
 from penstock.element.threads.stage import ThreadedStage
@@ -68,18 +69,4 @@ def others_in_line_ns(threads: str = "/proc/self/task") -> int:
         return 0
     own = {str(thread.native_id) for thread in threading.enumerate() if thread.name.startswith("penstock")}
     others = numbers - own - {str(threading.get_native_id())}
-    return sum(core_wait_ns(f"{threads}/{number}/schedstat") for number in others)
-
-
-def core_wait_ns(path: str = "/proc/thread-self/schedstat") -> int:
-    """How long this thread has stood in the queue for a core; 0 where the system does not say."""
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except OSError:
-        return 0
-    try:
-        return int(os.read(file, 64).split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
-    finally:
-        os.close(file)
+    return sum(SchedulerFigures(f"{threads}/{number}/schedstat").line_ns() for number in others)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-from pathlib import Path
 
-_SCHEDULER = Path("/proc/thread-self/schedstat")
+THIS_THREAD = "/proc/thread-self/schedstat"
 
 
-def stalled_s(path: Path = _SCHEDULER) -> float:
-    """Seconds since this thread began; 0 where the kernel does not say."""
+def core_wait_ns(path: str = THIS_THREAD) -> int:
+    """Since this thread began; 0 where the kernel does not say."""
     own = _kept.figures.get(path)
     if own is None or own.process != os.getpid():  # a worker that was forked has the file of its parent's thread
-        own = _kept.figures[path] = _Figures(path)
-    return own.line_ns() / 1e9
+        own = _kept.figures[path] = SchedulerFigures(path)
+    return own.line_ns()
 
 
-class _Figures:
-    """An open file of figures: opening it anew takes five times as long as reading it."""
+def core_wait_s(path: str = THIS_THREAD) -> float:
+    return core_wait_ns(path) / 1e9
 
-    def __init__(self, path: Path) -> None:
+
+class SchedulerFigures:
+    """An open file of a thread's figures: opening it anew takes five times as long as reading it."""
+
+    def __init__(self, path: str) -> None:
         self.process = os.getpid()
         try:
             self._file: int | None = os.open(path, os.O_RDONLY)
@@ -28,6 +31,7 @@ class _Figures:
             self._file = None
 
     def line_ns(self) -> int:
+        """How long the thread has stood in line for a core."""
         try:
             return 0 if self._file is None else int(os.pread(self._file, 64, 0).split()[1])
         except (OSError, IndexError, ValueError):
@@ -40,7 +44,7 @@ class _Figures:
 
 class _Kept(threading.local):
     def __init__(self) -> None:
-        self.figures: dict[Path, _Figures] = {}
+        self.figures: dict[str, SchedulerFigures] = {}
 
 
 _kept = _Kept()

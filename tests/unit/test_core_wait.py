@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from penstock.measure import stalled
-from penstock.measure.stalled import stalled_s
+from penstock.element import core_wait
+from penstock.element.core_wait import core_wait_s
 from penstock.measure.task_figures import ElementMeters, TaskStart
 from penstock.measure.task_report import task_report
 
@@ -14,27 +14,27 @@ from penstock.measure.task_report import task_report
 def test_the_second_figure_is_read_and_a_kernel_without_it_says_nothing(tmp_path: Path) -> None:
     file = tmp_path / "schedstat"
     file.write_text("1000 2500000000 7\n")
-    assert stalled_s(file) == 2.5
+    assert core_wait_s(str(file)) == 2.5
     file.write_text("\n")
-    assert stalled_s(file) == 0.0
-    assert stalled_s(tmp_path / "none") == 0.0
+    assert core_wait_s(str(file)) == 0.0
+    assert core_wait_s(str(tmp_path / "none")) == 0.0
 
 
 def test_a_task_reports_what_it_stood_in_line_and_not_what_came_before() -> None:
-    before_s = stalled_s()
+    before_s = core_wait_s()
     report = task_report(ElementMeters().begin(0, TaskStart(stalled_s=before_s - 3.0)).report())
     assert 3.0 <= report.replica.stalled_s < 60.0
 
 
 def test_each_thread_and_each_process_reads_its_own(tmp_path: Path) -> None:
     """A file that is kept open is that of the thread that opened it."""
-    own_s = stalled_s()
+    own_s = core_wait_s()
     other: list[float] = []
-    thread = threading.Thread(target=lambda: other.append(stalled_s()))
+    thread = threading.Thread(target=lambda: other.append(core_wait_s()))
     thread.start()
     thread.join()
     assert other[0] <= own_s + 0.5
-    kept = stalled._kept.figures[stalled._SCHEDULER]
+    kept = core_wait._kept.figures[core_wait.THIS_THREAD]
     kept.process -= 1  # as after a fork
-    stalled_s()
-    assert stalled._kept.figures[stalled._SCHEDULER] is not kept
+    core_wait_s()
+    assert core_wait._kept.figures[core_wait.THIS_THREAD] is not kept

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from penstock.measure.observation import Observation
     from penstock.spark.elastic.elastic_map import elastic_map
     from penstock.spark.evaluation import evaluate
-    from penstock.spark.query import Handle, RunResult, run, start
+    from penstock.spark.handle import Handle, RunResult
+    from penstock.spark.query import run, start
 
 __version__ = "0.1.0"
 
@@ -65,8 +66,8 @@ _MODULE_BY_NAME = {
     "RangeSlots": "penstock.element.state.slot_functions",
     "GridSlots": "penstock.element.state.slot_functions",
     "Observation": "penstock.measure.observation",
-    "Handle": "penstock.spark.query",
-    "RunResult": "penstock.spark.query",
+    "Handle": "penstock.spark.handle",
+    "RunResult": "penstock.spark.handle",
     "run": "penstock.spark.query",
     "start": "penstock.spark.query",
     "elastic_map": "penstock.spark.elastic.elastic_map",

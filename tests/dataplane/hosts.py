@@ -17,10 +17,11 @@ from penstock.app.graph import Graph
 from penstock.control.configuration import Configuration
 from penstock.element.state import slot_copy
 from penstock.element.state.extents import Integers
-from penstock.spark import copies
+from penstock.spark import copies, leftovers
 from penstock.spark import element_worker as workers
 from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.copies import Portion
+from penstock.spark.leftovers import Leftover
 from penstock.spark.migration import MIGRATIONS
 from tests.dataplane.plane import Killed, Plane
 
@@ -40,7 +41,7 @@ class HostsPlane(Plane):
         self.migrations, self.way = migrations, migrations[0]
         self.alive: tuple[str, ...] = HOSTS
         self.kept: Configuration | None = None
-        self.copied = self.waited = self.stayed = 0
+        self.copied = self.waited = self.stayed = self.released = 0
         self._folder = directory / "hosts"
         self._workers_by_host: dict[str, dict[Any, Any]] = {host: {} for host in HOSTS}
         super().__init__(graph, tables, directory, seed, kills)
@@ -49,7 +50,7 @@ class HostsPlane(Plane):
     def run_all(self) -> tuple[dict[str, pa.Table], pa.Table]:
         with patch.object(copies, "SMALL_BYTES", 0), patch.object(workers, "REBUILD_AT_ONCE_BYTES", 0), patch.object(
             copies, "PORTION_BYTES", 1
-        ):  # fmt: skip
+        ), patch.object(leftovers, "KEPT_S", 0.0):  # fmt: skip
             return super().run_all()
 
     def cores(self, frame: object) -> tuple[Mapping[str, int], set[str]]:
@@ -64,6 +65,8 @@ class HostsPlane(Plane):
                     self._wipe(host)
         for _ in range(self.random.randrange(30)):
             self.copier.step()
+        if self.random.random() < 0.5:
+            self.copier.tidy()
 
     @contextmanager
     def on_host(self, plan: BatchPlan, number: int, replica: int) -> Iterator[None]:
@@ -84,6 +87,16 @@ class HostsPlane(Plane):
                 done[host] = worker.copy(slots, portion.batch, self.epoch)
                 self.copied += len(done[host])
         return done
+
+    def run_release(self, leftover: Leftover) -> None:
+        for host, slots in leftover.slots_by_host.items():
+            with self._at(host):
+                assert self.in_force is not None
+                directory, number = str(self.checkpoint.directory), leftover.element.number
+                workers.element_worker(directory, self.in_force.unfused, number).release(slots)
+                self.released += len(slots)
+                if self.random.random() < self.kills:
+                    raise Killed
 
     def _keep(self, plan: BatchPlan, result: Any, observation: Any) -> None:
         super()._keep(plan, result, observation)

@@ -109,7 +109,7 @@ class Plane(MicroBatches):
         return {}, set()
 
     def make_copier(self) -> Copier:
-        return Copier(self.run_copy)
+        return Copier(self.run_copy, self.run_release)
 
     def run_tasks(self, frame: object, plan: BatchPlan) -> Iterator[Message]:
         rows = self._rows(plan.configuration.block_rows)

@@ -123,6 +123,7 @@ def test_every_way_does_what_it_is_for() -> None:
     found = {way: run_by_key(many_trades(), 0, 0.0, (way,)) for way in MIGRATIONS}
     assert found[PRE_COPY].stayed
     assert found[PRE_COPY].copied
+    assert all(own.released for own in found.values())
     assert found[AT_ONCE].waited
     assert found[SPLITTER_HOLDS].waited
     assert found[REPLICAS_WAIT].stayed == found[AT_ONCE].stayed == 0

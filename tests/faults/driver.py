@@ -22,7 +22,7 @@ from penstock.control.configuration import Configuration, default_configuration
 from penstock.element.state.manifests import Manifests
 from penstock.errors import PenstockError
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark import copier, copies, micro_batch, query
+from penstock.spark import copier, copies, handle, micro_batch, query
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.session import close_session, open_session
 from tests.faults.applications import two_windows
@@ -73,7 +73,7 @@ def die_at(point: str, count: int) -> None:
         "computed": (Manifests, "publish", True),
         "published": (Manifests, "publish", False),
         "renamed": (micro_batch, "publish_files", False),
-        "delivered": (query.Handle, "_deliver", False),
+        "delivered": (handle.Handle, "_deliver", False),
         "copying": (copier.Copier, "step", True),
         "copied": (copies.Copies, "note", False),
         "switching": (copies.Copies, "is_ready", False),

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.control.configuration import Configuration, ElementConfiguration, even_route
-from penstock.control.journal import Journal, JournalLine, RecordedRun, read_journal
+from penstock.control.journal import Journal, JournalLine, RecordedRun, newest_batch, part_before, read_journal
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
 from penstock.measure.plain_text import to_text
@@ -51,6 +51,42 @@ def test_what_was_written_is_read_and_a_batch_that_ran_again_replaces_its_line(
         newest = {line.observation.batch: line for line in written}
         if written:
             assert read_journal(path) == RecordedRun("prices", tuple(newest[batch] for batch in sorted(newest)))
+
+
+@settings(deadline=None)
+@given(
+    written=lines.filter(len),
+    part_bytes=st.integers(1, 20_000),
+    resumed=st.sets(st.integers(0, 5)),
+    cut=st.none() | st.integers(0, 100),
+)
+def test_a_long_journal_goes_on_in_a_new_part_and_has_all_that_happened_lately(
+    written: list[JournalLine], part_bytes: int, resumed: set[int], cut: int | None
+) -> None:
+    written = [replace(line, observation=replace(line.observation, batch=i)) for i, line in enumerate(written)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        before = part_before(path)
+        journal = Journal(path, "prices", part_bytes=part_bytes)
+        longest = path.stat().st_size
+        for number, line in enumerate(written):
+            if number in resumed:
+                journal = Journal(path, "prices", part_bytes=part_bytes)
+            size = path.stat().st_size
+            journal.write(line.observation, line.configuration, line.decision)
+            longest = max(longest, abs(path.stat().st_size - size), path.stat().st_size if size >= part_bytes else 0)
+            assert path.stat().st_size < part_bytes + 2 * longest
+            read = read_journal(path)
+            assert read.application == "prices"
+            assert read.lines == tuple(written[: number + 1][-len(read.lines) :])
+            assert newest_batch(path) == number
+            assert len(read.lines) == number + 1 or before.stat().st_size >= part_bytes
+        if cut is not None and before.exists():  # killed while the new part was begun
+            path.write_bytes(path.read_bytes()[: min(cut, path.read_bytes().index(b"\n"))])
+            left = read_journal(path).lines
+            journal = Journal(path, "prices", part_bytes=part_bytes)
+            journal.decide(left[-1].observation.batch, {"replicas": 9})
+            assert read_journal(path).lines == (*left[:-1], replace(left[-1], decision={"replicas": 9}))
 
 
 @settings(deadline=None)

@@ -12,7 +12,8 @@ from penstock.app import sinks
 from penstock.bench.streaming.cluster import Cluster
 from penstock.control.configuration import Configuration, ElementConfiguration, default_configuration
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.query import Handle, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import start
 from tests.spark.applications import prices
 from tests.spark.cluster import needs_cluster
 from tests.spark.test_query import TUPLES, expected

@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
-from penstock.spark.query import Handle, run, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import run, start
 
 
 def put(folder: Path, name: str, text: str) -> None:

@@ -18,8 +18,9 @@ from penstock.control.configuration import Configuration, ElementConfiguration, 
 from penstock.element.evaluation import evaluate
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark import copies
+from penstock.spark.handle import Handle
 from penstock.spark.migration import MIGRATIONS, PRE_COPY
-from penstock.spark.query import Handle, start
+from penstock.spark.query import start
 from tests.faults.runs import check_files
 from tests.spark.applications import prices
 from tests.spark.cluster import needs_cluster

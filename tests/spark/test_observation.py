@@ -20,7 +20,8 @@ from penstock.measure.observation import Observation
 from penstock.measure.plain_values import to_plain
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.query import RunResult, start
+from penstock.spark.handle import RunResult
+from penstock.spark.query import start
 from tests.spark.applications import prices
 
 TUPLES, RATE = 60_000, 20_000

@@ -18,7 +18,8 @@ from penstock.control.journal import read_journal
 from penstock.measure.observation import Observation
 from penstock.measure.replica_threads import ReplicaThreads
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.query import Handle, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import start
 from tests.faults.processes import kill, python_workers
 from tests.reference.python_functions import plain_rows
 

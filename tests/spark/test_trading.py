@@ -16,7 +16,8 @@ from penstock.element.block import block_of
 from penstock.element.evaluation import evaluate
 from penstock.element.row_checksum import checksum_of
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.query import RunResult, start
+from penstock.spark.handle import RunResult
+from penstock.spark.query import start
 
 TUPLES = 60_000
 

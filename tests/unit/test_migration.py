@@ -19,6 +19,7 @@ from penstock.spark import copies
 from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.copier import Copier
 from penstock.spark.copies import Movable, Portion, Published
+from penstock.spark.leftovers import KEPT_S, Leftover
 from penstock.spark.migration import (
     AT_ONCE,
     PRE_COPY,
@@ -54,7 +55,8 @@ class Scene:
     def __init__(self, element: Movable = WINDOW) -> None:
         self.element, self.batch, self.ledger = element, -1, Ledger.empty(SLOTS)
         self.portions: list[Portion] = []
-        self.copier = Copier(self._run)
+        self.now_s, self.released = 0.0, list[Leftover]()
+        self.copier = Copier(self._run, self.released.append, clock=lambda: self.now_s)
         self.migrator = Migrator(self.copier)
         self.before: BatchPlan | None = None
         self.changes: tuple[int, ...] = tuple(range(SLOTS))
@@ -215,7 +217,7 @@ def test_another_fusion_waits_for_tuples_that_wait() -> None:
 def test_a_new_driver_goes_on_with_what_was_wanted() -> None:
     scene = begun()
     scene.plan(NEW)
-    again = Migrator(Copier(lambda portion: {}))
+    again = Migrator(Copier(lambda portion: {}, lambda leftover: None))
     plan = again.planned(BatchPlan(9, 2, 8, NEW), scene.before, Situation(BOTH, {"window": WINDOW}))
     assert plan.configuration == NEW
 
@@ -264,3 +266,74 @@ def _entries(slots: Any, batch: int) -> Any:
     entries = np.zeros(len(slots), ENTRY)
     entries["slot"], entries["batch"], entries["epoch"], entries["length"] = list(slots), batch, 1, 100
     return entries
+
+
+def test_slots_that_went_to_another_host_are_kept_for_a_while_and_released_then() -> None:
+    scene = begun()
+    assert not scene.copier.tidy()
+    scene.plan(NEW)
+    scene.copier.step()
+    assert scene.plan(NEW).configuration == NEW
+    scene.now_s += KEPT_S - 1
+    scene.plan(NEW)
+    assert not scene.copier.tidy()
+    scene.now_s += 1
+    assert scene.copier.tidy()
+    (leftover,) = scene.released
+    assert {host: list(slots) for host, slots in leftover.slots_by_host.items()} == {"a": [3], "b": [7]}
+    scene.now_s += 10 * KEPT_S
+    scene.plan(NEW)
+    assert not scene.copier.tidy(), "once is enough"
+
+
+def test_slots_that_come_back_in_time_are_not_released() -> None:
+    scene = begun()
+    scene.plan(NEW)
+    scene.copier.step()
+    scene.plan(NEW)
+    scene.now_s += KEPT_S / 2
+    scene.plan(OLD)  # on their way back
+    scene.now_s += KEPT_S
+    assert not scene.copier.tidy()
+    scene.copier.step()
+    assert scene.plan(OLD).configuration == OLD
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    assert {host: list(slots) for host, slots in scene.released[-1].slots_by_host.items()} == {"a": [7], "b": [3]}
+
+
+def test_what_was_released_counts_as_copied_no_more() -> None:
+    scene = begun()
+    third = configuration(0, 0, 0, 1, 0, 1, 1, 1)  # slots 3 and 4
+    scene.plan(NEW)
+    scene.copier.step()
+    scene.plan(third)  # 7 is on host a for nothing now; 4 is yet to come, so copying goes on
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    assert {host: list(slots) for host, slots in scene.released[-1].slots_by_host.items()} == {"a": [7]}
+    assert scene.plan(NEW).configuration == OLD, "7 is to be copied anew"
+
+
+def test_a_release_that_fails_is_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(leftover: Leftover) -> None:
+        scene.released.append(leftover)
+        raise OSError("no executor")
+
+    scene = begun()
+    monkeypatch.setattr(scene.copier, "_release", fails)
+    scene.plan(NEW, REPLICAS_WAIT)
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    assert not scene.copier.tidy()
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    assert len(scene.released) == 2
+
+
+def test_of_a_host_that_is_gone_nothing_is_left() -> None:
+    scene = begun()
+    scene.plan(NEW, REPLICAS_WAIT)
+    scene.plan(NEW, cores={"a": 2})
+    scene.now_s += KEPT_S
+    scene.plan(NEW, cores=BOTH)
+    assert not scene.copier.tidy(), "7 was left on b, which is another one now"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,3 +158,22 @@ def test_a_report_comes_as_it_was_sent(
     assert (got.replica, got.taken) == (sent.replica, sent.taken)
     assert got.triggers.tolist() == triggers.tolist()
     assert got.slot_tuples_by_element["w"].tolist() == counts
+
+
+def test_a_journal_that_cannot_be_written_at_the_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_given: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    watched = Watched(tmp_path)
+    watched.note(0, 0.1)
+    watched.note(1, 0.1)
+    watched.note(2, 0.1)
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
+        patched.setattr(os, "write", full)
+        watched.observer.end()
+    assert [record.getMessage() for record in caplog.records] == [
+        "the journal has not got the last micro-batches, which are committed: [Errno 28] No space left on device"
+    ]
+    assert [o.batch for o in Watched(tmp_path).written] == [0, 1, 2]  # by the next start, from what was noted

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.element.state import slot_copy
+from penstock.element.state import mapped_rows, slot_copy
 from penstock.element.state.extents import Integers
 from penstock.element.state.header import Field
-from penstock.element.state.slot_copy import copy_slots, ready_slots
+from penstock.element.state.slot_copy import copy_slots, ready_slots, release_slots
 from penstock.element.state.stored_count_window import StoredCountWindow
 from tests.faults.state_worker import ALL_SLOTS, Block, Driver, PlainWindow, results, stored_rows, stored_window
 
@@ -119,3 +119,57 @@ def test_a_copy_leaves_the_keys_that_a_worker_knows(hosts: TwoHosts) -> None:
     hosts.copy()
     assert hosts.there.store.keys.index.count == known
     assert hosts.run(Block((100, 101), (2.0, 2.0)), hosts.there) == 0
+
+
+def memory_bytes(window: StoredCountWindow) -> int:
+    folder = Path(window.store.memory.directory)
+    return sum(512 * (folder / name).stat().st_blocks for name in ("words", "nulls", "keys", "text"))
+
+
+MANY_KEYS = Block(tuple(range(200_000)), tuple(float(i) for i in range(200_000)))
+
+
+def test_released_slots_give_their_memory_back_and_are_rebuilt_when_they_are_needed(tmp_path: Path) -> None:
+    hosts = TwoHosts(tmp_path)
+    hosts.run(MANY_KEYS)
+    hosts.copy()
+    whole_bytes = memory_bytes(hosts.there)
+    assert list(release_slots(hosts.there.store, EVERY)) == list(EVERY)
+    assert memory_bytes(hosts.there) < 0.02 * whole_bytes
+    assert hosts.ready(0) == []
+    assert hosts.run(MANY_KEYS, hosts.there) == len(EVERY)
+    assert memory_bytes(hosts.there) < 1.02 * whole_bytes, "where it lay before"
+
+
+def test_others_keep_what_they_have_when_some_are_released(tmp_path: Path) -> None:
+    hosts = TwoHosts(tmp_path)
+    hosts.run(MANY_KEYS)
+    hosts.copy()
+    some = EVERY[::3]
+    release_slots(hosts.there.store, some)
+    assert set(hosts.ready(0)) == set(EVERY) - set(some)
+    assert hosts.run(MANY_KEYS, hosts.there) == len(some)
+    release_slots(hosts.there.store, some[:1])
+    release_slots(hosts.there.store, some[:1])  # there is nothing there any more
+    assert hosts.run(MANY_KEYS, hosts.there) == 1
+
+
+def test_a_slot_whose_task_died_at_work_is_released_like_any_other(hosts: TwoHosts) -> None:
+    hosts.copy()
+    hosts.there.store.memory.header.fields[Field.DIRTY, 2] = 1
+    assert list(release_slots(hosts.there.store, np.array([2]))) == [2]
+    assert hosts.run(MANY, hosts.there) == 1
+
+
+def test_who_dies_while_releasing_leaves_slots_to_be_rebuilt(hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    hosts.copy()
+    monkeypatch.setattr(mapped_rows, "_punch", dies)
+    with pytest.raises(KeyboardInterrupt):
+        release_slots(hosts.there.store, EVERY)
+    assert hosts.there.memory.header.fields[Field.DIRTY].all()
+    monkeypatch.undo()
+    assert hosts.copy() == list(EVERY)
+    assert hosts.run(MANY, hosts.there) == 0

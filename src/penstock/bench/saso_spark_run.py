@@ -26,7 +26,8 @@ from penstock.control.policy import Policy
 from penstock.control.setting import Grid
 from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.query import Handle, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import start
 
 Meanwhile = Callable[[float], object]
 Bound = Literal["computing", "service-bound"]

@@ -27,7 +27,7 @@ from penstock.watch.live_console import LiveConsole
 
 if TYPE_CHECKING:
     from penstock.cli.demo_warm_up import Start
-    from penstock.spark.query import Handle
+    from penstock.spark.handle import Handle
 
 SEED = 7
 SPEED_UP = 100

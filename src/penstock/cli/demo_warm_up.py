@@ -17,7 +17,7 @@ from penstock.cli.demo_stages import FIRST, STAGES, staged
 from penstock.cli.scratch_checkpoint import scratch_checkpoint
 
 if TYPE_CHECKING:
-    from penstock.spark.query import Handle
+    from penstock.spark.handle import Handle
 
     Start = Callable[[Application, Path], Handle]  # an application with a checkpoint, in the session that is open
 

@@ -60,7 +60,7 @@ def _energy_lines(steps: Sequence[StepFigures]) -> list[str]:
         steps_text = amount(len(estimated), "step")
         lines.append(
             f"energy: {statistics.fmean(estimated):.1f} W (estimated) in {steps_text}, by the model of cores at a "
-            "frequency: the machine had no energy counters to read"
+            "frequency: no energy counters were read"
         )
     return lines
 

@@ -21,7 +21,7 @@ from penstock.errors import InputError
 if TYPE_CHECKING:
     from penstock.app.graph import Graph
     from penstock.cli.settings import Settings
-    from penstock.spark.query import Handle, RunResult
+    from penstock.spark.handle import Handle, RunResult
     from penstock.watch.live_console import Ending, LiveConsole
 
 DEFAULT_MASTER = "local[*]"

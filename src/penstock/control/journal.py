@@ -3,6 +3,9 @@
 A line has what was observed, the Configuration in force where it is another than on the line before (each element's
 route only where that changed), and the decision that followed, if there was one.  A decision that comes later has a
 line of its own with the number of the micro-batch.
+
+A journal that has grown long goes on in a new file, and the part before it is kept beside it, in place of an older one:
+a stream that runs for months does not fill its disk, and what happened lately can be read whole.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from penstock.measure.plain_text import to_text
 from penstock.measure.plain_values import from_plain, to_plain
 
 VERSION = 1
+PART_BYTES = 256 << 20  # some hours at ten micro-batches a second
 Routes = dict[str, list[int]]
 _TAIL_BYTES = 1 << 20  # a line has some kilobytes
 _BATCH = re.compile(rb'^\{"observation":\{"batch":(\d+)', re.MULTILINE)
@@ -56,27 +60,41 @@ class RecordedRun:
 
 
 class Journal:
-    """A journal that is being written; one that exists already goes on, without a line that was cut short."""
+    """A journal that is being written; one that exists already goes on, without a line that was cut short.
 
-    def __init__(self, path: Path, application: str, single: Sequence[str] = ()) -> None:
+    Whatever is written after `part_bytes` goes into a new part, which begins with the header and a whole Configuration.
+    """
+
+    def __init__(
+        self, path: Path, application: str, single: Sequence[str] = (), *, part_bytes: int = PART_BYTES
+    ) -> None:
+        self._path, self._part_bytes = path, part_bytes
+        self._header = _json({"penstock_journal": VERSION, "application": application, "single": list(single)})
         self._lock = threading.Lock()
+        self._open()
+
+    def _open(self) -> None:
         self._configuration: Configuration | None = None
         self._routes: Routes = {}
-        is_new = _drop_torn_line(path) == 0
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        weakref.finalize(self, os.close, self._file)
-        if is_new:
-            self._append(_json({"penstock_journal": VERSION, "application": application, "single": list(single)}))
+        self._bytes = _drop_torn_line(self._path)
+        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        self._close = weakref.finalize(self, os.close, self._file)
+        if self._bytes == 0:
+            self._append(self._header)
 
     def write(
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
     ) -> None:
         """Adds a micro-batch; one that ran before counts as this line says from now on."""
-        self._append(self._line(observation, configuration, decision))
+        with self._lock:
+            self._turn()
+            self._append(self._line(observation, configuration, decision))
 
     def write_all(self, batches: Iterable[tuple[Observation, Configuration]]) -> None:
         """Adds some at once."""
-        self._append("\n".join([self._line(observation, own) for observation, own in batches]))
+        with self._lock:
+            self._turn()
+            self._append("\n".join([self._line(observation, own) for observation, own in batches]))
 
     def _line(
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
@@ -91,7 +109,16 @@ class Journal:
 
     def decide(self, batch: int, decision: Any) -> None:
         """Adds the decision that followed a micro-batch, from any thread."""
-        self._append(_json({"batch": batch, "decision": to_plain(decision)}))
+        line = _json({"batch": batch, "decision": to_plain(decision)})
+        with self._lock:
+            self._append(line)
+
+    def _turn(self) -> None:
+        """Begins a new part where this one is long enough."""
+        if self._bytes >= self._part_bytes:
+            self._path.replace(part_before(self._path))
+            self._close()
+            self._open()
 
     def _changed(self, configuration: Configuration) -> dict[str, Any]:
         body = configuration_to_json(configuration)
@@ -104,9 +131,15 @@ class Journal:
 
     def _append(self, line: str) -> None:
         data = memoryview(line.encode() + b"\n")
-        with self._lock:
-            while data:  # a disk that fills up takes a part, and says why with the next
-                data = data[os.write(self._file, data) :]
+        while data:  # a disk that fills up takes some of it, and says why with the next
+            written = os.write(self._file, data)
+            self._bytes += written
+            data = data[written:]
+
+
+def part_before(path: Path) -> Path:
+    """Where a journal's part before the newest lies."""
+    return path.with_name(f"{path.name}.before")
 
 
 def _json(body: Any) -> str:
@@ -115,35 +148,47 @@ def _json(body: Any) -> str:
 
 def newest_batch(path: Path) -> int | None:
     """The micro-batch of the last line that has one, None where none of the last has."""
-    with path.open("rb") as file:
-        file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
-        found = _BATCH.findall(file.read())
-    return int(found[-1]) if found else None
+    for part in _parts(path)[::-1]:
+        with part.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+            found = _BATCH.findall(file.read())
+        if found:
+            return int(found[-1])
+    return None
 
 
 def read_journal(path: str | Path) -> RecordedRun:
-    """What a journal has; a last line that was cut short by a kill is left out."""
-    try:
-        text = Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the journal '{path}' cannot be read: {error}") from error
-    whole, _, _ = text.rpartition("\n")
-    bodies = _bodies(path, whole)
-    header = next(bodies, {})
-    if header.get("penstock_journal") != VERSION:
-        got = header.get("penstock_journal", "something else")
-        raise InputError(f"the journal '{path}' does not begin as one of version {VERSION} does; got {got}")
+    """What a journal has, with the part before where there is one; a last line that a kill cut short is left out."""
+    header: dict[str, Any] = {}
     lines: dict[int, JournalLine] = {}
-    for line in _lines(path, bodies):
-        if isinstance(line, JournalLine):
-            lines[line.observation.batch] = line
-        elif line[0] in lines:
-            lines[line[0]] = replace(lines[line[0]], decision=line[1])
+    for part in _parts(Path(path)):
+        bodies = _bodies(part)
+        first = next(bodies, {})
+        if header and not first:
+            continue  # killed before the new part had its header
+        header = first
+        if header.get("penstock_journal") != VERSION:
+            got = header.get("penstock_journal", "something else")
+            raise InputError(f"the journal '{part}' does not begin as one of version {VERSION} does; got {got}")
+        for line in _lines(part, bodies):
+            if isinstance(line, JournalLine):
+                lines[line.observation.batch] = line
+            elif line[0] in lines:
+                lines[line[0]] = replace(lines[line[0]], decision=line[1])
     ordered = tuple(lines[batch] for batch in sorted(lines))
     return RecordedRun(str(header.get("application", "")), ordered, tuple(header.get("single", ())))
 
 
-def _bodies(path: str | Path, text: str) -> Iterator[dict[str, Any]]:
+def _parts(path: Path) -> list[Path]:
+    """A journal's parts that are there, in their order; the journal itself where none is."""
+    return [part for part in (part_before(path), path) if part.exists()] or [path]
+
+
+def _bodies(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        text, _, _ = path.read_text().rpartition("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the journal '{path}' cannot be read: {error}") from error
     for number, line in enumerate(text.splitlines(), 1):
         try:
             body = json.loads(line)
@@ -154,7 +199,7 @@ def _bodies(path: str | Path, text: str) -> Iterator[dict[str, Any]]:
         yield body
 
 
-def _lines(path: str | Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine | tuple[int, dict[str, Any]]]:
+def _lines(path: Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine | tuple[int, dict[str, Any]]]:
     """Micro-batches, and decisions with the number of theirs."""
     routes: Routes = {}
     configuration: Configuration | None = None

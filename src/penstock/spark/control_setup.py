@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from penstock.control.mpc import Mpc
 from penstock.control.pacing import first_pace
 from penstock.control.policy import Policy
 from penstock.control.routing import Routing, narrowed
+from penstock.element.own_cores import own_cores
 from penstock.plan.layout import layout_of
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.cluster_executors import ClusterExecutors
@@ -56,7 +56,7 @@ def room_of(session: SparkSession) -> Room:
     slots = max(sum(cores_by_host(session).values()), 1)
     if not is_local(session):
         return Room(slots, slots, len(ClusterExecutors(session).executors()))
-    cores = min(session.sparkContext.defaultParallelism, len(os.sched_getaffinity(0)), slots)
+    cores = min(session.sparkContext.defaultParallelism, own_cores(), slots)
     return Room(cores, slots)
 
 

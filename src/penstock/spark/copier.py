@@ -9,28 +9,45 @@ from collections.abc import Callable, Mapping
 
 from penstock.element.state.extents import Integers
 from penstock.plan.moves import Moves
+from penstock.plan.placement import Placement
 from penstock.spark.copies import Copies, Movable, Portion, Published
+from penstock.spark.leftovers import Leftover, Leftovers, needed_slots
 
 _log = logging.getLogger(__name__)
 
 RunPortion = Callable[[Portion], Mapping[str, Integers]]
+Release = Callable[[Leftover], None]
 _REST_RATIO = 1.0  # pause after each portion, as a share of the time it took: micro-batches go on meanwhile
 _REST_MAX_S = 1.0
+_LOOK_EVERY_S = 60.0  # whether anything is left over, where no batches come
 
 
 class Copier:
     """The copies of one query; `run` brings a portion to its hosts and gives the slots that have arrived, by host.
 
-    Nothing depends on it but time: a slot that has not come is rebuilt by the task that needs it.
+    `release` has hosts give back what they no longer need.  Nothing depends on either but time and memory: a slot that
+    is not there is rebuilt by the task that needs it.
     """
 
-    def __init__(self, run: RunPortion) -> None:
-        self._run, self._copies, self._lock = run, Copies(), threading.Lock()
+    def __init__(self, run: RunPortion, release: Release, clock: Callable[[], float] = time.monotonic) -> None:
+        self._run, self._release, self._clock = run, release, clock
+        self._copies, self._leftovers, self._lock = Copies(), Leftovers(), threading.Lock()
         self._published: Published | None = None
+        self._moves: Mapping[Movable, Moves] = {}
+        self._served: tuple[object, ...] = ()
 
     def want(self, moves_by_element: Mapping[Movable, Moves], hosts: set[str]) -> None:
         with self._lock:
             self._copies.want(moves_by_element, hosts)
+            self._moves = moves_by_element
+
+    def serve(self, placements: Mapping[Movable, Placement], hosts: set[str]) -> None:
+        """From now on elements are placed so; what hosts have beyond that, and beyond what was wanted, is left over."""
+        served = placements, hosts, self._moves
+        if served != self._served:
+            with self._lock:
+                self._leftovers.note(needed_slots(placements, self._moves), hosts, self._clock())
+            self._served = served
 
     def published(self, published: Published) -> None:
         """A batch counts: copies go on to it."""
@@ -60,15 +77,31 @@ class Copier:
                 self._copies.note(portion, done, time.monotonic() - started_s)
         return True
 
+    def tidy(self) -> bool:
+        """Has hosts give back what was left over for long enough; False where there is nothing of the kind."""
+        with self._lock:
+            leftover = self._leftovers.due(self._clock())
+        if leftover is None:
+            return False
+        try:
+            self._release(leftover)
+        except Exception as error:
+            _log.info("leftovers of '%s' were not released: %s", leftover.element.name, str(error).split("\n", 1)[0])
+        else:
+            with self._lock:
+                self._leftovers.released(leftover)
+                self._copies.forget(leftover.element, leftover.slots_by_host)
+        return True
+
     def stop(self) -> None:
         """Copies nothing any more."""
 
 
 class BackgroundCopier(Copier):
-    """Copies in a thread of the driver, started when something is to be copied; `arrived` is called when all is."""
+    """Copies in a thread of the driver, where there are several hosts; `arrived` is called when all is there."""
 
-    def __init__(self, run: RunPortion, arrived: Callable[[], None]) -> None:
-        super().__init__(run)
+    def __init__(self, run: RunPortion, release: Release, arrived: Callable[[], None]) -> None:
+        super().__init__(run, release)
         self._arrived = arrived
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -76,10 +109,13 @@ class BackgroundCopier(Copier):
     def want(self, moves_by_element: Mapping[Movable, Moves], hosts: set[str]) -> None:
         super().want(moves_by_element, hosts)
         if any(moves_by_element.values()):
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="penstock-copier", daemon=True)
-                self._thread.start()
             self._wake.set()
+
+    def serve(self, placements: Mapping[Movable, Placement], hosts: set[str]) -> None:
+        super().serve(placements, hosts)
+        if self._thread is None and len(hosts) > 1:
+            self._thread = threading.Thread(target=self._work, name="penstock-copier", daemon=True)
+            self._thread.start()
 
     def published(self, published: Published) -> None:
         super().published(published)
@@ -101,4 +137,6 @@ class BackgroundCopier(Copier):
                 started_s = time.monotonic()
             if worked and not self._stopping.is_set():
                 self._arrived()
-            self._wake.wait()
+            while not self._stopping.is_set() and self.tidy():
+                pass
+            self._wake.wait(_LOOK_EVERY_S)

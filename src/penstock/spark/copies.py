@@ -106,6 +106,12 @@ class Copies:
         """A portion's job failed; another one comes, up to a bound."""
         self._failed(portion, is_so=True)
 
+    def forget(self, element: Movable, slots_by_host: Mapping[str, Integers]) -> None:
+        """These hosts have nothing of these slots any more."""
+        for host, slots in slots_by_host.items():
+            if (element.name, host) in self._copied:
+                self._copied[element.name, host][slots] = -1
+
     def is_ready(self, element: Movable, moves: Moves, published: Published, lag: int) -> bool:
         """Whether slots lack at most the newest `lag` batches, or next to nothing, or the copy does not get nearer."""
         if element.name in self._efforts and self._efforts[element.name].is_in_vain:

@@ -1,4 +1,4 @@
-"""A portion of a copy as a Spark job: one task on each host that slots go to."""
+"""A portion of a copy as a Spark job, with one task on each host that slots go to; and what gives memory back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from pyspark.sql import SparkSession
 
-from penstock.element.low_priority import at_priority
+from penstock.element.low_priority import LEAST_PRIORITY, at_priority
 from penstock.element.state.extents import Integers
 from penstock.spark.copies import Portion
 from penstock.spark.element_worker import element_worker
 from penstock.spark.host_job import on_each_host
+from penstock.spark.leftovers import Leftover
 
 
 def run_copy(
@@ -24,6 +25,19 @@ def run_copy(
     function = functools.partial(_given_way, place, epoch, portion.batch, slots, portion.niceness)
     done = on_each_host(session, list(portion.slots_by_host), function)
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
+
+
+def run_release(session: SparkSession, directory: str, unfused: tuple[str, ...], leftover: Leftover) -> None:
+    """Has hosts give back the memory of slots."""
+    slots = [own.tolist() for own in leftover.slots_by_host.values()]
+    function = functools.partial(_released, (directory, unfused, leftover.element.number), slots)
+    on_each_host(session, list(leftover.slots_by_host), function)
+
+
+def _released(place: tuple[str, tuple[str, ...], int], slots: Sequence[Sequence[int]], host: int) -> bytes:
+    worker = element_worker(*place, freezes=True)
+    at_priority(lambda: worker.release(np.array(slots[host], np.int64)), LEAST_PRIORITY)
+    return b""
 
 
 def _given_way(

@@ -124,6 +124,11 @@ class ElementWorker:
             slots = stored.stored.copy(slots, before, epoch)
         return slots
 
+    def release(self, slots: Integers) -> None:
+        """Gives the memory back that slots have on this host."""
+        for stored in self.stored.values():
+            stored.stored.release(slots)
+
     def _defer(self, plan: BatchPlan, routed: Integers, before: Before, token: Token) -> Integers:
         """Those of a task's slots that it may open, since all of their state is there or nearly so.
 

@@ -22,8 +22,9 @@ from penstock.element.writers import write_sinks
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.handle import Handle, RunResult
 from penstock.spark.letter_box import LetterBox
-from penstock.spark.query import Handle, RunResult, launch
+from penstock.spark.query import launch
 from penstock.spark.recording import recorded
 from penstock.spark.session import open_session
 from penstock.spark.sinks import dataframe_of

@@ -32,9 +32,10 @@ from penstock.spark import message
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
 from penstock.spark.copier import BackgroundCopier, Copier
 from penstock.spark.copies import Movable, Portion, Published
-from penstock.spark.copy_job import run_copy
+from penstock.spark.copy_job import run_copy, run_release
 from penstock.spark.held_tuples import held_entries
 from penstock.spark.learned_by_replica import LearnedByReplica
+from penstock.spark.leftovers import Leftover
 from penstock.spark.map_stage import MapStage
 from penstock.spark.message import Message, messages_of
 from penstock.spark.migration import PRE_COPY, Migrator, Situation, movable_elements
@@ -133,13 +134,19 @@ class MicroBatches:
 
     def make_copier(self) -> Copier:
         """Who copies slots beside the batches."""
-        return BackgroundCopier(self.run_copy, self.wake)
+        return BackgroundCopier(self.run_copy, self.run_release, self.wake)
 
     def run_copy(self, portion: Portion) -> Mapping[str, Integers]:
         """Copies a portion and gives, by host, the slots that have arrived."""
         assert self._session is not None
         assert self.in_force is not None
         return run_copy(self._session, str(self.checkpoint.directory), self.epoch, self.in_force.unfused, portion)
+
+    def run_release(self, leftover: Leftover) -> None:
+        """Has hosts give back the memory of slots that went to others."""
+        assert self._session is not None
+        assert self.in_force is not None
+        run_release(self._session, str(self.checkpoint.directory), self.in_force.unfused, leftover)
 
     def _measured(self, moments: Moments, plan: BatchPlan, result: BatchResult) -> MeasuredBatch:
         first = plan.configuration.elements[0].name

@@ -101,6 +101,7 @@ class Migrator:
                 own = plan.configuration.element(name)
                 at = None if before is None else before.placements.get(name)
                 placements[name] = place(own.replicas, own.route, now.cores, at)
+        self._serve(placements, now)
         return replace(plan, placements=placements, released=tuple(sorted(now.held)))
 
     def _moved(self, plan: BatchPlan, before: BatchPlan, now: Situation) -> BatchPlan:
@@ -112,6 +113,7 @@ class Migrator:
             {now.movables[name]: {**part.coming, **self._unready_moves(name)} for name, part in parts.items()},
             set(now.cores),
         )
+        self._serve({name: part.placement for name, part in parts.items()}, now)
         held = {name: tuple(sorted(own.moves)) for name, own in self._unready.items() if own.is_held}
         return replace(
             plan, configuration=configuration, placements={name: part.placement for name, part in parts.items()},
@@ -119,6 +121,10 @@ class Migrator:
             deferring=tuple(sorted(set(self._unready) - set(held))), held=held,
             released=tuple(sorted(now.held - set(held))),
         )  # fmt: skip
+
+    def _serve(self, placements: Mapping[str, Placement], now: Situation) -> None:
+        hosts = {*now.cores, *now.leaving}
+        self._copier.serve({now.movables[name]: placement for name, placement in placements.items()}, hosts)
 
     def _part(self, element: Movable, plan: BatchPlan, before: BatchPlan, now: Situation) -> _Part:
         """What is in force of one element: what is wanted where its slots are there or may be awaited, else the old."""

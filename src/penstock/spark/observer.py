@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,8 @@ from penstock.spark.batch_notes import BatchNotes, Note, read_notes
 from penstock.spark.checkpoint import Fixed
 from penstock.spark.jvm_figures import JvmClock, JvmFigures, JvmReading
 from penstock.spark.trace_clock import TraceClock
+
+_log = logging.getLogger(__name__)
 
 EVERY_S = 1.0
 Keep = Callable[[Sequence[Observation]], None]
@@ -90,6 +93,12 @@ class Observer:
                     self._make()
                 except OSError as error:  # a disk that is full: told by the thread of the micro-batches
                     self._failure = error
+
+    def end(self) -> None:
+        """Makes what is left; nothing depends on a journal that can no longer be written, but somebody should know."""
+        self.make()
+        if self._failure is not None:
+            _log.warning("the journal has not got the last micro-batches, which are committed: %s", self._failure)
 
     def decided(self, batch: int, decision: RecordedDecision) -> None:
         """Keeps the decision that followed a micro-batch."""

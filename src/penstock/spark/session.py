@@ -26,6 +26,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.element.own_cores import own_cores
 from penstock.errors import InputError
 from penstock.spark.java import java_home
 from penstock.spark.quiet import environment, launch_jvm, one_sentence, open_log, quieten
@@ -260,7 +261,7 @@ def open_session(
     A local master gets `task_slots` slots at least.  Where this process has a Spark context already, the session is a
     new one beside the user's, and settings that only a start can make stay as they are.
     """
-    wanted = master_of(master, task_slots, len(os.sched_getaffinity(0)))
+    wanted = master_of(master, task_slots, own_cores())
     context = SparkContext._active_spark_context
     if context is not None:
         return _session_beside(context, wanted, master)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from penstock.control.element_setting import ElementSetting
 from penstock.control.thread_control import Share, ThreadControl, learned_from_text
 from penstock.element.block import Block
 from penstock.element.element import Element
+from penstock.element.own_cores import own_cores
 from penstock.element.position import Frontier
 from penstock.element.threads.figures import ThreadFigures
 from penstock.element.threads.lanes import SlotLanes
@@ -192,4 +192,4 @@ def cores_of_task(plan: BatchPlan, element: str, replica: int) -> int:
     else:
         hosts = {host for own in plan.placements.values() for host in own.hosts}
         here = math.ceil(replicas / max(len(hosts), 1))
-    return max(1, len(os.sched_getaffinity(0)) // here)
+    return max(1, own_cores() // here)

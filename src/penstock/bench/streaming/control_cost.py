@@ -16,7 +16,8 @@ from penstock.bench.streaming.watching import watch_for
 from penstock.control.goal import latency
 from penstock.control.limits import Limits
 from penstock.measure.observation import CpuObservation
-from penstock.spark.query import Handle, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import start
 
 GOAL_RATIO = 0.01
 

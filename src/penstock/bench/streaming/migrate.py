@@ -37,8 +37,9 @@ from penstock.measure.observation import Observation
 from penstock.plan.moves import hosts_of_slots
 from penstock.plan.pipeline import pipeline_of
 from penstock.plan.placement import Placement
+from penstock.spark.handle import Handle
 from penstock.spark.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
-from penstock.spark.query import Handle, start
+from penstock.spark.query import start
 from penstock.spark.session import close_session, open_session
 
 RESTART = "stop and restart"

@@ -22,7 +22,7 @@ from penstock.bench.streaming.sustained import configuration_of, taken, totals
 from penstock.bench.streaming.watching import observations_of, running, watch_for
 from penstock.control.configuration import Configuration
 from penstock.measure.observation import Observation
-from penstock.spark.query import Handle
+from penstock.spark.handle import Handle
 
 FEW, MANY = 2, 4
 GOAL_MS = 1000.0

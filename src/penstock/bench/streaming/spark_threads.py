@@ -20,7 +20,7 @@ from penstock.bench.streaming.watching import Show, running, watch_batches, watc
 from penstock.control.configuration import Configuration
 from penstock.control.elastic_threads import ElasticThreads
 from penstock.measure.observation import Observation
-from penstock.spark.query import Handle
+from penstock.spark.handle import Handle
 
 GOAL = 0.9
 _SERVICE = "service"

@@ -24,7 +24,8 @@ from penstock.bench.streaming.sustained import configuration_of, totals
 from penstock.bench.streaming.watching import memory_of, observations_of, running, watch_batches, watch_for
 from penstock.element.state.manifests import Manifests
 from penstock.errors import PenstockError
-from penstock.spark.query import Handle, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import start
 from penstock.spark.session import open_session
 
 _RESTART_BATCHES = 6

@@ -15,7 +15,7 @@ from penstock.bench.streaming.watching import Show, observations_of, running, wa
 from penstock.control.configuration import Configuration, default_configuration
 from penstock.measure.observation import Observation
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark.query import Handle, RunResult
+from penstock.spark.handle import Handle, RunResult
 
 _WARM_BATCHES = 3
 

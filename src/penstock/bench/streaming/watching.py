@@ -14,7 +14,8 @@ from penstock.control.configuration import Configuration
 from penstock.element.state.home import host_directory
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
-from penstock.spark.query import Handle, start
+from penstock.spark.handle import Handle
+from penstock.spark.query import start
 
 Show = Callable[[str], None]
 _LOOK_EVERY_S = 0.1

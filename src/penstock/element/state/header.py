@@ -48,6 +48,8 @@ class Field(IntEnum):
     HOLDER_START = 11
     HOLDER_EPOCH = 12
     HOLDER_ATTEMPT = 13
+    ROW_EXTENTS_BACKED = 14  # those of its extents that have memory
+    TEXT_EXTENTS_BACKED = 15
 
 
 class Header:

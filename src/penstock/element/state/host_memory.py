@@ -42,8 +42,8 @@ class RowLayout:
 
     @property
     def fingerprint(self) -> str:
-        """Differs where the files of another layout could not be read."""
-        return hashlib.blake2b(repr(self).encode(), digest_size=6).hexdigest()
+        """Differs where the files of another layout, or of another header, could not be read."""
+        return hashlib.blake2b(f"{self} {list(Field)}".encode(), digest_size=6).hexdigest()
 
     @property
     def is_wide(self) -> bool:
@@ -110,16 +110,29 @@ class HostMemory:
         """Makes room for so many keys and bytes of text in each slot; all slots are locked by the caller."""
         fields, shift = self.header.fields, self.layout.row_shift
         rows, texts = extents_for(keys, shift), extents_for(text, _FIRST_TEXT_SHIFT)
-        lacks_rows = (rows > fields[Field.ROW_EXTENTS, slots]).any()
-        lacks_text = (texts > fields[Field.TEXT_EXTENTS, slots]).any()
+        lacks_rows = (rows > fields[Field.ROW_EXTENTS_BACKED, slots]).any()
+        lacks_text = (texts > fields[Field.TEXT_EXTENTS_BACKED, slots]).any()
         if not lacks_rows and not lacks_text:
             return
         with self.locks.allocation():
             if lacks_rows:
+                self._back_again(slots, rows, is_text=False)
                 self._allot_rows(slots, rows)
             if lacks_text:
+                self._back_again(slots, texts, is_text=True)
                 self._allot_text(slots, texts)
             self._map_all()  # another process may have made the files longer than this one knows them
+
+    def give_back(self, slots: Integers) -> None:
+        """Gives the memory of empty slots back; where it lay stays theirs.  All slots are locked by the caller."""
+        fields = self.header.fields
+        for is_text in (False, True):
+            have, backed, _, _ = self._own_extents(is_text=is_text)
+            ranges = self._ranges(slots, np.zeros(len(slots), np.int64), fields[have, slots], is_text=is_text)
+            fields[backed, slots] = 0  # first: who dies here has given back less than is known
+            for start, stop in ranges:
+                for table in (self.text,) if is_text else (self.words, self.nulls, self.keys):
+                    table.give_back(start, stop)
 
     def view(self) -> tuple[Any, ...]:
         """What kernels need of it, in the order in which they unpack it."""
@@ -166,13 +179,42 @@ class HostMemory:
             table.grow(int(self.header.shared[Shared.ROWS_CAPACITY]) + 1)
         self.text.grow(int(self.header.shared[Shared.TEXT_CAPACITY]) // 8)
 
+    @property
+    def _backed_tables(self) -> list[MappedRows]:
+        """The tables of rows that memory is reserved for."""
+        nulls = [self.nulls] if self.header.shared[Shared.HAS_NULLS] else []
+        return [self.keys, *nulls, *([] if self.layout.is_wide else [self.words])]
+
+    def _own_extents(self, *, is_text: bool) -> tuple[Field, Field, Integers, int]:
+        """Which extents slots have, and which of them have memory; where they lie, and how long the first one is."""
+        if is_text:
+            return Field.TEXT_EXTENTS, Field.TEXT_EXTENTS_BACKED, self.header.text_extents, _FIRST_TEXT_SHIFT
+        return Field.ROW_EXTENTS, Field.ROW_EXTENTS_BACKED, self.header.row_extents, self.layout.row_shift
+
+    def _ranges(self, slots: Integers, first: Integers, stop: Integers, *, is_text: bool) -> list[tuple[int, int]]:
+        """Where the extents `first` to `stop` of slots lie in their tables, those side by side in one."""
+        _, _, places, shift = self._own_extents(is_text=is_text)
+        owners, numbers = _numbered(slots, first, stop)
+        starts, units = places[owners, numbers], extent_units(numbers, shift)
+        order = np.argsort(starts)
+        starts, stops = starts[order], (starts + units)[order]
+        begins = np.flatnonzero(np.append(True, starts[1:] != stops[:-1])) if len(starts) else np.empty(0, np.int64)
+        ends = np.append(begins[1:], len(starts)) - 1 if len(starts) else begins
+        pairs = zip(starts[begins].tolist(), stops[ends].tolist(), strict=True)
+        # Row 0 is nobody's; text lies in words of eight bytes, and extents begin and end with one.
+        return [(a // 8, b // 8) if is_text else (a + 1, b + 1) for a, b in pairs]
+
+    def _back_again(self, slots: Integers, extents: Integers, *, is_text: bool) -> None:
+        """Reserves memory for extents that slots have, and gave back."""
+        fields = self.header.fields
+        have, backed, _, _ = self._own_extents(is_text=is_text)
+        known = np.minimum(extents, fields[have, slots])
+        for start, stop in self._ranges(slots, fields[backed, slots], known, is_text=is_text):
+            self._back([self.text] if is_text else self._backed_tables, start, stop)
+        fields[backed, slots] = np.maximum(fields[backed, slots], known)
+
     def _allot_rows(self, slots: Integers, extents: Integers) -> None:
-        shared, tables = (
-            self.header.shared,
-            [self.keys, *([self.nulls] if self.header.shared[Shared.HAS_NULLS] else [])],
-        )
-        if not self.layout.is_wide:
-            tables.append(self.words)
+        shared = self.header.shared
         place = self.header.fields[Field.ROW_EXTENTS]
         owners, numbers, starts, used = _extents(slots, place, extents, shared[Shared.ROWS_USED], self.layout.row_shift)
         if used > _ROWS_MAX or extents.max() > EXTENTS_MAX:
@@ -182,11 +224,12 @@ class HostMemory:
             for table in (self.words, self.nulls, self.keys):
                 table.lengthen(capacity + 1)
             shared[Shared.ROWS_CAPACITY] = capacity
-        self._back(tables, int(shared[Shared.ROWS_USED]) + 1, used + 1)
+        self._back(self._backed_tables, int(shared[Shared.ROWS_USED]) + 1, used + 1)
         # In this order a process that dies here loses some memory, and never gives it to two.
         shared[Shared.ROWS_USED] = used
         self.header.row_extents[owners, numbers] = starts
         place[slots] = np.maximum(place[slots], extents)
+        self._note_backed(Field.ROW_EXTENTS_BACKED, slots, extents)
 
     def _allot_text(self, slots: Integers, extents: Integers) -> None:
         shared, place = self.header.shared, self.header.fields[Field.TEXT_EXTENTS]
@@ -201,6 +244,10 @@ class HostMemory:
         shared[Shared.TEXT_USED] = used
         self.header.text_extents[owners, numbers] = starts
         place[slots] = np.maximum(place[slots], extents)
+        self._note_backed(Field.TEXT_EXTENTS_BACKED, slots, extents)
+
+    def _note_backed(self, backed: Field, slots: Integers, extents: Integers) -> None:
+        self.header.fields[backed, slots] = np.maximum(self.header.fields[backed, slots], extents)
 
     def _check_room(self) -> None:
         """Memory that is not reserved must not run out in the middle of a task: that would be a bus error."""
@@ -221,13 +268,18 @@ def _extents(
     slots: Integers, have: Integers, needed: Integers, used: int, shift: int
 ) -> tuple[Integers, Integers, Integers, int]:
     """New extents: whose, which of its, where they begin; and the units in use with them."""
-    missing = np.maximum(needed - have[slots], 0)
-    owners = np.repeat(slots, missing)
-    before = np.repeat(np.cumsum(missing) - missing, missing)
-    numbers = np.arange(len(owners)) - before + have[owners]
+    owners, numbers = _numbered(slots, have[slots], needed)
     units = extent_units(numbers, shift)
     stops = used + np.cumsum(units)
-    return owners, numbers, stops - units, int(stops[-1])
+    return owners, numbers, stops - units, int(used + units.sum())
+
+
+def _numbered(slots: Integers, first: Integers, stop: Integers) -> tuple[Integers, Integers]:
+    """The extents `first` to `stop` of each slot: whose, which of its."""
+    counts = np.maximum(stop - first, 0)
+    owners = np.repeat(slots, counts)
+    before = np.repeat(np.cumsum(counts) - counts, counts)
+    return owners, np.arange(len(owners)) - before + np.repeat(first, counts)
 
 
 def _doubled(capacity: int, needed: int) -> int:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import mmap
 import os
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 _WORD_BYTES = 8
+_KEEP_SIZE_AND_PUNCH_HOLE = 0x01 | 0x02  # linux/falloc.h
+
+
+def _punch(descriptor: int, offset: int, length: int) -> None:
+    """Makes a hole in a file, as far as its file system has such; there is no other error to expect of one's own."""
+    _libc().fallocate(descriptor, _KEEP_SIZE_AND_PUNCH_HOLE, offset, length)
+
+
+@functools.cache
+def _libc() -> Any:
+    libc = ctypes.CDLL(None)
+    libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return libc
 
 
 class MappedRows:
@@ -54,6 +70,16 @@ class MappedRows:
         if self.words and stop > start:
             row_bytes = self.words * _WORD_BYTES
             os.posix_fallocate(self._descriptor, start * row_bytes, (stop - start) * row_bytes)
+
+    def give_back(self, start: int, stop: int) -> None:
+        """Leaves the memory of some rows, which read as zeros from now on, to the machine.
+
+        Where the file system cannot do so, nothing happens.
+        """
+        assert self._descriptor is not None
+        if self.words and stop > start:
+            row_bytes = self.words * _WORD_BYTES
+            _punch(self._descriptor, start * row_bytes, (stop - start) * row_bytes)
 
     def grow(self, rows: int) -> None:
         """Maps at least so many rows; the file has them."""

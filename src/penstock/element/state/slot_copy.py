@@ -1,4 +1,4 @@
-"""Slots made ready on a host before any task there needs them, and which of them a task can have at once."""
+"""Slots made ready on a host before any task there needs them, which of them a task can have at once, and their end."""
 
 from __future__ import annotations
 
@@ -42,6 +42,26 @@ def copy_slots(store: RowStore, slots: Integers, heads: Heads, history: History,
     finally:
         store.let_go(taken)
     return own
+
+
+def release_slots(store: RowStore, slots: Integers) -> Integers:
+    """Empties slots that no task holds and gives their memory back; gives those that are so now.
+
+    A slot that is needed again after all is rebuilt like any other.
+    """
+    memory = store.memory
+    memory.follow()
+    taken = memory.locks.take_free(np.unique(np.asarray(slots, np.int64)))
+    try:
+        memory.header.mark_held(taken, this_process(), Token(1, 0, NO_ATTEMPT))
+        memory.follow()
+        memory.header.fields[Field.DIRTY, taken] = 1
+        memory.header.clear(taken)
+        memory.give_back(taken)
+        memory.header.fields[Field.DIRTY, taken] = 0
+    finally:
+        store.let_go(taken)
+    return taken
 
 
 def ready_slots(store: RowStore, slots: Integers, heads: Heads, history: History, budget_bytes: int) -> Integers:

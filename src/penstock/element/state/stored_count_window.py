@@ -21,7 +21,7 @@ from penstock.element.state.host_memory import HostMemory, RowLayout
 from penstock.element.state.key_cache import Ids
 from penstock.element.state.logs import Logs
 from penstock.element.state.row_store import History, RowStore, RowTask
-from penstock.element.state.slot_copy import copy_slots, ready_slots
+from penstock.element.state.slot_copy import copy_slots, ready_slots, release_slots
 from penstock.element.state.state_before import StateBefore
 from penstock.element.state.token import Token
 
@@ -76,6 +76,10 @@ class StoredCountWindow:
         if before.batch is None:
             return slots
         return copy_slots(self.store, slots, before.heads(), before.history, epoch, before.batch)
+
+    def release(self, slots: Integers) -> Integers:
+        """Gives the memory of slots back that no task holds, and gives those whose is."""
+        return release_slots(self.store, slots)
 
     def ready(self, slots: Integers, before: StateBefore, budget_bytes: int) -> Integers:
         """The slots that a task can open at the price of reading so many bytes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +16,7 @@ from penstock.element.kept import Kept
 from penstock.element.kernels.dealing import deal
 from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
 from penstock.element.operators.protocol import RunningOperator
+from penstock.element.own_cores import own_cores
 from penstock.element.position import Frontier, Integers, Position
 from penstock.element.state.slot_functions import HashSlots
 from penstock.plan.parallelism import SLOTS
@@ -53,7 +53,7 @@ def _pays(operator: Operator, graph: Graph) -> bool:
 
 
 def _cores() -> int:
-    return min(len(os.sched_getaffinity(0)), _MOST_SHARDS)
+    return min(own_cores(), _MOST_SHARDS)
 
 
 class ShardedOperator(Kept):

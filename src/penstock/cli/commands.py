@@ -59,13 +59,25 @@ def evaluate(
         str, typer.Option(metavar="inprocess|spark", help="Where to run it; the results are the same.")
     ] = "inprocess",
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs, with --engine spark.")] = "local[*]",
-    threads: Annotated[int, typer.Option(metavar="N", help="How many threads work at once.")] = 1,
+    threads: Annotated[
+        str,
+        typer.Option(
+            metavar="N|elastic|multilevel",
+            help="How many threads work at once: a number, or a policy that finds it, as in elastic or elastic:2-16.",
+        ),
+    ] = "1",
     queues: Annotated[
         list[str] | None,
         typer.Option(
             "--queue", metavar="OPERATOR", help="An operator with a queue in front; else those that read a source."
         ),
     ] = None,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            metavar="oldest_first|round_robin|nearest_to_sink", help="Which queued block a thread takes next."
+        ),
+    ] = "oldest_first",
 ) -> None:
     """Run an application over finite input, show the results and write them to files.
 
@@ -82,7 +94,7 @@ def evaluate(
     evaluate_command(
         Wish(
             application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
-            engine, master, threads, tuple(queues or ()),
+            engine, master, threads, tuple(queues or ()), schedule,
         )
     )  # fmt: skip
 

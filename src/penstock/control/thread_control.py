@@ -20,6 +20,7 @@ from penstock.control.element_setting import ElementSetting
 from penstock.control.leaping_operator import LeapingOperator, LeapingState
 from penstock.control.level_search import start_search
 from penstock.control.multilevel.policy import MultiLevel
+from penstock.control.multilevel.rules import OURS, PAPER
 from penstock.measure.element_observation import ElementObservation
 
 _VERSION = 2
@@ -120,7 +121,7 @@ class ThreadControl:
         """Whether the period would be over with so much more."""
         known = self.learned
         enough = known.steps + steps >= _STEPS_PER_THREAD * self.level
-        return enough and known.busy_s + busy_s >= self._wish.period_s
+        return enough and known.busy_s + busy_s >= self._wish.busy_period_s
 
     def take(self, share: Share) -> None:
         """A part of the period is over, and the period itself where that makes it long enough."""
@@ -174,9 +175,11 @@ class ThreadControl:
         return self._policy().start(observation)
 
     def _policy(self) -> ElementPolicy[Any]:
-        if self._wish.policy == "multilevel":
-            return MultiLevel()
-        return _LEAPING if self._wish.policy == "elastic" else ElasticOperator()
+        wish = self._wish
+        if wish.policy == "multilevel":
+            rules = PAPER if wish.as_printed else OURS
+            return MultiLevel(replace(rules, sensitivity=wish.sensitivity, satisfaction=wish.satisfaction))
+        return _LEAPING if wish.policy == "elastic" else ElasticOperator(wish.tolerance, wish.decay_rate)
 
     @property
     def _feeding(self) -> int:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from functools import partial
+from weakref import ref
 
 import pyarrow as pa
 import pytest
 
 import penstock as ps
+from penstock.control import engine as control_engine
+from penstock.control.element_threads import ElementThreads
+from penstock.control.engine import _cores_beside_others
 from penstock.element.own_cores import own_cores
 from penstock.errors import InputError
 from tests.reference.threaded import within_time
@@ -131,3 +136,21 @@ def test_an_engine_that_nobody_has_any_more_leaves_no_thread() -> None:
     while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("penstock")]:
         gc.collect()
         assert time.monotonic() < deadline_s, left
+
+
+def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    wish = ps.ElasticThreads(period_s=0.001)
+    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
+    own, other = first._threads, second._threads
+    assert own is not None
+    assert other is not None
+    cores = partial(_cores_beside_others, ref(own))
+    assert cores() == 7, "the other one has its feeding thread"
+    monkeypatch.setattr(ElementThreads, "computing_threads", property(lambda threads: 6 if threads is other else 2))
+    assert cores() == 4, "an even share"
+    monkeypatch.setattr(ElementThreads, "computing_threads", property(lambda threads: 1))
+    assert cores() == 7
+    second.finish()
+    assert cores() == 8, "the other one is done"
+    first.finish()

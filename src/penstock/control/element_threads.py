@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.app.graph import Graph
@@ -59,9 +59,13 @@ class ElementThreads:
         return self._threaded
 
     def begin(
-        self, staged: Element | SlotLanes, wish: int | ElasticThreads, cores: int, learned: str | None = None
+        self,
+        staged: Element | SlotLanes,
+        wish: int | ElasticThreads,
+        cores: Callable[[], int],
+        learned: str | None = None,
     ) -> None:
-        """A task with these operators; what an earlier one `learned` is gone on from."""
+        """A task with these operators, which goes on from what an earlier one `learned`; `cores` is asked every period."""
         self.is_at_work = True
         if self._threaded is None or self._staged is not staged or self._threaded.is_closed:
             self.close()
@@ -71,7 +75,8 @@ class ElementThreads:
         self._control, self._fixed = None, 1
         if isinstance(wish, ElasticThreads):
             known = None if learned is None else learned_from_text(learned)
-            self._control = ThreadControl(wish, cores, known)
+            self._cores = cores
+            self._control = ThreadControl(wish, cores(), known)
         else:
             self._fixed = wish
         self._apply()
@@ -106,6 +111,13 @@ class ElementThreads:
                 yield outputs
         for finished in self.element.drain():
             yield finished.blocks
+
+    @property
+    def computing_threads(self) -> int:
+        """The cores that its threads need; none between tasks."""
+        if not self.is_at_work:
+            return 0
+        return self._fixed if self._control is None else self._control.computing_threads
 
     @property
     def left(self) -> ThreadsLeft:
@@ -170,6 +182,7 @@ class ElementThreads:
         if control is None:
             return
         self._idle_cores = self._idle.take()
+        control.cores = self._cores()
         control.take(self._share(figures, done - self._counted))
         self._counted, self._complete_s = done, element.complete_s
         self._apply()

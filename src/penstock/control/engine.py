@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
+from weakref import ReferenceType, WeakSet, ref
 
 from penstock.app.graph import Graph
 from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
 from penstock.control.element_threads import ElementThreads
+from penstock.control.fair_share import fair_max_level
 from penstock.element import engine as fixed
 from penstock.element.block import Block
 from penstock.element.element import Element
@@ -22,6 +25,8 @@ from penstock.errors import InputError
 from penstock.measure.replica_threads import ThreadsLeft
 
 Threads = int | str | ElasticThreads
+
+_side_by_side: WeakSet[ElementThreads] = WeakSet()  # the elastic engines of this process
 
 
 class Engine(fixed.Engine):
@@ -82,9 +87,10 @@ class Engine(fixed.Engine):
             raise InputError("queued is for a fixed number of threads; a policy that finds one places queues itself")
         letters = StepLetters(self.letters, {})
         element = Element(self.graph, letters, self.collected, make=sharded(running_operator, None))
-        self._threads = ElementThreads(self.graph, self.graph, letters, schedule)
-        self._threads.begin(element, self._wish, own_cores())
-        return self._threads.element
+        self._threads = threads = ElementThreads(self.graph, self.graph, letters, schedule)
+        _side_by_side.add(threads)
+        threads.begin(element, self._wish, partial(_cores_beside_others, ref(threads)))
+        return threads.element
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
         if self._threads is None:
@@ -99,3 +105,11 @@ class Engine(fixed.Engine):
             yield from self._threads.rest()
             assert isinstance(self.element, ThreadedElement)
             self.element.close()
+
+
+def _cores_beside_others(own: ReferenceType[ElementThreads]) -> int:
+    """The cores for one engine: its even share of those of this process, and what others at work leave of theirs."""
+    threads = own()
+    others = [each.computing_threads for each in list(_side_by_side) if each is not threads and each.is_at_work]
+    needed = 0 if threads is None else threads.computing_threads
+    return fair_max_level([needed, *others], 0, own_cores())

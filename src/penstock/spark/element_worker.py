@@ -179,7 +179,8 @@ class ElementWorker:
         if self._threads is None:
             self._threads = ElementThreads(self.graph, self.fixed.graph, self._step_letters)
         learned = plan.learned.get(own.name, {}).get(replica)
-        self._threads.begin(self._staged(), own.threads, cores_of_task(plan, own.name, replica), learned)
+        cores = cores_of_task(plan, own.name, replica)
+        self._threads.begin(self._staged(), own.threads, lambda: cores, learned)
         return self._threads
 
     def _staged(self) -> Element | SlotLanes:

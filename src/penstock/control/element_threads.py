@@ -65,7 +65,7 @@ class ElementThreads:
         cores: Callable[[], int],
         learned: str | None = None,
     ) -> None:
-        """A task with these operators, which goes on from what an earlier one `learned`; `cores` is asked every period."""
+        """A task with these operators; it goes on from what an earlier one `learned`; `cores` is asked each period."""
         self.is_at_work = True
         if self._threaded is None or self._staged is not staged or self._threaded.is_closed:
             self.close()

@@ -41,6 +41,20 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
         ),
         ({"goal": ps.throughput(), "price": ps.Price(0.0, 0.0)}, ["a price is above 0 for a core or for energy"]),
         ({"goal": ps.throughput(), "policy": object()}, ["a policy has name, start() and decide(state, seen); object"]),
+        (
+            {"goal": ps.throughput(), "willingness": "eagre"},
+            [
+                "willingness is one of calm, balanced, eager, or the seconds, above 0, within which a change pays; got "
+                "'eagre'; did you mean 'eager'?"
+            ],
+        ),
+        ({"goal": ps.throughput(), "willingness": -2.0}, ["willingness is one of calm, balanced, eager, or the sec"]),
+        ({"goal": ps.throughput(), "willingness": True}, ["willingness is one of calm, balanced, eager, or the sec"]),
+        (
+            {"goal": ps.throughput(), "willingness": "calm", "policy": "ds2"},
+            ["willingness is for policy 'mpc', whose weights follow from it; got policy 'ds2'"],
+        ),
+        ({"goal": None, "willingness": "calm"}, ["willingness says how to reach a goal, and there is none"]),
         ({"goal": ps.throughput(), "limits": ps.Limits(frequencies_ghz=(2.0, 1.0))}, ["frequencies_ghz of the limits"]),
     ],
 )
@@ -54,18 +68,20 @@ def test_everything_that_is_wrong_is_told_together(arguments: dict[str, object],
 
 def test_options_become_arguments() -> None:
     options = ControlOptions(
-        "latency p95_ms=500", "ds2", ("core_hour=0.04", "kwh=0.3"), ("max_replicas=8", "frequencies_ghz=1.2,1.6"), True
-    )
+        "latency p95_ms=500", "mpc", ("core_hour=0.04", "kwh=0.3"), ("max_replicas=8", "frequencies_ghz=1.2,1.6"), True,
+        "calm",
+    )  # fmt: skip
     assert control_arguments(options) == {
         "goal": ps.latency(p95_ms=500),
-        "policy": "ds2",
+        "policy": "mpc",
+        "willingness": "calm",
         "price": ps.Price(0.04, 0.3),
         "limits": ps.Limits(max_replicas=8, frequencies_ghz=(1.2, 1.6)),
         "passive": True,
     }
     assert options.arguments == [
-        "--goal", "latency p95_ms=500", "--policy", "ds2", "--price", "core_hour=0.04", "--price", "kwh=0.3",
-        "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
+        "--goal", "latency p95_ms=500", "--policy", "mpc", "--price", "core_hour=0.04", "--price", "kwh=0.3",
+        "--willingness", "calm", "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
     ]  # fmt: skip
     assert control_arguments(ControlOptions())["goal"] is None
 
@@ -78,7 +94,7 @@ def test_options_become_arguments() -> None:
         (ControlOptions("latency"), ["a latency goal needs a bound; give p95_ms or mean_ms"]),
         (ControlOptions("latency p95=5"), ["--goal latency takes p95_ms=..., mean_ms=...; got 'p95=5'; did you mean"]),
         (ControlOptions("latency p95_ms=soon"), ["--goal latency p95_ms is a number; got 'soon'"]),
-        (ControlOptions(policy="ds2"), ["--policy, --price, --limit and --passive say how to reach a goal; give"]),
+        (ControlOptions(policy="ds2"), ["--policy, --price, --willingness, --limit and --passive say how to reach"]),
         (
             ControlOptions("throughput served_ratio=2", "ds3", ("core=1",), ("max_replicas=x", "replicas=2")),
             [
@@ -89,6 +105,12 @@ def test_options_become_arguments() -> None:
                 "there is no policy 'ds3'; there are: mpc",
             ],
         ),
+        (ControlOptions("throughput", prices=("kwh=nan",)), ["--price kwh is a number; got 'nan'"]),
+        (ControlOptions("throughput", willingness="0"), ["willingness is one of calm, balanced, eager, or"]),
+        (ControlOptions(willingness="soon", limits=("max_replicas=0",)), [
+            "--policy, --price, --willingness, --limit and --passive say how to reach a goal",
+            "max_replicas of the limits is a whole number of at least 1; got 0", "willingness is one of calm",
+        ]),
         (ControlOptions("throughput", limits=("max_replicas=1.5",)), ["--limit max_replicas is a whole number"]),
         (ControlOptions("throughput", limits=("max_replicas=0",)), ["max_replicas of the limits is a whole number"]),
     ],

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.control_flags import GoalFlag, LimitFlag, PassiveFlag, PolicyFlag, PriceFlag, WillingnessFlag
+
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -114,26 +116,12 @@ def run(
     on_error: Annotated[
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
-    goal: Annotated[
-        str | None,
-        typer.Option(metavar="GOAL", help="'throughput' or 'latency p95_ms=500': keep to it, changing what it takes."),
-    ] = None,
-    policy: Annotated[
-        str | None, typer.Option(metavar="P", help="mpc (default), thresholds, ds2, flink-autoscaler, ...")
-    ] = None,
-    price: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=N",
-            help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, frequencies_ghz=1.2,1.6,...",
-        ),
-    ] = None,
-    passive: Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")] = (
-        False
-    ),
+    goal: GoalFlag = None,
+    policy: PolicyFlag = None,
+    price: PriceFlag = None,
+    willingness: WillingnessFlag = None,
+    limit: LimitFlag = None,
+    passive: PassiveFlag = False,
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
 
@@ -145,12 +133,14 @@ def run(
 
     - `penstock run examples/streaming/vwap.py --goal "latency p95_ms=500" --limit max_replicas=8`
 
+    - `penstock run examples/streaming/vwap.py --goal throughput --price core_hour=0.05 --willingness calm`
+
     - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
     from penstock.cli.control_options import ControlOptions
     from penstock.cli.run import RunWish, run_command
 
-    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive)
+    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive, willingness)
     run_command(
         RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
     )

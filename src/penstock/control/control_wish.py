@@ -1,4 +1,4 @@
-"""What a user asks of control: a goal, prices, limits, a policy; checked before anything starts."""
+"""What a user asks of control: a goal, prices, willingness, limits, a policy; checked before anything starts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from penstock.control.mpc_presets import default_mpc
 from penstock.control.named_policies import POLICY_NAMES, named_policy
 from penstock.control.policy import Policy
 from penstock.control.setting import Grid
+from penstock.control.willingness import DEFAULT_WILLINGNESS, willingness_problem
 from penstock.errors import InputError, did_you_mean
 
 DEFAULT_POLICY = "mpc"
@@ -26,6 +27,7 @@ class ControlWish:
     limits: Limits = NO_LIMITS
     policy: str | Policy = DEFAULT_POLICY
     passive: bool = False
+    willingness: str | float = DEFAULT_WILLINGNESS
 
 
 def control_wish(
@@ -35,12 +37,18 @@ def control_wish(
     limits: Limits | None = None,
     policy: str | Policy = DEFAULT_POLICY,
     passive: bool = False,
+    willingness: str | float | None = None,
 ) -> ControlWish | None:
     """The wish, None where there is no goal; whatever is wrong is told together."""
-    problems = [*_price_problems(price), *(limits.problems() if limits is not None else ()), *_policy_problems(policy)]
+    problems = [
+        *_price_problems(price),
+        *(limits.problems() if limits is not None else ()),
+        *_policy_problems(policy),
+        *_willingness_problems(willingness, policy),
+    ]
     if goal is None:
         given = {"price": price is not None, "limits": limits is not None, "policy": policy != DEFAULT_POLICY,
-                 "passive": passive}  # fmt: skip
+                 "passive": passive, "willingness": willingness is not None}  # fmt: skip
         problems += [
             f"{name} says how to reach a goal, and there is none; give one, such as throughput() or latency(p95_ms=500)"
             for name, is_given in given.items()
@@ -52,7 +60,8 @@ def control_wish(
         raise InputError("\n".join(problems))
     if goal is None:
         return None
-    return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive)
+    readily = DEFAULT_WILLINGNESS if willingness is None else willingness
+    return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive, readily)
 
 
 def _price_problems(price: Price | None) -> list[str]:
@@ -75,6 +84,16 @@ def _policy_problems(policy: str | Policy) -> list[str]:
     return [f"a policy has name, start() and decide(state, seen); {type(policy).__name__} has no {', '.join(missing)}"]
 
 
+def _willingness_problems(willingness: str | float | None, policy: str | Policy) -> list[str]:
+    if willingness is None:
+        return []
+    name = policy if isinstance(policy, str) else type(policy).__name__
+    if name.partition(":")[0] != DEFAULT_POLICY:
+        return [f"willingness is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
+    problem = willingness_problem(willingness)
+    return [] if problem is None else [problem]
+
+
 def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = 0.0) -> Policy:
     """The policy over a grid of settings; of the paper's strategies only costs and weights are taken.
 
@@ -83,6 +102,6 @@ def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: 
     if not isinstance(wish.policy, str):
         return wish.policy
     if wish.policy == "mpc":
-        return default_mpc(wish.goal, grid, price=wish.price, pause_s=pause_s)
+        return default_mpc(wish.goal, grid, price=wish.price, willingness=wish.willingness, pause_s=pause_s)
     policy = named_policy(wish.policy, wish.goal, grid, speed_up)
     return replace(policy, grid=grid) if isinstance(policy, Mpc) else policy

@@ -1,0 +1,39 @@
+"""The options of commands that say what is asked of control."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+GoalFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        metavar="GOAL",
+        help="'throughput', 'latency p95_ms=500' or 'latency mean_ms=300': keep to it, changing what it takes.",
+    ),
+]
+PolicyFlag = Annotated[
+    str | None, typer.Option("--policy", metavar="P", help="mpc (default), thresholds, ds2, flink-autoscaler, ...")
+]
+PriceFlag = Annotated[
+    list[str] | None, typer.Option("--price", metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
+]
+WillingnessFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--willingness",
+        metavar="calm|balanced|eager|SECONDS",
+        help="How readily mpc changes something: within so many seconds a change has to pay (10, 5 or 2).",
+    ),
+]
+LimitFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=N",
+        help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, frequencies_ghz=1.2,1.6,...",
+    ),
+]
+PassiveFlag = Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")]

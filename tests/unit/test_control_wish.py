@@ -12,8 +12,8 @@ from penstock.control.configuration import Configuration
 from penstock.control.control_wish import ControlWish, control_wish, policy_of
 from penstock.control.frequency import Frequencies
 from penstock.control.limits import Limits, grid_within
-from penstock.control.mpc import Mpc
-from penstock.control.named_policies import POLICY_NAMES
+from penstock.control.live_mpc import LiveMpc
+from penstock.control.policy_settings import POLICY_NAMES
 from penstock.control.setting import Grid
 from penstock.errors import InputError
 from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
@@ -128,8 +128,8 @@ def test_every_named_policy_keeps_to_the_grid(name: str) -> None:
     grid = Grid((1, 2, 3), caps_tuples=(500, 1000))
     policy = policy_of(ControlWish(ps.latency(p95_ms=500), policy=name), grid)
     assert policy.name
-    if isinstance(policy, Mpc):
-        assert policy.grid == grid
+    if isinstance(policy, LiveMpc):
+        assert policy.mpc.grid == grid
 
 
 def test_the_grid_follows_the_limits() -> None:

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.control_flags import GoalFlag, LimitFlag, PassiveFlag, PolicyFlag, PriceFlag, WillingnessFlag
+from penstock.cli.control_flags import (
+    POLICIES_HELP,
+    GoalFlag,
+    LimitFlag,
+    PassiveFlag,
+    PolicyFlag,
+    PriceFlag,
+    WillingnessFlag,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,7 +97,7 @@ def evaluate(
     )  # fmt: skip
 
 
-@app.command()
+@app.command(epilog=POLICIES_HELP)
 def run(
     application: ApplicationArgument,
     master: Annotated[
@@ -194,18 +202,22 @@ def journal(
     journal_command(path, picture, as_json=json)
 
 
-@app.command()
+@app.command(epilog=POLICIES_HELP)
 def replay(
     path: Annotated[
         Path,
         typer.Argument(metavar="JOURNAL", help="A journal, or the checkpoint that has one.", show_default=False),
     ],
-    policy: Annotated[
-        str, typer.Option(metavar="P", help="mpc, static, thresholds, spl, ds2, flink-autoscaler, th-node, ...")
-    ] = "mpc",
-    p95_ms: Annotated[float | None, typer.Option(metavar="MS", help="A latency goal; else throughput.")] = None,
+    goal: GoalFlag = None,
+    policy: PolicyFlag = None,
+    price: PriceFlag = None,
+    willingness: WillingnessFlag = None,
+    limit: LimitFlag = None,
+    p95_ms: Annotated[
+        float | None, typer.Option(metavar="MS", help="Short for --goal 'latency p95_ms=MS'; else throughput.")
+    ] = None,
     max_replicas: Annotated[
-        int | None, typer.Option(metavar="N", help="The most replicas; else the most that the run had.")
+        int | None, typer.Option(metavar="N", help="Short for --limit max_replicas=N; else the most that the run had.")
     ] = None,
     speed_up: Annotated[
         float, typer.Option(metavar="X", help="How many times as fast the trace was replayed: rivals follow.")
@@ -218,11 +230,15 @@ def replay(
 
     - `penstock replay out/checkpoint --policy mpc --max-replicas 8`
 
+    - `penstock replay out/checkpoint --goal "latency mean_ms=300" --policy th-node:horizon=3,switching=no`
+
     - `penstock replay out/checkpoint/journal.jsonl --policy flink-autoscaler --speed-up 100 --json`
     """
-    from penstock.cli.replay import ReplayWish, replay_command
+    from penstock.cli.control_options import ControlOptions
+    from penstock.cli.replay import ReplayWish, replay_command, short_options
 
-    replay_command(ReplayWish(path, policy, p95_ms, max_replicas, speed_up, json))
+    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), False, willingness)
+    replay_command(ReplayWish(path, short_options(control, p95_ms, max_replicas), speed_up, json))
 
 
 @app.command()

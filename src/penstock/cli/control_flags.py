@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from penstock.control.policy_settings import POLICY_NAMES, settings_text
+
+_POLICIES = "\n\n".join(f"- `{name}`: {settings_text(name)}" for name in POLICY_NAMES)
+POLICIES_HELP = f"Policies with their settings, each as it is where it is not given:\n\n{_POLICIES}"
 GoalFlag = Annotated[
     str | None,
     typer.Option(
@@ -15,7 +19,12 @@ GoalFlag = Annotated[
     ),
 ]
 PolicyFlag = Annotated[
-    str | None, typer.Option("--policy", metavar="P", help="mpc (default), thresholds, ds2, flink-autoscaler, ...")
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME[:SETTING=X,...]",
+        help="mpc (default), ds2, th-node:horizon=3, ...; all of them below.",
+    ),
 ]
 PriceFlag = Annotated[
     list[str] | None, typer.Option("--price", metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")

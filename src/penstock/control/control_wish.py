@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.control.goal import Goal, Price
 from penstock.control.limits import Limits
+from penstock.control.live_mpc import LiveMpc
 from penstock.control.mpc import Mpc
-from penstock.control.mpc_presets import default_mpc
-from penstock.control.named_policies import POLICY_NAMES, named_policy
+from penstock.control.named_policies import named_policy
 from penstock.control.policy import Policy
+from penstock.control.policy_text import policy_problems
 from penstock.control.setting import Grid
 from penstock.control.willingness import DEFAULT_WILLINGNESS, willingness_problem
-from penstock.errors import InputError, did_you_mean
+from penstock.errors import InputError
 
 DEFAULT_POLICY = "mpc"
 NO_LIMITS, DEFAULT_PRICE = Limits(), Price()
+ASSUMED_PAUSE_S = 0.2  # of a change, and learned from then on
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,7 @@ def _price_problems(price: Price | None) -> list[str]:
 
 def _policy_problems(policy: str | Policy) -> list[str]:
     if isinstance(policy, str):
-        if policy in POLICY_NAMES:
-            return []
-        hint = did_you_mean(policy, POLICY_NAMES)
-        return [f"there is no policy '{policy}'; there are: {', '.join(POLICY_NAMES)}" + (f"; {hint}" if hint else "")]
+        return policy_problems(policy)
     missing = [name for name in ("name", "start", "decide") if not hasattr(policy, name)]
     if not missing:
         return []
@@ -94,14 +93,14 @@ def _willingness_problems(willingness: str | float | None, policy: str | Policy)
     return [] if problem is None else [problem]
 
 
-def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = 0.0) -> Policy:
-    """The policy over a grid of settings; of the paper's strategies only costs and weights are taken.
+def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = ASSUMED_PAUSE_S) -> Policy:
+    """The policy over a grid of settings, as it sits in the loop of a running query.
 
     `speed_up`: rivals' time constants are divided by it.  `pause_s`: service lost by a change, as far as is known.
     """
-    if not isinstance(wish.policy, str):
-        return wish.policy
-    if wish.policy == "mpc":
-        return default_mpc(wish.goal, grid, price=wish.price, willingness=wish.willingness, pause_s=pause_s)
-    policy = named_policy(wish.policy, wish.goal, grid, speed_up)
-    return replace(policy, grid=grid) if isinstance(policy, Mpc) else policy
+    policy = wish.policy
+    if isinstance(policy, str):
+        policy = named_policy(
+            policy, wish.goal, grid, speed_up, price=wish.price, willingness=wish.willingness, pause_s=pause_s
+        )
+    return LiveMpc(policy) if isinstance(policy, Mpc) else policy

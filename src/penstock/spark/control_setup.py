@@ -17,11 +17,8 @@ from penstock.control.executor_plan import ExecutorBounds
 from penstock.control.guard import Guard
 from penstock.control.highest_replicas import HighestReplicas
 from penstock.control.limits import Limits, grid_within
-from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Loop
-from penstock.control.mpc import Mpc
 from penstock.control.pacing import first_pace
-from penstock.control.policy import Policy
 from penstock.control.routing import Routing, narrowed
 from penstock.element.own_cores import own_cores
 from penstock.plan.layout import layout_of
@@ -34,7 +31,6 @@ from penstock.spark.pinning import cores_by_host, is_local
 from penstock.spark.spark_plant import Application, Resources, SparkPlant
 from penstock.spark.splitting import splittable
 
-_PAUSE_S = 0.2  # assumed of a change, and learned from then on
 _DEVIATIONS = 3.0
 
 
@@ -121,9 +117,8 @@ def controller_of(
         resources = FrequencySetter(frequencies)
     elif room.executors and not wish.passive:
         resources = _pool(session, wish.limits, room, highest, places, tell)
-    policy: Policy = policy_of(wish, grid, speed_up=_speed_up(graph), pause_s=_PAUSE_S)
     loop = Loop(
-        LiveMpc(policy) if isinstance(policy, Mpc) else policy,
+        policy_of(wish, grid, speed_up=_speed_up(graph)),
         wish.goal,
         Guard(),
         Routing(

@@ -41,8 +41,9 @@ LimitFlag = Annotated[
     list[str] | None,
     typer.Option(
         "--limit",
-        metavar="NAME=N",
-        help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, frequencies_ghz=1.2,1.6,...",
+        metavar="NAME=X",
+        help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, max_imbalance (0.05), "
+        "frequencies_ghz=1.2,1.6,..., frequency_dry_run=yes: tell what would be written, and write nothing.",
     ),
 ]
 PassiveFlag = Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")]

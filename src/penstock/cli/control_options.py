@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.control.limits import Limits
 
 GOALS = "'throughput', 'latency p95_ms=500' or 'latency mean_ms=300'"
+_YES = {"yes": True, "no": False}
 _HOW = "--policy, --price, --willingness, --limit and --passive"
 
 
@@ -128,6 +129,12 @@ def _limit(word: str, names: tuple[str, ...]) -> dict[str, Any]:
     name, value = _named(word, names, "--limit")
     if name == "frequencies_ghz":
         return {name: tuple(_number(part, f"--limit {name}") for part in value.split(","))}
+    if name == "max_imbalance":
+        return {name: _number(value, f"--limit {name}")}
+    if name == "frequency_dry_run":
+        if value not in _YES:
+            raise InputError(f"--limit {name} is yes or no; got '{value}'")
+        return {name: _YES[value]}
     number = _number(value.replace("_", ""), f"--limit {name}")
     if number != int(number):
         raise InputError(f"--limit {name} is a whole number; got '{value}'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.control.goal import Goal, Price
 from penstock.control.limits import Limits
@@ -103,4 +103,6 @@ def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: 
         policy = named_policy(
             policy, wish.goal, grid, speed_up, price=wish.price, willingness=wish.willingness, pause_s=pause_s
         )
+        if isinstance(policy, Mpc):
+            policy = replace(policy, allowed_imbalance=wish.limits.max_imbalance)
     return LiveMpc(policy) if isinstance(policy, Mpc) else policy

@@ -102,7 +102,8 @@ def test_replay_prints_what_a_policy_would_have_decided(tmp_path: Path, capsys: 
 def test_every_policy_keeps_to_the_limits_given(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     journal(tmp_path / "journal.jsonl", 40)
     options: dict[str, Any] = {"policy": name, "goal": "latency mean_ms=400"}
-    for limits, lowest, highest in ((("min_replicas=2", "max_replicas=4"), 2, 4), ((), 1, 2)):
+    one_to_four, three, one = ("max_replicas=4",), ("min_replicas=3", "max_replicas=4"), ("max_replicas=1",)
+    for limits, lowest, highest in ((one_to_four, 1, 4), (three, 3, 4), (one, 1, 1), ((), 1, 2)):
         body = replayed(tmp_path, capsys, speed_up=100.0, limits=limits, **options)
         assert all(lowest <= d["wanted"] <= highest for d in body["decisions"])
         assert not any("GHz" in d["setting"] for d in body["decisions"])

@@ -101,7 +101,7 @@ def test_the_report_has_overshoot_and_violations_of_the_percentile() -> None:
     console = Console(width=150, record=True, quiet=True)
     print_comparisons(console, [found])
     text = console.export_text()
-    assert all(word in text for word in ("p95", "above", "+0.50", "-0.50", "+1.0"))
+    assert all(word in text for word in ("p95", "overshoot", "+0.50", "-0.50", "+1.0"))
 
 
 def test_a_latency_goal_counts_the_percentile_apart_and_is_judged_by_the_mean() -> None:

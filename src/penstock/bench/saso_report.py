@@ -16,8 +16,8 @@ from penstock.bench.saso_scenarios import Outcome
 
 _FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
 _COLUMNS = (
-    "changes", "violations", "p95 violations", "amplitude", "settling (s)", "replicas", "above oracle", "watts (est.)",
-    "above oracle", "latency (s)",
+    "changes", "violations", "p95 violations", "amplitude", "settling (s)", "replicas", "overshoot (replicas)",
+    "watts (est.)", "overshoot (watts)", "latency (s)",
 )  # fmt: skip
 
 

@@ -45,8 +45,9 @@ def replay_command(wish: ReplayWish) -> None:
     steps = list(control_steps(batches, single=run.single))
     if not steps:
         raise InputError(f"the journal '{path}' has no whole control step of a second")
-    policy = policy_of(asked, grid_of(steps, asked.limits), speed_up=wish.speed_up)
-    result = replay(steps, policy)
+    grid = grid_of(steps, asked.limits)
+    policy = policy_of(asked, grid, speed_up=wish.speed_up)
+    result = replay(steps, policy, grid)
     body = summary(run.application, policy.name, result, asked.goal)
     if wish.as_json:
         print(json.dumps(body))

@@ -61,9 +61,9 @@ def start(
     is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
     directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
 
-    With a `goal`, a policy (a name or an object) keeps the application at it within `limits`, at the least `price`;
-    `willingness`: how readily it changes something, 'calm', 'balanced' or 'eager', or the seconds within which a change
-    has to pay; `passive`: it says what it would do, and does nothing.
+    With a `goal`, a policy (a name, with settings if need be, or an object) keeps the application at it within
+    `limits`, at the least `price`; `willingness`: how readily it changes something, 'calm', 'balanced' or 'eager', or
+    the seconds within which a change has to pay; `passive`: it says what it would do, and does nothing.
     """
     control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
     graph = app.graph

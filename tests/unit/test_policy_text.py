@@ -61,6 +61,12 @@ def test_the_papers_variants_have_names() -> None:
     assert made("th-power").weights.alpha == 300
 
 
+def test_strategies_by_core_keep_the_highest_frequency() -> None:
+    grid = Grid((1, 2), (1.2, 1.6))
+    assert named_policy("th-power", throughput(), grid).grid == grid  # type: ignore[attr-defined]
+    assert named_policy("th-node", throughput(), grid).grid == Grid((1, 2), (1.6,))  # type: ignore[attr-defined]
+
+
 def test_settings_follow_limits_and_speed_up() -> None:
     flink = made("flink-autoscaler:target=0.8,window_s=600", 100.0)
     assert (flink.target, flink.window_s, flink.catch_up_s, flink.bounds.highest) == (0.8, 6.0, 18.0, 4)

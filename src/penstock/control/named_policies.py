@@ -71,7 +71,8 @@ def _strategy(strategy: Strategy, goal: Goal, grid: Grid, settings: Mapping[str,
         horizon=int(settings.get("horizon", _PAPER_HORIZON)),
         threshold_s=goal.threshold_s or 1.0,
     )
-    return replace(policy, grid=grid)
+    by_power = strategy.endswith("Power")  # the others keep the highest frequency
+    return replace(policy, grid=grid if by_power else replace(grid, frequencies_ghz=grid.frequencies_ghz[-1:]))
 
 
 def _rival(name: str, bounds: Bounds) -> Any:

@@ -16,6 +16,7 @@ from penstock.cli.control_flags import (
     PriceFlag,
     WillingnessFlag,
 )
+from penstock.cli.setting_forms import SETTING_FORMS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -123,12 +124,7 @@ def run(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, micro_batch_tuples=N or "
-            "unfused=OPERATOR,...",
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help=SETTING_FORMS),
     ] = None,
     dead_letters: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write tuples that cannot be used, with the reason.")

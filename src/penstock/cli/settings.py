@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Source
+from penstock.cli.setting_forms import SETTING_FORMS
 from penstock.control.configuration import Configuration
 from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
 from penstock.errors import InputError, did_you_mean
@@ -16,10 +17,7 @@ from penstock.plan.pipeline import Pipeline, pipeline_of
 _SIZES = ("block_rows", "micro_batch_tuples")
 _UNFUSED = "unfused"
 _FIELDS = ("replicas", "threads")
-_FORMS = (
-    "--set takes OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, micro_batch_tuples=N or "
-    "unfused=OPERATOR,..."
-)
+_FORMS = f"--set takes {SETTING_FORMS}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from penstock.control.multilevel.rules import OURS, PAPER
 from penstock.measure.element_observation import ElementObservation
 
 _VERSION = 2
-_STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
+STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
 # A service may take more than it did without any sign of it, so one looks upwards now and then.
 _LEAPING = LeapingOperator(probe_periods=60, longest_probe_periods=480)
 
@@ -126,7 +126,7 @@ class ThreadControl:
     def is_over(self, busy_s: float, steps: int) -> bool:
         """Whether the period would be over with so much more."""
         known = self.learned
-        enough = known.steps + steps >= _STEPS_PER_THREAD * self.level
+        enough = known.steps + steps >= STEPS_PER_THREAD * self.level
         return enough and known.busy_s + busy_s >= self._wish.busy_period_s
 
     def take(self, share: Share) -> None:

@@ -28,7 +28,7 @@ from penstock.measure.task_report import TaskReport, decode, encode
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.batch_notes import read_notes
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.observer import Observer
+from penstock.spark.observer import Made, Observer
 from tests.reference.observations import replicas
 
 APP = vwap_per_ticker(source=sources.trace("constant", 1e6, seed=7), sink=sinks.discard())
@@ -47,7 +47,7 @@ class Watched:
     def keep(self, seen: Sequence[Observation]) -> None:
         self.seen += seen
 
-    def note(self, batch: int, batch_s: float, replicas: int = 2, *, at_once: bool = False) -> Observation | None:
+    def note(self, batch: int, batch_s: float, replicas: int = 2, *, at_once: bool | None = None) -> list[Made]:
         begin_s, self.now_s = self.now_s, self.now_s + batch_s
         moments = Moments(begin_s, begin_s + 0.1 * batch_s, begin_s + 0.8 * batch_s, self.now_s)
         reports = task_reports(batch * TUPLES)
@@ -77,8 +77,9 @@ def test_together_they_are_what_they_are_one_at_a_time(
     for batch, (batch_s, wide) in enumerate(shapes):
         together.note(batch, batch_s, wide)
         assert together.now_s - (together.seen[-1].committed_at_s or 0.0) < 1.0
-        seen = alone.note(batch, batch_s, wide, at_once=True)
+        ((seen, configuration),) = alone.note(batch, batch_s, wide, at_once=True)
         assert seen is alone.seen[-1]
+        assert configuration == configured(wide)
     together.observer.make()
     assert without_cpu(together.seen) == without_cpu(alone.seen)
     assert without_cpu(together.written) == without_cpu(alone.written) == without_cpu(alone.seen)
@@ -177,3 +178,13 @@ def test_a_journal_that_cannot_be_written_at_the_end_is_told(
         "the journal has not got the last micro-batches, which are committed: [Errno 28] No space left on device"
     ]
     assert [o.batch for o in Watched(tmp_path).written] == [0, 1, 2]  # by the next start, from what was noted
+
+
+def test_whoever_makes_them_all_are_given_with_the_next_micro_batch(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    given = [watched.note(0, 0.1), watched.note(1, 0.1, 1), watched.note(2, 0.1, 3)]
+    watched.observer.make()  # somebody looked
+    given += [watched.note(3, 0.1), watched.note(4, 0.1, at_once=True), watched.note(5, 2.0)]
+    given += [watched.note(6, 2.0, at_once=False), watched.note(7, 0.1, at_once=True)]
+    assert [[seen.batch for seen, _ in made] for made in given] == [[0], [], [], [1, 2], [3, 4], [5], [], [6, 7]]
+    assert given[3] == [(watched.seen[1], configured(1)), (watched.seen[2], configured(3))]

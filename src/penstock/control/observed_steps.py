@@ -43,6 +43,13 @@ class StepGatherer:
         self._before: Configuration | None = None
         self._loads = SlotLoads()
         self._number = 0
+        self._ended_at_s: float | None = None
+
+    def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
+        """Whether a micro-batch that was committed then may end a step, with those that were not added yet."""
+        if self._ended_at_s is None or self._before is None or not _is_alike(configuration, self._before):
+            return True
+        return committed_at_s - self._ended_at_s >= self._period_s
 
     def add(self, batch: ObservedBatch) -> list[ControlStep]:
         """The steps that are over with this micro-batch: mostly none, and two where a change cut one short."""
@@ -59,6 +66,7 @@ class StepGatherer:
         batches, configuration = self._gathered, self._gathered[-1].configuration
         changed = self._before is not None and self._before.elements != configuration.elements
         self._before, self._gathered = configuration, []
+        self._ended_at_s = batches[-1].observation.committed_at_s
         loads = self._loads.learn([b.observation for b in batches], sum(_wall_s(b.observation) for b in batches))
         return control_step(self._number, batches, changed=changed, loads=loads, single=self._single, cores=self._cores)
 

@@ -240,9 +240,11 @@ class Handle:
                 before = self.result.discarded.get(name, (0, 0))
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
         self._progress.add(plan.batch, measured.tuples_in)
-        seen = self._observer.note(measured, plan.configuration, at_once=self.controller is not None)
-        if self.controller is not None and seen is not None:
-            self.controller.committed(seen, plan.configuration)
+        controller, committed_s = self.controller, measured.moments.committed_s
+        at_once = None if controller is None else controller.is_due(committed_s, plan.configuration)
+        for seen, configuration in self._observer.note(measured, plan.configuration, at_once=at_once):
+            if controller is not None:
+                controller.committed(seen, configuration)
 
     def _keep(self, observations: Sequence[Observation]) -> None:
         with self._lock:

@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 EVERY_S = 1.0
 Keep = Callable[[Sequence[Observation]], None]
+Made = tuple[Observation, Configuration]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +64,17 @@ class Observer:
         self._trace_clock = TraceClock(fixed)
         self._lock = threading.Lock()
         self._noted: list[_Noted] = []
+        self._made: list[Made] = []  # since the last micro-batch was noted
         self._noted_at_s = self._made_at_s = clock() - EVERY_S
         self._cpu_s = 0.0  # of the micro-batches made last
         self._committed_at_s: float | None = None
         self._failure: OSError | None = None
 
-    def note(
-        self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool = False
-    ) -> Observation | None:
-        """A micro-batch is committed; its Observation, where it was made now."""
+    def note(self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool | None = None) -> list[Made]:
+        """A micro-batch is committed; gives the Observations that were made since the last time.
+
+        `at_once`: this one with them, or not yet; None: about once a second.
+        """
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -80,10 +83,13 @@ class Observer:
                 now_s, before_s = self._clock(), self._noted_at_s
                 self._noted_at_s = now_s
                 # The next one may take as long as this one did.
-                is_due = at_once or 2 * now_s - before_s - self._made_at_s >= EVERY_S
+                is_due = 2 * now_s - before_s - self._made_at_s >= EVERY_S if at_once is None else at_once
                 if not is_due:
                     self._notes.add((measured, configuration))
-            return self._make()[-1] if is_due else None
+            if is_due:
+                self._make()
+            made, self._made = self._made, []
+            return made
 
     def make(self, idle_s: float = 0.0) -> None:
         """Makes all Observations that are due, if no micro-batch was noted for so long; for any thread."""
@@ -108,7 +114,7 @@ class Observer:
         """CPU that control has taken: machinery, as measuring is."""
         self._cpu.spent(cpu_s)
 
-    def _make(self) -> list[Observation]:
+    def _make(self) -> None:
         """What it takes itself counts with the next ones."""
         noted, self._noted, self._made_at_s = self._noted, [], self._clock()
         spent_s = self._cpu.take_spent_s() / len(noted)
@@ -122,9 +128,10 @@ class Observer:
                 seen[-1] = _with_phases(seen[-1], reading)
             self._cpu_s = sum([o.cpu.total_s for o in seen if o.cpu is not None])
             self._keep(seen)
-            self._journal.write_all(zip(seen, (own.configuration for own in noted), strict=True))
+            made = list(zip(seen, (own.configuration for own in noted), strict=True))
+            self._made += made
+            self._journal.write_all(made)
             self._notes.clear()
-        return seen
 
     def _read(self, noted: Sequence[_Noted]) -> JvmReading | None:
         if self.query is None or self._jvm is None:

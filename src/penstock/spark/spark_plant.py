@@ -92,6 +92,10 @@ class SparkPlant:
         self._asked = None  # it is in force, or somebody else has changed it
         return now
 
+    def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
+        """Whether a decision may follow a micro-batch, or what has come is to be looked at; others may wait for it."""
+        return self.resources is not None or self._gatherer.is_due(committed_at_s, configuration)
+
     def committed(self, observation: Observation, configuration: Configuration) -> None:
         """A micro-batch of the application is over."""
         with self._changed:

@@ -25,7 +25,9 @@ from penstock.measure.observation import (
     ReplicaObservation,
     latency_of,
 )
+from penstock.measure.replica_threads import ReplicaThreads
 from penstock.measure.run_figures import run_figures
+from penstock.measure.threads_found import threads_found
 
 CONFIGURATION = Configuration((ElementConfiguration("window", 2, even_route(2, 4)),))
 
@@ -99,6 +101,41 @@ def test_a_journal_is_shown_in_tables(tmp_path: Path, capsys: pytest.CaptureFixt
         "tasks 3.00 s", "measuring 0.10 s (0.53% once warm)",
     ):  # fmt: skip
         assert text in out
+
+
+def with_threads(batch: int, *reasons: str) -> Observation:
+    """A replica for each reason; the first one has settled."""
+    plain = observation(batch, len(reasons))
+    replicas = tuple(
+        replace(own, settled=i == 0, threads=ReplicaThreads(4 + i, 16, 1, waits=i == 0, reason=reason))
+        for i, (own, reason) in enumerate(zip(plain.replicas_by_element["window"], reasons, strict=True))
+    )
+    return replace(plain, replicas_by_element={"window": replicas})
+
+
+def test_the_newest_reason_of_each_elements_threads_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trial = "queues up: 2 threads do not satisfy; try queues for 2 of 4 in group 1"
+    journal = Journal(tmp_path / "journal.jsonl", "prices")
+    for batch, reasons in enumerate((("to begin with", "to begin with"), ("hold: steady", trial))):
+        journal.write(with_threads(batch, *reasons), CONFIGURATION)
+    assert called(str(tmp_path)) in (0, None)
+    out = capsys.readouterr().out
+    assert "threads of window, replica 0: 4 threads of at most 16, which wait, settled: hold: steady\n" in out
+    assert f"threads of window, replica 1: 5 threads of at most 16, not settled: {trial}\n" in out
+    assert "to begin with" not in out
+    assert called(str(tmp_path), "--json") in (0, None)
+    (element,) = json.loads(capsys.readouterr().out)["elements"]
+    assert [own["reason"] for own in element["threads_found"]] == ["hold: steady", trial]
+
+
+def test_replicas_of_which_the_same_is_true_share_a_line_and_fixed_threads_have_none() -> None:
+    same = ReplicaThreads(4, 8, reason="hold: steady")
+    replicas = [replace(own, threads=same) for own in observation(0, 3).replicas_by_element["window"]]
+    (found,) = threads_found([*replicas[:2], replace(replicas[2], threads=ReplicaThreads(5, 64))])
+    assert (found.replicas, found.level, found.reason) == ((0, 1), 4, "hold: steady")
+    assert threads_found(observation(0, 2).replicas_by_element["window"]) == ()
 
 
 def test_a_journal_is_one_json_object_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from penstock.apps.vwap import vwap, vwap_per_ticker
+from penstock.cli.setting_forms import SETTING_FORMS
 from penstock.cli.settings import changed, settings_of
 from penstock.control.configuration import check_configuration, default_configuration
-from penstock.control.elastic_threads import ElasticThreads
+from penstock.control.elastic_threads import POLICIES, ElasticThreads
 from penstock.errors import InputError
 from penstock.plan.pipeline import pipeline_of
 
@@ -50,10 +53,10 @@ def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() ->
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("window", "--set takes OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, "
-                   "micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
+        ("window", "--set takes OPERATOR.replicas=N, OPERATOR.threads=N|elastic|elastic_operator|multilevel (with "
+                   "bounds: elastic:2-16), block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
         ("window.thread=2", "got 'window.thread=2'; did you mean 'window.threads'?"),
-        ("window.threads=some", "--set window.threads is a number of threads, or elastic or elastic_operator or "
+        ("window.threads=some", "--set window.threads: threads are a number, or elastic or elastic_operator or "
                                 "multilevel, with bounds as in elastic:2-16 where wanted; got 'some'"),
         ("window.threads=0", "element 'window' has from 1 to 64 threads; got 0"),
         ("window.threads=elastic:9-3", "bounded within 1 to 64, the least first; got 9 to 3"),
@@ -74,6 +77,13 @@ def test_what_is_wrong_with_a_setting_is_one_sentence(text: str, sentence: str) 
     with pytest.raises(InputError) as raised:
         settings_of([text], GRAPH)
     assert sentence in str(raised.value)
+
+
+def test_the_forms_name_every_policy_and_their_example_is_understood() -> None:
+    words = re.split(r"[^\w:-]+", SETTING_FORMS)
+    assert set(POLICIES) <= set(words)
+    (bounded,) = [word for word in words if re.search(r":\d", word)]
+    assert settings_of([f"window.threads={bounded}"], GRAPH).threads == {"window": ElasticThreads(2, 16)}
 
 
 def test_an_element_over_the_whole_stream_has_one_replica() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.spark.elastic.calls import Calls
+from penstock.spark.elastic.calls import Calls, ElasticFailure
 from penstock.spark.elastic.level_keeper import LevelKeeper
-from penstock.spark.elastic.stream import ElasticFailure, ElasticStream
+from penstock.spark.elastic.stream import ElasticStream
 
 IN = pa.schema({"n": pa.int64()})
 OUT = pa.schema({"m": pa.int64()})

@@ -8,13 +8,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pyarrow as pa
 
+from penstock.bench.elastic_map_figures import Phase, Report, Row, is_in_order, knees_of, pooled_row
 from penstock.bench.slow_service import ask, slow_service
 from penstock.spark.elastic.elastic_map import elastic_map
 from penstock.spark.session import close_session, open_session
@@ -75,60 +75,26 @@ class Effort:
 QUICK = Effort(2.0, 14.0, 25.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One variant: rows per second after it had found its level, and over all."""
-
-    name: str
-    tuples_s: float
-    whole_tuples_s: float
-    in_order: bool
-    level: str
-
-
-@dataclass(slots=True)
-class Report:
-    """All that was measured."""
-
-    rows: list[Row] = field(default_factory=list)
-    knees: list[tuple[int, float, float, int, int]] = field(default_factory=list)  # knee, elastic, best, level, most
-
-    def summary(self) -> dict[str, Any]:
-        plain = max(r.tuples_s for r in self.rows if r.name.startswith("plain"))
-        fixed = max(r.tuples_s for r in self.rows if r.name.startswith("fixed"))
-        elastic = next(r for r in self.rows if r.name == "elastic")
-        return {
-            "bench": "elastic-map",
-            "speed_up": round(elastic.tuples_s / plain, 2),
-            "speed_up_with_learning": round(elastic.whole_tuples_s / plain, 2),
-            "in_order": all(r.in_order for r in self.rows),
-            "ratio_to_best_static": round(elastic.tuples_s / fixed, 3),
-            "ratio_at_knee": round(min((own / best for _, own, best, *_ in self.knees), default=0.0), 3),
-            "knees": [
-                {"knee": knee, "tuples_s": round(own, 1), "best_static_tuples_s": round(best, 1), "level": level,
-                 "most_calls_at_once": most}
-                for knee, own, best, level, most in self.knees
-            ],
-        }  # fmt: skip
-
-
 def measure(effort: Effort, tell: Callable[[str], None]) -> Report:
     report = Report()
     session = open_session("local[2]", conf={"spark.sql.execution.arrow.maxRecordsPerBatch": "64"})
     try:
         with slow_service(DELAY_MS) as port:
-            _against_others(session, port, effort, report, tell)
+            against_others(session, port, effort, report, tell)
         with slow_service(DELAY_MS, KNEES[0]) as port:
-            _at_moving_knee(session, port, effort, report, tell)
+            at_moving_knee(session, port, effort, report, tell)
     finally:
         close_session(session)
     return report
 
 
-def _against_others(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
+def against_others(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
+    """Plain calls, Spark's own threads, fixed pools, and the elastic one last, since it takes as many as the best."""
     client = Client(port)
     plain_rows = max(20, int(effort.fixed_s * 1000 / DELAY_MS))
-    _run(session, plain_rows // 4, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))  # the first run starts workers
+    timed_run(
+        session, plain_rows // 4, lambda df: df.mapInArrow(client.on_batches, _SCHEMA)
+    )  # the first run starts workers
     tell("plain mapInArrow")
     report.rows.append(
         _row("plain mapInArrow", session, plain_rows, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))
@@ -153,18 +119,17 @@ def _fixed_row(session: Session, client: Client, level: int, rows: int) -> Row:
 
 
 def _row(name: str, session: Session, rows: int, make: Callable[[Frame], Frame], level: str = "1") -> Row:
-    seconds, in_order = _run(session, rows, make)
+    seconds, in_order = timed_run(session, rows, make)
     return Row(name, rows / seconds, rows / seconds, in_order, level)
 
 
-def _run(session: Session, rows: int, make: Callable[[Frame], Frame]) -> tuple[float, bool]:
+def timed_run(session: Session, rows: int, make: Callable[[Frame], Frame]) -> tuple[float, bool]:
     """Seconds for so many rows in one task, and whether they came back in order with the right answers."""
     frame = make(session.range(0, rows, numPartitions=1))
     begin = time.perf_counter()
     table = frame.toArrow()
     seconds = time.perf_counter() - begin
-    numbers = list(range(rows))
-    return seconds, table["id"].to_pylist() == numbers and table["answer"].to_pylist() == numbers
+    return seconds, is_in_order(table["id"].to_pylist(), table["answer"].to_pylist(), rows)
 
 
 def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
@@ -179,23 +144,17 @@ def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
     for level in _SPARK_LEVELS:
         session.conf.set(_CONCURRENCY, str(level))
         count = max(50, int(effort.fixed_s * level * 1000 / DELAY_MS * 0.5))
-        seconds, in_order = _run(session, count, lambda df: df.selectExpr("id", "asked(id) as answer"))
+        seconds, in_order = timed_run(session, count, lambda df: df.selectExpr("id", "asked(id) as answer"))
         rows.append(Row("Spark's concurrency.level", count / seconds, count / seconds, in_order, str(level)))
     session.conf.unset(_CONCURRENCY)
     return max(rows, key=lambda row: row.tuples_s)
 
 
 def _pooled(name: str, session: Session, client: Client, rows: int, threads: int | None) -> Row:
-    """Our pool, by the rates of its own periods once settled, so that Spark's start of a job does not count."""
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder, "levels.jsonl")
-        seconds, in_order = _run(session, rows, _mapped(client, journal, threads))
-        periods = _periods(journal)
-    counted = [p for p in periods if p["settled"]] or periods[-3:]
-    if not counted:  # too short for a single period
-        return Row(name, rows / seconds, rows / seconds, in_order, str(threads))
-    rate = median(p["tuples_s"] for p in counted)
-    return Row(name, rate, rows / seconds, in_order, str(counted[-1]["level"]))
+        seconds, in_order = timed_run(session, rows, _mapped(client, journal, threads))
+        return pooled_row(name, rows, seconds, in_order, _periods(journal), threads)
 
 
 def _mapped(client: Client, journal: Path, threads: int | None = None) -> Callable[[Frame], Frame]:
@@ -208,7 +167,7 @@ def _periods(journal: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
 
 
-def _at_moving_knee(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
+def at_moving_knee(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
     """The best level moves while the pool runs; fixed levels are measured at each knee by themselves."""
     client = Client(port)
     best = {}
@@ -220,19 +179,13 @@ def _at_moving_knee(session: Session, port: int, effort: Effort, report: Report,
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder, "levels.jsonl")
         rows = int(sum(best.values()) * effort.knee_s)
-        moves, stop = _Moves(port, KNEES, effort.knee_s, tell), threading.Event()
+        moves, stop = Moves(port, KNEES, effort.knee_s, tell), threading.Event()
         mover = threading.Thread(target=moves.run, args=(stop,), daemon=True)
         mover.start()
-        _run(session, rows, _mapped(client, journal))
+        _, report.knees_in_order = timed_run(session, rows, _mapped(client, journal))
         stop.set()
         mover.join()
-        periods = _periods(journal)
-    for knee, begin_s, end_s, most in moves.phases:
-        within = [p for p in periods if begin_s <= p["at_s"] <= end_s]
-        found = within[len(within) // 2 :]
-        if found:
-            own = median(p["tuples_s"] for p in found)
-            report.knees.append((knee, own, best[knee], found[-1]["level"], most))
+        report.knees += knees_of(moves.phases, _periods(journal), best)
 
 
 def _knee_rate(session: Session, client: Client, level: int, effort: Effort) -> float:
@@ -240,12 +193,12 @@ def _knee_rate(session: Session, client: Client, level: int, effort: Effort) -> 
     return _fixed_row(session, client, level, rows).tuples_s
 
 
-class _Moves:
+class Moves:
     """Moves the knee on a schedule, and notes when."""
 
     def __init__(self, port: int, knees: Sequence[int], seconds: float, tell: Callable[[str], None]) -> None:
         self._port, self._knees, self._seconds, self._tell = port, knees, seconds, tell
-        self.phases: list[tuple[int, float, float, int]] = []
+        self.phases: list[Phase] = []
 
     def run(self, stop: threading.Event) -> None:
         for knee in self._knees:
@@ -254,6 +207,6 @@ class _Moves:
             begin_s = time.time()
             ended = stop.wait(self._seconds)
             most = int(json.loads(ask(self._port, "/calls"))["most"])
-            self.phases.append((knee, begin_s, time.time(), most))
+            self.phases.append(Phase(knee, begin_s, time.time(), most))
             if ended:
                 return

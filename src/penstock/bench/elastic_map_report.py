@@ -7,7 +7,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from penstock.bench.elastic_map import DELAY_MS, KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL, Report
+from penstock.bench.elastic_map import DELAY_MS, KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL
+from penstock.bench.elastic_map_figures import Report
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -21,8 +22,11 @@ def print_report(console: Console, report: Report) -> None:
     knees = Table(title="a service that slows down beyond a knee, which moves while the pool runs")
     for name in ("knee", "elastic, tuples/s", "best fixed, tuples/s", "ratio", "level", "most calls at once"):
         knees.add_column(name, justify="right")
-    for knee, own, best, level, most in report.knees:
-        knees.add_row(str(knee), f"{own:,.0f}", f"{best:,.0f}", f"{own / best:.2f}", str(level), str(most))
+    for own in report.knees:
+        knees.add_row(
+            str(own.knee), f"{own.tuples_s:,.0f}", f"{own.best_static_tuples_s:,.0f}", f"{own.ratio:.2f}",
+            str(own.level), str(own.most_calls_at_once),
+        )  # fmt: skip
     console.print(knees)
     summary = report.summary()
     console.print(

@@ -16,6 +16,7 @@ from penstock.cli.control_flags import (
     PriceFlag,
     WillingnessFlag,
 )
+from penstock.cli.setting_forms import SETTING_FORMS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -69,13 +70,25 @@ def evaluate(
         str, typer.Option(metavar="inprocess|spark", help="Where to run it; the results are the same.")
     ] = "inprocess",
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs, with --engine spark.")] = "local[*]",
-    threads: Annotated[int, typer.Option(metavar="N", help="How many threads work at once.")] = 1,
+    threads: Annotated[
+        str,
+        typer.Option(
+            metavar="N|elastic|multilevel",
+            help="How many threads work at once: a number, or a policy that finds it, as in elastic or elastic:2-16.",
+        ),
+    ] = "1",
     queues: Annotated[
         list[str] | None,
         typer.Option(
             "--queue", metavar="OPERATOR", help="An operator with a queue in front; else those that read a source."
         ),
     ] = None,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            metavar="oldest_first|round_robin|nearest_to_sink", help="Which queued block a thread takes next."
+        ),
+    ] = "oldest_first",
 ) -> None:
     """Run an application over finite input, show the results and write them to files.
 
@@ -92,7 +105,7 @@ def evaluate(
     evaluate_command(
         Wish(
             application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
-            engine, master, threads, tuple(queues or ()),
+            engine, master, threads, tuple(queues or ()), schedule,
         )
     )  # fmt: skip
 
@@ -111,12 +124,7 @@ def run(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="OPERATOR.replicas=N, OPERATOR.threads=N or elastic, block_rows=N, micro_batch_tuples=N or "
-            "unfused=OPERATOR,...",
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help=SETTING_FORMS),
     ] = None,
     dead_letters: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to write tuples that cannot be used, with the reason.")

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.cli.journal_decisions import show_decisions
+from penstock.cli.journal_threads import thread_lines
 from penstock.cli.screen import amount, console, rate, show_table, size
 from penstock.control.journal import RecordedRun, read_journal
 from penstock.control.recorded_decision import judged_decisions
@@ -45,6 +46,8 @@ def journal_command(path: Path, picture: Path | None, *, as_json: bool) -> None:
 
 def _show(screen: Console, application: str, figures: RunFigures) -> None:
     show_table(screen, f"elements of {application}", _elements(figures))
+    for line in thread_lines(figures.elements):
+        screen.print(line, markup=False, soft_wrap=True)
     show_table(screen, "operators", _operators(figures.operators))
     for line in _lines(figures):
         screen.print(line, markup=False, soft_wrap=True)

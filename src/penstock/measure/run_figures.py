@@ -13,6 +13,7 @@ from penstock.measure.observation import (
     ReplicaObservation,
     latency_over,
 )
+from penstock.measure.threads_found import ThreadsFound, threads_found
 
 _COLD_BATCHES = 3
 
@@ -22,7 +23,7 @@ class ElementFigures:
     """One element; ratios are of the time its replicas had, from commit to commit.
 
     `jvm_ns_per_tuple` is over the micro-batches in which Spark was asked; `hottest_slot_ratio` is the largest slot's
-    share of the tuples; `threads_settled` is as of the last micro-batch.
+    share of the tuples; `threads_settled` and `threads_found` are as of the last micro-batch.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ElementFigures:
     threads_lowest: int = 1
     threads_highest: int = 1
     threads_settled: bool = True
+    threads_found: tuple[ThreadsFound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ def _element(name: str, observations: Sequence[Observation]) -> ElementFigures:
         min(_level(r) for r in everyone),
         max(_level(r) for r in everyone),
         all(r.settled for r in own[-1][1]),
+        threads_found(own[-1][1]),
     )
 
 

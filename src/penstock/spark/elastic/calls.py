@@ -1,20 +1,17 @@
-"""A user's function as calls on units of work: rows in, rows or an error out, with retries."""
+"""A user's function, what it is called with, and what its results are as rows of the output."""
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from penstock.element.operators.python_functions import failure
 
-_FIRST_PAUSE_S = 0.05
-_LONGEST_PAUSE_S = 5.0
+class ElasticFailure(RuntimeError):
+    """A call failed for good, and the user wants to hear of it at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,74 +58,15 @@ class Calls:
             self.schema if self.error_column is None else self.schema.append(pa.field(self.error_column, pa.string()))
         )
 
-    def run(self, unit: Unit) -> Outcome:
-        """All calls of a unit, one after the other."""
-        begin = time.perf_counter()
-        parts, error = [], None
-        for argument, rows in self._arguments(unit):
-            try:
-                parts.append(self._output(self._tried(argument)))
-            except Exception as raised:  # whatever the user's function raises concerns these rows alone
-                error = failure(raised)
-                if self.error_column is None:
-                    break
-                parts.append(self._failed(rows, error))
-        return self._outcome(unit, parts, error, begin)
-
-    async def run_async(self, unit: Unit) -> Outcome:
-        """The same for functions that are coroutines; a call may take at most the timeout."""
-        begin = time.perf_counter()
-        parts, error = [], None
-        for argument, rows in self._arguments(unit):
-            try:
-                parts.append(self._output(await self._tried_async(argument)))
-            except Exception as raised:
-                late = isinstance(raised, TimeoutError) and not str(raised)
-                error = self.late if late else failure(raised)
-                if self.error_column is None:
-                    break
-                parts.append(self._failed(rows, error))
-        return self._outcome(unit, parts, error, begin)
-
-    def timed_out(self, unit: Unit) -> Outcome:
-        """What a unit gives whose call has not come back in time."""
-        parts = [] if self.error_column is None else [self._failed(unit.batch.num_rows, self.late)]
-        return self._outcome(unit, parts, self.late, time.perf_counter() - (self.timeout_s or 0.0))
-
     @property
     def late(self) -> str:
         return f"took longer than timeout_s={self.timeout_s:g}"
 
-    def _arguments(self, unit: Unit) -> Iterable[tuple[Any, int]]:
-        if self.per_tuple:
-            return [(row, 1) for row in unit.batch.to_pylist()]
-        return [(unit.batch, unit.batch.num_rows)]
+    def arguments(self, unit: Unit) -> list[Any]:
+        """What a unit's calls are made with."""
+        return unit.batch.to_pylist() if self.per_tuple else [unit.batch]
 
-    def _tried(self, argument: Any) -> Any:
-        pause_s = _FIRST_PAUSE_S
-        for attempt in range(self.retries + 1):
-            try:
-                return self.function(argument)
-            except Exception:
-                if attempt == self.retries:
-                    raise
-                time.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-        raise AssertionError
-
-    async def _tried_async(self, argument: Any) -> Any:
-        pause_s = _FIRST_PAUSE_S
-        for attempt in range(self.retries + 1):
-            try:
-                return await asyncio.wait_for(self.function(argument), self.timeout_s)
-            except Exception:
-                if attempt == self.retries:
-                    raise
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-        raise AssertionError
-
-    def _output(self, result: Any) -> pa.RecordBatch:
+    def output(self, result: Any) -> pa.RecordBatch:
         """Dicts of a tuple, or columns of a block, in the output's schema."""
         if self.per_tuple:
             rows = [] if result is None else [result] if isinstance(result, dict) else list(result)
@@ -142,22 +80,17 @@ class Calls:
         batches = cast.combine_chunks().to_batches()
         return self._with_no_error(batches[0] if batches else pa.RecordBatch.from_pylist([], self.schema))
 
-    def _with_no_error(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self.error_column is None:
-            return batch
-        return batch.append_column(self.error_column, pa.nulls(batch.num_rows, pa.string()))
-
-    def _failed(self, rows: int, error: str) -> pa.RecordBatch:
+    def failed(self, unit: Unit, error: str) -> pa.RecordBatch:
+        """What a failed call gives where errors go into a column."""
+        rows = 1 if self.per_tuple else unit.batch.num_rows
         columns = [pa.nulls(rows, field.type) for field in self.schema]
         nullable = pa.schema([field.with_nullable(True) for field in self.output_schema])
         return pa.RecordBatch.from_arrays([*columns, pa.array([error] * rows, pa.string())], schema=nullable)
 
-    def _outcome(self, unit: Unit, parts: list[pa.RecordBatch], error: str | None, begin: float) -> Outcome:
-        busy_s = time.perf_counter() - begin
-        if error is not None and self.error_column is None:
-            return Outcome(unit.number, unit.batch.num_rows, None, error, busy_s)
-        batch = parts[0] if len(parts) == 1 else pa.concat_batches(parts) if parts else None
-        return Outcome(unit.number, unit.batch.num_rows, batch, None, busy_s)
+    def _with_no_error(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.error_column is None:
+            return batch
+        return batch.append_column(self.error_column, pa.nulls(batch.num_rows, pa.string()))
 
 
 def _kind(value: Any) -> str:

@@ -44,9 +44,9 @@ def elastic_map(
     table, a dict); with `per_tuple` it gets a row as a dict and gives a dict, several, or None.  It may be `async`.
     Inside each Spark task a policy measures throughput once every `period_s` and finds the number of calls at once, up
     to `max_threads`, that gives most with fewest; `threads` fixes it.  With `ordered` rows keep the order they have
-    within their Spark partition.  A call that fails is tried again `retries` times; one that takes longer than
-    `timeout_s` is given up.  What then still fails is raised, or, with `on_error="column"`, gives nulls and its reason
-    in the column 'error'.  `journal` is a file on the workers' hosts that gets one line per decision.
+    within their Spark partition.  A call that fails, or takes longer than `timeout_s`, is tried again `retries` times;
+    what then still fails is raised, or, with `on_error="column"`, gives nulls and its reason in the column 'error'.
+    `journal` is a file on the workers' hosts that gets one line per decision.  docs/elastic-map.md has the rest.
 
     A task that Spark runs again calls the function again for the same rows: calls are at-least-once.
     """

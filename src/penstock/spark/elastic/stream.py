@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from penstock.spark.elastic.calls import Calls, Outcome, Unit
+from penstock.spark.elastic.calls import Calls, ElasticFailure, Outcome, Unit
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.pool import Pool, pool_of
 
@@ -17,10 +17,6 @@ _UNIT_S = 0.002  # per-tuple calls are handed out in units that take about so lo
 _MOST_UNIT_ROWS = 1024
 _YIELD_ROWS = 1024
 _YIELD_S = 0.2
-
-
-class ElasticFailure(RuntimeError):
-    """A call failed for good, and the user wants to hear of it at once."""
 
 
 class ElasticStream:
@@ -69,7 +65,7 @@ class _Task:
         if self._collected == self._submitted:
             rest, self._rows = self._rows, []
             return _joined(rest) if rest else None
-        outcome = self.stream.pool.take(0.05)
+        outcome = self._taken()
         if outcome is not None:
             self._collect(outcome)
         late = time.monotonic() - self._yielded_s > _YIELD_S
@@ -77,6 +73,12 @@ class _Task:
             ready, self._rows, self._row_count, self._yielded_s = self._rows, [], 0, time.monotonic()
             return _joined(ready)
         return []
+
+    def _taken(self) -> Outcome | None:
+        try:
+            return self.stream.pool.take(0.05)
+        except ElasticFailure as failure:
+            raise ElasticFailure(f"{self.stream.name} {failure}") from None
 
     def _hand_out(self) -> None:
         """Keeps the threads in work; outputs that wait for earlier ones count as in flight, so memory is bounded."""

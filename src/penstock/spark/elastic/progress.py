@@ -1,0 +1,80 @@
+"""How far the calls of a unit have come, whichever thread goes on with them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.element.operators.python_functions import failure
+from penstock.spark.elastic.calls import Calls, Outcome, Unit
+
+FAILURES = (Exception, SystemExit)  # whatever a user's function raises concerns its rows alone
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 5.0
+
+
+class Progress:
+    """The next call of a unit and what the calls before it gave.  A call that failed comes again, `pause_s` later."""
+
+    def __init__(self, calls: Calls, unit: Unit) -> None:
+        self.unit, self.pause_s = unit, 0.0
+        self._calls = calls
+        self._arguments: list[Any] | None = None
+        self._attempts = 0  # of the next call, that failed
+        self._parts: list[pa.RecordBatch] = []
+        self._error: str | None = None
+        self._begin_s = 0.0
+
+    def begin(self) -> None:
+        """On the thread that makes the first call, since rows become dicts here."""
+        if self._arguments is None:
+            self._begin_s = time.perf_counter()
+            self._arguments = self._calls.arguments(self.unit)
+
+    @property
+    def done(self) -> bool:
+        assert self._arguments is not None
+        return self._error is not None or len(self._parts) == len(self._arguments)
+
+    @property
+    def argument(self) -> Any:
+        assert self._arguments is not None
+        return self._arguments[len(self._parts)]
+
+    def gave(self, result: Any) -> None:
+        """The call came back.  What is no output would be none at another attempt either."""
+        try:
+            self._next(self._calls.output(result))
+        except Exception as raised:
+            self._give_up(failure(raised))
+
+    def failed(self, error: str) -> None:
+        if self._attempts == self._calls.retries:
+            self._give_up(error)
+            return
+        self._attempts += 1
+        self.pause_s = min(2 * self.pause_s or _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+
+    def was_late(self) -> None:
+        self.failed(self._calls.late)
+
+    def outcome(self) -> Outcome:
+        busy_s = time.perf_counter() - self._begin_s
+        number, rows = self.unit.number, self.unit.batch.num_rows
+        if self._error is not None:
+            return Outcome(number, rows, None, self._error, busy_s)
+        parts = self._parts
+        batch = parts[0] if len(parts) == 1 else pa.concat_batches(parts) if parts else None
+        return Outcome(number, rows, batch, None, busy_s)
+
+    def _give_up(self, error: str) -> None:
+        if self._calls.error_column is None:
+            self._error = error
+        else:
+            self._next(self._calls.failed(self.unit, error))
+
+    def _next(self, part: pa.RecordBatch) -> None:
+        self._parts.append(part)
+        self._attempts, self.pause_s = 0, 0.0

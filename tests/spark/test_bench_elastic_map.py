@@ -1,0 +1,25 @@
+"""`penstock bench elastic-map` in small, on the shared session: everybody beside the elastic pool, in order."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from penstock.bench.elastic_map import DELAY_MS, LEVELS, Effort, against_others
+from penstock.bench.elastic_map_figures import Report
+from penstock.bench.slow_service import slow_service
+
+
+def test_everybody_answers_in_order_and_calls_at_once_pay(session: SparkSession) -> None:
+    report, told = Report(), []
+    with slow_service(DELAY_MS) as port:
+        against_others(session, port, Effort(0.3, 2.0, 0.0), report, told.append)
+    names = [row.name for row in report.rows]
+    assert names[:3] == ["plain mapInArrow", "plain mapInPandas", "Spark's concurrency.level"]
+    assert names[3:] == [*(f"fixed {level}" for level in LEVELS), "elastic"]
+    assert [row.level for row in report.rows if row.name.startswith("fixed")] == [str(level) for level in LEVELS]
+    assert told[-1] == "elastic pool"
+    summary = report.summary()
+    assert summary["in_order"] is True
+    assert max(row.tuples_s for row in report.rows[:2]) <= 1_000 / DELAY_MS  # one call at a time cannot do more
+    assert summary["speed_up"] > 1.5
+    assert 0 < summary["ratio_to_best_static"] < 3

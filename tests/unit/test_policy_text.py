@@ -49,14 +49,14 @@ def test_defaults_in_words_give_the_plain_policy(name: str) -> None:
     if any(own.name == "name" for own in dataclasses.fields(plain)):
         assert spelt.name == text.replace(", ", ",")
         spelt = dataclasses.replace(spelt, name=plain.name)
-    assert spelt == plain
+    assert repr(spelt) == repr(plain)
 
 
 def test_the_papers_variants_have_names() -> None:
     assert made("thresholds-0.95").name == made("thresholds:high=0.95").name == "thresholds 0.95/0.8"
     found = named_policy("lat-power:horizon=3,switching=no,load=random_walk", latency(mean_ms=700), GRID)
     wanted = paper_strategy("Lat-Power", "random_walk", switching=False, horizon=3, threshold_s=0.7)
-    assert found == dataclasses.replace(wanted, grid=GRID, name=found.name)
+    assert repr(found) == repr(dataclasses.replace(wanted, grid=GRID, name=found.name))
     assert wanted.weights.alpha == 2
     assert made("th-power").weights.alpha == 300
 

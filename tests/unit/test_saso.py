@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -98,9 +99,9 @@ def test_the_report_has_overshoot_and_violations_of_the_percentile() -> None:
     shown = {name: [body[name][f"overshoot_{unit}"] for unit in ("replicas", "watts")] for name in body}
     assert (shown["mpc"], shown["oracle"], shown["ds2"]) == ([0.5, 1.0], [0.0, 0.0], [-0.5, 1.0])
     assert (body["mpc"]["p95_violations"], body["ds2"]["p95_violations"]) == (0, 7)
-    console = Console(width=150, record=True, quiet=True)
-    print_comparisons(console, [found])
-    text = console.export_text()
+    shown_text = StringIO()
+    print_comparisons(Console(width=150, file=shown_text), [found])
+    text = shown_text.getvalue()
     assert all(word in text for word in ("p95", "overshoot", "+0.50", "-0.50", "+1.0"))
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import penstock as ps
 from penstock.control.control_wish import ControlWish, control_wish, policy_of
-from penstock.control.goal import Goal
+from penstock.control.goal import Goal, Weights
+from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Loop
 from penstock.control.setting import Grid, Setting
 from penstock.control.willingness import PAYBACK_S, payback_s
@@ -27,7 +29,7 @@ def changes(willingness: str | float, rates: Sequence[float] = WAVES, goal: Goal
     wish = _wish(willingness, goal)
     arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
     plant = QueuePlant(PlantShape(noise=0.02), arrivals, Setting(6, None, CAP), end_s=float(len(rates)), seed=1)
-    return sum(r.requested is not None for r in Loop(policy_of(wish, GRID), wish.goal).run(plant))
+    return sum(r.requested is not None for r in Loop(policy_of(wish, GRID, pause_s=0.0), wish.goal).run(plant))
 
 
 @pytest.mark.parametrize("goal", [ps.throughput(), ps.latency(p95_ms=900)], ids=["throughput", "latency"])
@@ -41,7 +43,20 @@ def test_the_more_willing_the_more_changes(goal: Goal) -> None:
 def test_seconds_are_what_the_words_stand_for() -> None:
     assert [payback_s(word) for word in PAYBACK_S] == [10, 5, 2]
     assert changes("calm", WAVES[:60]) == changes(10, WAVES[:60])
-    assert policy_of(_wish(None), GRID) == policy_of(_wish("balanced"), GRID) != policy_of(_wish("calm"), GRID)
+    assert weights(None) == weights("balanced") == weights(5)
+    assert weights("calm") == weights(10)
+
+
+def test_the_weights_of_a_change_follow_and_no_others() -> None:
+    calm, eager = weights("calm"), weights("eager")
+    assert (calm.change, calm.gammas) == (5 * eager.change, tuple(5 * gamma for gamma in eager.gammas))
+    assert replace(calm, change=eager.change, gammas=eager.gammas) == eager
+
+
+def weights(willingness: str | float | None) -> Weights:
+    policy = policy_of(_wish(willingness), GRID)
+    assert isinstance(policy, LiveMpc)
+    return policy.mpc.weights
 
 
 def _wish(willingness: str | float | None, goal: Goal | None = None) -> ControlWish:

@@ -62,8 +62,8 @@ faults: setup  ## Kill drivers, workers and executors, more than a hundred times
 peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
 	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_rescale.py
 
-stress: setup  ## Minutes of threads under changing settings, held to the one-threaded element
-	@PENSTOCK_STRESS=1 $(BIN)/pytest tests/stress tests/spark/test_migration.py
+stress: setup  ## Minutes of threads under changing settings; routes that change at every batch, also between hosts
+	@PENSTOCK_STRESS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/stress tests/spark/test_migration.py
 
 lint: setup  ## Formatting, lint, types and layers, no tests
 	@$(step) "ruff format --check"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from penstock.app.windows import Window, sliding, tumbling
     from penstock.control.configuration import Configuration, ElementConfiguration
     from penstock.control.elastic_threads import ElasticThreads
+    from penstock.control.engine import Engine
     from penstock.control.goal import Goal, Price, latency, throughput
     from penstock.control.limits import Limits
-    from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables
     from penstock.element.state.slot_functions import GridSlots, HashSlots, RangeSlots
     from penstock.errors import (
@@ -51,7 +51,7 @@ _MODULE_BY_NAME = {
     "tumbling": "penstock.app.windows",
     "schema_of": "penstock.app.schema",
     "type_of": "penstock.app.schema",
-    "Engine": "penstock.element.engine",
+    "Engine": "penstock.control.engine",
     "evaluate": "penstock.spark.evaluation",
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.control.configuration",

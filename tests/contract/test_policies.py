@@ -10,8 +10,9 @@ from penstock.control.goal import Goal, latency, throughput
 from penstock.control.guard import Guard
 from penstock.control.loop import Loop, Record
 from penstock.control.mpc_presets import default_mpc
-from penstock.control.named_policies import POLICY_NAMES, named_policy
+from penstock.control.named_policies import named_policy
 from penstock.control.policy import Policy
+from penstock.control.policy_settings import POLICY_NAMES
 from penstock.control.qos import breaks
 from penstock.control.replay import replay
 from penstock.control.setting import Grid, Setting
@@ -21,7 +22,8 @@ from penstock.simulate.queue_plant import QueuePlant
 
 CAP = 24_000
 GRID = Grid(tuple(range(1, 13)), caps_tuples=(CAP,))
-everyone = pytest.mark.parametrize("name", POLICY_NAMES)
+WITH_SETTINGS = ("mpc:horizon=3", "th-node:horizon=3,switching=no,load=random_walk", "flink-autoscaler:window_s=300")
+everyone = pytest.mark.parametrize("name", [*POLICY_NAMES, *WITH_SETTINGS])
 
 
 def policy_of(name: str) -> Policy:
@@ -68,7 +70,9 @@ def test_nothing_at_all_is_survived(name: str) -> None:
     assert run(name, [0.0] * 20)
 
 
-STEADY = [name for name in POLICY_NAMES if name not in ("thresholds", "spl", "ds2")]  # these hunt at some loads
+STEADY = [
+    name for name in POLICY_NAMES if name not in ("thresholds", "thresholds-0.95", "spl", "ds2")
+]  # these hunt at some loads
 
 
 @pytest.mark.parametrize("name", STEADY)

@@ -88,15 +88,18 @@ class HostsPlane(Plane):
                 self.copied += len(done[host])
         return done
 
-    def run_release(self, leftover: Leftover) -> None:
+    def run_release(self, leftover: Leftover) -> Mapping[str, Integers]:
+        done = {}
         for host, slots in leftover.slots_by_host.items():
             with self._at(host):
                 assert self.in_force is not None
                 directory, number = str(self.checkpoint.directory), leftover.element.number
-                workers.element_worker(directory, self.in_force.unfused, number).release(slots)
-                self.released += len(slots)
+                worker = workers.element_worker(directory, self.in_force.unfused, number)
+                done[host] = worker.release(slots, leftover.batch, self.epoch)
+                self.released += len(done[host])
                 if self.random.random() < self.kills:
                     raise Killed
+        return done
 
     def _keep(self, plan: BatchPlan, result: Any, observation: Any) -> None:
         super()._keep(plan, result, observation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import tempfile
 import zlib
 from dataclasses import dataclass, replace
@@ -176,3 +177,33 @@ def test_a_decision_that_comes_later_is_that_of_its_micro_batch(tmp_path: Path) 
     run = read_journal(tmp_path / "j")
     assert [line.decision for line in run.lines] == [{"replicas": 1}, None, None]
     assert run.single == ("intake",)
+
+
+def fill(journal: Journal) -> None:
+    for batch in range(1000):
+        journal.decide(batch, {"replicas": batch})
+        journal.write(Observation(batch, 1.0, 0.1, 10, 10), BASE)
+
+
+def test_a_full_disk_leaves_whole_lines_and_the_journal_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fills_up(descriptor: int, data: bytes) -> int:
+        if room[0] <= 0:
+            raise OSError(28, "No space left on device")
+        written = real(descriptor, data[: room[0]])
+        room[0] -= written
+        return written
+
+    real, room = os.write, [1 << 30]
+    monkeypatch.setattr(os, "write", fills_up)
+    path = tmp_path / "j"
+    journal = Journal(path, "prices", part_bytes=200)
+    for bytes_left in (0, 20, 100, 700):
+        room[0] = bytes_left
+        with pytest.raises(OSError, match="No space"):
+            fill(journal)
+        room[0] = 1 << 30
+        newest = Observation(5000 + bytes_left, 1.0, 0.1, 10, 10)
+        journal.write(newest, BASE)
+        assert read_journal(path).lines[-1].observation == newest, "whatever is there can be read"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.graph import Graph
+from penstock.control.elastic_threads import POLICIES
 from penstock.element.threads.schedule import SCHEDULES
 from tests.property.test_engine_graphs import GROUPED, SAME, STEPS, Sketch, diamond
 from tests.reference.checking import assert_same_bits, evaluated, fed
@@ -61,9 +62,15 @@ def test_copies_of_punctuations_on_several_threads(table: pa.Table, before: bool
     check_threads(diamond(before).graph, {"plain": table}, data)
 
 
-@given(one=plain(odd=True), two=plain(odd=True), threads=st.integers(2, 3), data=st.data())
+found = st.builds(
+    ps.ElasticThreads, least=st.integers(1, 2), most=st.integers(2, 4), period_s=st.just(1e-4),
+    policy=st.sampled_from(POLICIES),
+)  # fmt: skip
+
+
+@given(one=plain(odd=True), two=plain(odd=True), threads=st.integers(2, 3) | found, data=st.data())
 def test_the_engine_gives_on_threads_what_it_gives_on_one(
-    one: pa.Table, two: pa.Table, threads: int, data: st.DataObject
+    one: pa.Table, two: pa.Table, threads: int | ps.ElasticThreads, data: st.DataObject
 ) -> None:
     app = ps.Application("fed")
     left, right = (app.source(name, schema=PLAIN, stamp="s") for name in ("left_side", "right_side"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.app.application import Application
 from penstock.app.graph import Graph
-from penstock.element.engine import Engine
+from penstock.control.engine import Engine, Threads
 from penstock.element.evaluation import evaluate
 from tests.reference.aggregates import Near
 from tests.reference.events import Row
@@ -44,7 +44,9 @@ def evaluated(graph: Graph, tables: Tables, block_rows: int, taps: Sequence[str]
     return {name: plain_rows(table) for name, table in results.items()}, letters_of(results.dead_letters)
 
 
-def fed(graph: Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = (), *, threads: int = 1) -> Outcome:
+def fed(
+    graph: Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = (), *, threads: Threads = 1
+) -> Outcome:
     """What the engine gives when it gets its sources in random pieces, in random turns."""
     block_rows = data.draw(st.sampled_from((1, 3, 64)), label="rows of a block")
     engine = Engine(graph, block_rows=block_rows, taps=taps, threads=threads)

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
+from penstock.cli.control_options import ControlOptions
 from penstock.cli.replay import ReplayWish, replay_command
 from penstock.control.journal import read_journal
 from penstock.control.recorded_decision import judged_decisions
@@ -47,7 +48,7 @@ def test_the_loop_raises_replicas_for_a_service_and_the_output_is_that_of_one_pr
     decisions = judged_decisions(run)
     assert any(d.decision.requested and d.decision.decided.replicas > d.decision.setting.replicas for d in decisions)
     assert sum(d.outcome is not None and d.decision.expected.rate_tuples_s is not None for d in decisions) > 1
-    replay_command(ReplayWish(tmp_path / "c", "ds2", None, 4, 1.0, True))
+    replay_command(ReplayWish(tmp_path / "c", ControlOptions(policy="ds2", limits=("max_replicas=4",)), as_json=True))
     assert json.loads(capsys.readouterr().out)["steps"] >= len(decisions)
 
 

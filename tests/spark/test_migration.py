@@ -6,6 +6,7 @@ import os
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,9 +18,11 @@ from penstock.app.connectors import SinkConnector
 from penstock.control.configuration import Configuration, ElementConfiguration, default_configuration
 from penstock.element.evaluation import evaluate
 from penstock.plan.pipeline import pipeline_of
-from penstock.spark import copies
+from penstock.spark import copies, leftovers, micro_batch
+from penstock.spark.copy_job import run_release
 from penstock.spark.handle import Handle
 from penstock.spark.migration import MIGRATIONS, PRE_COPY
+from penstock.spark.pinning import cores_by_host
 from penstock.spark.query import start
 from tests.faults.runs import check_files
 from tests.spark.applications import prices
@@ -112,6 +115,31 @@ def test_slots_are_copied_while_the_old_replica_serves_them(
     rebuilt = [o.slots_rebuilt for o in result.observations[2:]]
     assert sum(n > 0 for n in rebuilt) <= 1, "only the first task had something to do"
     assert result.tables["out"].combine_chunks().equals(wanted(prices(sinks.memory(), 20_000)).combine_chunks())
+
+
+@needs_cluster
+def test_hosts_give_back_what_they_no_longer_serve(
+    remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noting(*given: Any) -> dict[str, Any]:
+        released.append(run_release(*given))
+        return released[-1]
+
+    released = list[dict[str, Any]]()
+    monkeypatch.setattr(copies, "SMALL_BYTES", 0)
+    monkeypatch.setattr(leftovers, "KEPT_S", 0.0)
+    monkeypatch.setattr(micro_batch, "run_release", noting)
+    handle, configuration = started(remote, tmp_path, sinks.memory(), 40_000)
+    route = configuration.element("window").route
+    for turn in range(3):
+        moved = route if turn % 2 else tuple(1 - r if slot < 40 else r for slot, r in enumerate(route))
+        handle.apply(configuration.with_element(ElementConfiguration("window", 2, moved)))
+        wait_for_batch(handle, wait_for_batch(handle, 2) + 5)
+    assert handle.wait(300)
+    result = handle.stop()
+    assert {len(slots) for done in released for slots in done.values()} >= {32}, "some at a time"
+    assert set().union(*(set(done) for done in released)) == set(cores_by_host(remote)), "on both hosts"
+    assert result.tables["out"].combine_chunks().equals(wanted(prices(sinks.memory(), 40_000)).combine_chunks())
 
 
 @needs_cluster

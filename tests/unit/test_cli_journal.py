@@ -165,7 +165,8 @@ def test_decisions_are_shown_with_what_came_of_them(tmp_path: Path, capsys: pyte
     journal = Journal(tmp_path / "journal.jsonl", "prices")
     for step, (latency_s, decided) in enumerate(((0.4, 1), (0.5, 1)), 1):
         seen = StepFigures(2_000.0, 1_900.0, 70.0, 0.5, latency_s)
-        expected = Expectation(2_100.0, 5_000.0, 0.4)
+        saturated = ("utilization at or above 1", *(("correction out of bounds",) if step == 2 else ()))
+        expected = Expectation(2_100.0, 5_000.0, 0.4, saturated=saturated)
         journal.decide(step, RecordedDecision(
             step, "mpc", Setting(2 if step == 1 else 1), Setting(1), Setting(decided), "demand falls", seen, expected,
             broken=step == 2, requested=step == 1, highest_useful_replicas=2,
@@ -175,7 +176,8 @@ def test_decisions_are_shown_with_what_came_of_them(tmp_path: Path, capsys: pyte
     for text in (
         "what mpc changed", "demand falls", "2 replicas", "400 ms", "500 ms", "control: 2 steps, 1 change, the goal",
         "broken in 1, 1.50 replicas on average", "latency was 20% off what was expected (median of 1 steps)",
-        "at most 2 replicas useful",
+        "at most 2 replicas useful", "models at their limit, a bound in place of the formula: utilization at or",
+        "above 1 (in 2 steps), correction out of bounds (in 1 step)",
     ):  # fmt: skip
         assert text in out
     assert called(str(tmp_path), "--json") in (0, None)

@@ -56,7 +56,7 @@ def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() ->
         ("window", "--set takes OPERATOR.replicas=N, OPERATOR.threads=N|elastic|elastic_operator|multilevel (with "
                    "bounds: elastic:2-16), block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
         ("window.thread=2", "got 'window.thread=2'; did you mean 'window.threads'?"),
-        ("window.threads=some", "--set window.threads is a number of threads, or elastic or elastic_operator or "
+        ("window.threads=some", "--set window.threads: threads are a number, or elastic or elastic_operator or "
                                 "multilevel, with bounds as in elastic:2-16 where wanted; got 'some'"),
         ("window.threads=0", "element 'window' has from 1 to 64 threads; got 0"),
         ("window.threads=elastic:9-3", "bounded within 1 to 64, the least first; got 9 to 3"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,18 @@ import penstock as ps
 from penstock.cli.control_options import ControlOptions, control_arguments
 from penstock.control.configuration import Configuration
 from penstock.control.control_wish import ControlWish, control_wish, policy_of
+from penstock.control.decision import Change, Expectation, Hold, at_the_same_frequency
 from penstock.control.frequency import Frequencies
 from penstock.control.limits import Limits, grid_within
-from penstock.control.mpc import Mpc
-from penstock.control.named_policies import POLICY_NAMES
-from penstock.control.setting import Grid
+from penstock.control.live_mpc import LiveMpc
+from penstock.control.loop import Record
+from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.rebalance import DEFAULT_IMBALANCE
+from penstock.control.setting import Grid, Setting
 from penstock.errors import InputError
+from penstock.spark.frequency_dry_run import FrequencyDryRun
 from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
+from tests.unit.test_control_loop import step
 from tests.unit.test_frequency import ACPI, machine, value
 
 
@@ -41,6 +47,27 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
         ),
         ({"goal": ps.throughput(), "price": ps.Price(0.0, 0.0)}, ["a price is above 0 for a core or for energy"]),
         ({"goal": ps.throughput(), "policy": object()}, ["a policy has name, start() and decide(state, seen); object"]),
+        (
+            {"goal": ps.throughput(), "willingness": "eagre"},
+            [
+                "willingness is one of calm, balanced, eager, or the seconds, above 0, within which a change pays; got "
+                "'eagre'; did you mean 'eager'?"
+            ],
+        ),
+        ({"goal": ps.throughput(), "willingness": -2.0}, ["willingness is one of calm, balanced, eager, or the sec"]),
+        ({"goal": ps.throughput(), "willingness": True}, ["willingness is one of calm, balanced, eager, or the sec"]),
+        (
+            {"goal": ps.throughput(), "willingness": "calm", "policy": "ds2"},
+            ["willingness is for policy 'mpc', whose weights follow from it; got policy 'ds2'"],
+        ),
+        ({"goal": None, "willingness": "calm"}, ["willingness says how to reach a goal, and there is none"]),
+        (
+            {"goal": ps.throughput(), "limits": ps.Limits(max_imbalance=0.0, frequency_dry_run=True)},
+            [
+                "max_imbalance of the limits is a number above 0 and at most 1, such as 0.05; got 0.0",
+                "frequency_dry_run of the limits needs frequencies_ghz to choose from; got none",
+            ],
+        ),
         ({"goal": ps.throughput(), "limits": ps.Limits(frequencies_ghz=(2.0, 1.0))}, ["frequencies_ghz of the limits"]),
     ],
 )
@@ -54,18 +81,20 @@ def test_everything_that_is_wrong_is_told_together(arguments: dict[str, object],
 
 def test_options_become_arguments() -> None:
     options = ControlOptions(
-        "latency p95_ms=500", "ds2", ("core_hour=0.04", "kwh=0.3"), ("max_replicas=8", "frequencies_ghz=1.2,1.6"), True
-    )
+        "latency p95_ms=500", "mpc", ("core_hour=0.04", "kwh=0.3"), ("max_replicas=8", "frequencies_ghz=1.2,1.6"), True,
+        "calm",
+    )  # fmt: skip
     assert control_arguments(options) == {
         "goal": ps.latency(p95_ms=500),
-        "policy": "ds2",
+        "policy": "mpc",
+        "willingness": "calm",
         "price": ps.Price(0.04, 0.3),
         "limits": ps.Limits(max_replicas=8, frequencies_ghz=(1.2, 1.6)),
         "passive": True,
     }
     assert options.arguments == [
-        "--goal", "latency p95_ms=500", "--policy", "ds2", "--price", "core_hour=0.04", "--price", "kwh=0.3",
-        "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
+        "--goal", "latency p95_ms=500", "--policy", "mpc", "--price", "core_hour=0.04", "--price", "kwh=0.3",
+        "--willingness", "calm", "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
     ]  # fmt: skip
     assert control_arguments(ControlOptions())["goal"] is None
 
@@ -78,7 +107,7 @@ def test_options_become_arguments() -> None:
         (ControlOptions("latency"), ["a latency goal needs a bound; give p95_ms or mean_ms"]),
         (ControlOptions("latency p95=5"), ["--goal latency takes p95_ms=..., mean_ms=...; got 'p95=5'; did you mean"]),
         (ControlOptions("latency p95_ms=soon"), ["--goal latency p95_ms is a number; got 'soon'"]),
-        (ControlOptions(policy="ds2"), ["--policy, --price, --limit and --passive say how to reach a goal; give"]),
+        (ControlOptions(policy="ds2"), ["--policy, --price, --willingness, --limit and --passive say how to reach"]),
         (
             ControlOptions("throughput served_ratio=2", "ds3", ("core=1",), ("max_replicas=x", "replicas=2")),
             [
@@ -89,6 +118,17 @@ def test_options_become_arguments() -> None:
                 "there is no policy 'ds3'; there are: mpc",
             ],
         ),
+        (
+            ControlOptions("throughput", limits=("max_imbalance=much", "frequency_dry_run=perhaps")),
+            ["--limit max_imbalance is a number; got 'much'", "--limit frequency_dry_run is yes or no; got 'perhaps'"],
+        ),
+        (ControlOptions("throughput", limits=("max_imbalance=2",)), ["max_imbalance of the limits is a number"]),
+        (ControlOptions("throughput", prices=("kwh=nan",)), ["--price kwh is a number; got 'nan'"]),
+        (ControlOptions("throughput", willingness="0"), ["willingness is one of calm, balanced, eager, or"]),
+        (ControlOptions(willingness="soon", limits=("max_replicas=0",)), [
+            "--policy, --price, --willingness, --limit and --passive say how to reach a goal",
+            "max_replicas of the limits is a whole number of at least 1; got 0", "willingness is one of calm",
+        ]),
         (ControlOptions("throughput", limits=("max_replicas=1.5",)), ["--limit max_replicas is a whole number"]),
         (ControlOptions("throughput", limits=("max_replicas=0",)), ["max_replicas of the limits is a whole number"]),
     ],
@@ -106,8 +146,8 @@ def test_every_named_policy_keeps_to_the_grid(name: str) -> None:
     grid = Grid((1, 2, 3), caps_tuples=(500, 1000))
     policy = policy_of(ControlWish(ps.latency(p95_ms=500), policy=name), grid)
     assert policy.name
-    if isinstance(policy, Mpc):
-        assert policy.grid == grid
+    if isinstance(policy, LiveMpc):
+        assert policy.mpc.grid == grid
 
 
 def test_the_grid_follows_the_limits() -> None:
@@ -138,3 +178,62 @@ def test_a_machine_without_frequencies_is_told_once_in_a_sentence(tmp_path: Path
     assert "local master only" in str(frequencies_within((1.2,), is_local=False, root=tmp_path)[1])
     with pytest.raises(InputError, match=r"are among those of this machine, 1.2, .*; got 9"):
         frequencies_within((9.0,), is_local=True, root=machine(tmp_path, ACPI))
+
+
+def test_limits_of_balance_and_dry_runs_are_options() -> None:
+    options = ControlOptions("throughput", limits=("max_imbalance=0.2", "frequencies_ghz=1.2", "frequency_dry_run=yes"))
+    limits = ps.Limits(frequencies_ghz=(1.2,), max_imbalance=0.2, frequency_dry_run=True)
+    assert control_arguments(options)["limits"] == limits
+    assert ps.Limits().max_imbalance == DEFAULT_IMBALANCE == 0.05
+
+
+def test_mpc_knows_what_balancing_leaves() -> None:
+    policy = policy_of(ControlWish(ps.throughput(), limits=ps.Limits(max_imbalance=0.4)), Grid((1, 2, 3, 4)))
+    assert isinstance(policy, LiveMpc)
+    seen = step(1, replicas=4, imbalance=1.9, load_by_slot=(1.0,) * 8)
+    assert policy.mpc.learn(policy.start(), seen).imbalance == pytest.approx(1.4)
+    assert replace(policy.mpc, allowed_imbalance=0.05).learn(policy.start(), seen).imbalance == pytest.approx(1.05)
+
+
+def test_cores_left_alone_count_as_the_fastest_that_may_be_chosen() -> None:
+    grid = Grid((1, 2), (1.2, 1.6))
+    policy = policy_of(ControlWish(ps.throughput()), grid)
+    assert isinstance(policy, LiveMpc)
+    alone, fixed = step(1), replace(step(1), setting=replace(step(1).setting, frequency_ghz=1.6))
+    assert policy.mpc.learn(policy.start(), alone) == policy.mpc.learn(policy.start(), fixed)
+
+
+def test_a_dry_run_tells_what_would_be_written_and_leaves_cores_alone(tmp_path: Path) -> None:
+    root = machine(tmp_path, ACPI)
+    frequencies, _ = frequencies_within((1.2, 1.5), is_local=True, dry_run=True, root=root)
+    assert frequencies is not None
+    told = FrequencyDryRun(frequencies)
+    records = [_wanting(1, 1.5), _wanting(2, 1.5), _wanting(3, 1.2), _wanting(4, None)]
+    first, second, third, fourth = (told.sentences(record) for record in records)
+    cpus = root / "sys/devices/system/cpu"
+    assert first == [
+        f"dry run: step 1 at 1.5 GHz would write userspace to scaling_governor of 2 cores, {cpus}/cpu0/cpufreq to "
+        f"{cpus}/cpu1/cpufreq",
+        f"dry run: step 1 at 1.5 GHz would write 1500000 to scaling_setspeed of 2 cores, {cpus}/cpu0/cpufreq to "
+        f"{cpus}/cpu1/cpufreq",
+    ]
+    assert (second, fourth) == ([], [])
+    assert "step 3 at 1.2 GHz would write 1200000" in third[1]
+    assert value(root, 0, "scaling_governor") == "ondemand"
+    assert value(root, 1, "scaling_setspeed") == "<unsupported>"
+
+
+def _wanting(number: int, frequency_ghz: float | None) -> Record:
+    seen = step(number)
+    setting = replace(seen.setting, frequency_ghz=frequency_ghz)
+    wanted = Hold("enough") if frequency_ghz is None else Change(setting, "cheaper")
+    return Record(seen, wanted, wanted, None)
+
+
+def test_a_decision_without_its_frequency_keeps_the_rest() -> None:
+    now = Setting(2)
+    wanted = Change(Setting(3, 1.2), "more", Expectation(10.0, 20.0, 0.5, watts_estimated=4.0))
+    kept = at_the_same_frequency(now, wanted)
+    assert kept == Change(Setting(3), "more", Expectation(10.0))
+    assert at_the_same_frequency(Setting(3), wanted) == Hold("more", Expectation(10.0))
+    assert at_the_same_frequency(now, Hold("enough")) == Hold("enough")

@@ -19,7 +19,7 @@ from penstock.spark import copies
 from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.copier import Copier
 from penstock.spark.copies import Movable, Portion, Published
-from penstock.spark.leftovers import KEPT_S, Leftover
+from penstock.spark.leftovers import KEPT_S, Leftover, Leftovers
 from penstock.spark.migration import (
     AT_ONCE,
     PRE_COPY,
@@ -56,7 +56,7 @@ class Scene:
         self.element, self.batch, self.ledger = element, -1, Ledger.empty(SLOTS)
         self.portions: list[Portion] = []
         self.now_s, self.released = 0.0, list[Leftover]()
-        self.copier = Copier(self._run, self.released.append, clock=lambda: self.now_s)
+        self.copier = Copier(self._run, self._release, clock=lambda: self.now_s)
         self.migrator = Migrator(self.copier)
         self.before: BatchPlan | None = None
         self.changes: tuple[int, ...] = tuple(range(SLOTS))
@@ -73,6 +73,14 @@ class Scene:
         self.ledger = self.ledger.after(entries)
         self.copier.published(Published(self.batch, {"window": self.ledger}))
         return self.before
+
+    def _release(self, leftover: Leftover) -> Mapping[str, Any]:
+        self.released.append(leftover)
+        return leftover.slots_by_host
+
+    @property
+    def newest_released(self) -> dict[str, list[int]]:
+        return {host: list(slots) for host, slots in self.released[-1].slots_by_host.items()}
 
     def _run(self, portion: Portion) -> Mapping[str, Any]:
         self.portions.append(portion)
@@ -268,9 +276,19 @@ def _entries(slots: Any, batch: int) -> Any:
     return entries
 
 
-def test_slots_that_went_to_another_host_are_kept_for_a_while_and_released_then() -> None:
+def tidied() -> Scene:
+    """A scene whose hosts have nothing but what they serve."""
     scene = begun()
     assert not scene.copier.tidy()
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    assert scene.newest_released == {"a": [4, 5, 6, 7], "b": [0, 1, 2, 3]}, "hosts that are new may have any"
+    assert not scene.copier.tidy()
+    return scene
+
+
+def test_slots_that_went_to_another_host_are_kept_for_a_while_and_released_then() -> None:
+    scene = tidied()
     scene.plan(NEW)
     scene.copier.step()
     assert scene.plan(NEW).configuration == NEW
@@ -279,15 +297,15 @@ def test_slots_that_went_to_another_host_are_kept_for_a_while_and_released_then(
     assert not scene.copier.tidy()
     scene.now_s += 1
     assert scene.copier.tidy()
-    (leftover,) = scene.released
-    assert {host: list(slots) for host, slots in leftover.slots_by_host.items()} == {"a": [3], "b": [7]}
+    assert scene.newest_released == {"a": [3], "b": [7]}
+    assert scene.released[-1].batch == 3, "the newest when they left: what changes later is in use"
     scene.now_s += 10 * KEPT_S
     scene.plan(NEW)
     assert not scene.copier.tidy(), "once is enough"
 
 
 def test_slots_that_come_back_in_time_are_not_released() -> None:
-    scene = begun()
+    scene = tidied()
     scene.plan(NEW)
     scene.copier.step()
     scene.plan(NEW)
@@ -299,27 +317,28 @@ def test_slots_that_come_back_in_time_are_not_released() -> None:
     assert scene.plan(OLD).configuration == OLD
     scene.now_s += KEPT_S
     assert scene.copier.tidy()
-    assert {host: list(slots) for host, slots in scene.released[-1].slots_by_host.items()} == {"a": [7], "b": [3]}
+    assert scene.newest_released == {"a": [7], "b": [3]}
 
 
 def test_what_was_released_counts_as_copied_no_more() -> None:
-    scene = begun()
+    scene = tidied()
     third = configuration(0, 0, 0, 1, 0, 1, 1, 1)  # slots 3 and 4
     scene.plan(NEW)
     scene.copier.step()
     scene.plan(third)  # 7 is on host a for nothing now; 4 is yet to come, so copying goes on
     scene.now_s += KEPT_S
     assert scene.copier.tidy()
-    assert {host: list(slots) for host, slots in scene.released[-1].slots_by_host.items()} == {"a": [7]}
+    assert scene.newest_released == {"a": [7]}
     assert scene.plan(NEW).configuration == OLD, "7 is to be copied anew"
 
 
 def test_a_release_that_fails_is_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(leftover: Leftover) -> None:
-        scene.released.append(leftover)
+    def fails(leftover: Leftover) -> Mapping[str, Any]:
+        failed.append(leftover)
         raise OSError("no executor")
 
-    scene = begun()
+    failed = list[Leftover]()
+    scene = tidied()
     monkeypatch.setattr(scene.copier, "_release", fails)
     scene.plan(NEW, REPLICAS_WAIT)
     scene.now_s += KEPT_S
@@ -327,13 +346,45 @@ def test_a_release_that_fails_is_tried_again_later(monkeypatch: pytest.MonkeyPat
     assert not scene.copier.tidy()
     scene.now_s += KEPT_S
     assert scene.copier.tidy()
-    assert len(scene.released) == 2
+    assert len(failed) == 2
 
 
-def test_of_a_host_that_is_gone_nothing_is_left() -> None:
-    scene = begun()
+def test_slots_that_a_task_had_when_others_were_released_are_tried_again() -> None:
+    scene = tidied()
+    scene.copier._release = lambda leftover: {host: slots[:0] for host, slots in leftover.slots_by_host.items()}
+    scene.plan(NEW, REPLICAS_WAIT)
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+
+
+def test_a_host_that_comes_back_may_have_anything() -> None:
+    scene = tidied()
     scene.plan(NEW, REPLICAS_WAIT)
     scene.plan(NEW, cores={"a": 2})
     scene.now_s += KEPT_S
-    scene.plan(NEW, cores=BOTH)
-    assert not scene.copier.tidy(), "7 was left on b, which is another one now"
+    scene.plan(NEW)
+    assert not scene.copier.tidy(), "of b nothing is known any more"
+    scene.now_s += KEPT_S
+    assert scene.copier.tidy()
+    assert 7 in scene.newest_released["b"]
+
+
+def test_many_slots_are_released_some_at_a_time() -> None:
+    leftovers, element = Leftovers(), replace(WINDOW, slots=80)
+    leftovers.note({element: {"a": list(range(80)), "b": []}}, {"a", "b"}, 0.0, 0)
+    counts = []
+    while (due := leftovers.due(KEPT_S)) is not None:
+        counts.append(sum(len(slots) for slots in due.slots_by_host.values()))
+        leftovers.released(element, due.slots_by_host)
+    assert counts == [32, 32, 16]
+
+
+def test_an_operator_without_a_key_has_one_slot_whatever_its_element_has() -> None:
+    scene = begun()
+    scene.ledger = Ledger.empty(1)
+    scene.changes = (0,)
+    published = Published(9, {"window": scene.ledger})
+    copied = copies.Copies()
+    assert copied.is_ready(WINDOW, {0: "b", 5: "b"}, published, 0)

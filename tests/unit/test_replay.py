@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from penstock.cli.replay import ReplayWish, replay_command
+from penstock.cli.control_options import ControlOptions
+from penstock.cli.replay import ReplayWish, replay_command, short_options
 from penstock.control.configuration import Configuration, ElementConfiguration, even_route
 from penstock.control.journal import Journal
 from penstock.control.observed_steps import ObservedBatch, control_steps
+from penstock.control.policy_settings import POLICY_NAMES
 from penstock.errors import InputError
 from penstock.measure.observation import (
     ArrivalObservation,
@@ -77,33 +81,90 @@ def journal(path: Path, batches: int) -> Path:
     return path
 
 
+def replayed(path: Path, capsys: pytest.CaptureFixture[str], speed_up: float = 1.0, **options: Any) -> dict[str, Any]:
+    """The JSON object of `penstock replay` with these options."""
+    replay_command(ReplayWish(path, ControlOptions(**options), speed_up, as_json=True))
+    body: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return body
+
+
 def test_replay_prints_what_a_policy_would_have_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = journal(tmp_path / "journal.jsonl", 24)
-    replay_command(ReplayWish(tmp_path, "mpc", None, 8, 1.0, True))
-    body = json.loads(capsys.readouterr().out)
+    body = replayed(tmp_path, capsys, limits=("max_replicas=8",))
     assert (body["application"], body["policy"], body["steps"]) == ("app", "mpc", 12)
     assert body["mean_replicas_used"] == 2
     assert max(d["wanted"] for d in body["decisions"][6:]) > 2
-    replay_command(ReplayWish(path, "thresholds", 500.0, None, 1.0, False))
+    replay_command(ReplayWish(path, ControlOptions("latency p95_ms=500", "thresholds")))
     assert "would change" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", POLICY_NAMES)
+def test_every_policy_keeps_to_the_limits_given(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal(tmp_path / "journal.jsonl", 40)
+    options: dict[str, Any] = {"policy": name, "goal": "latency mean_ms=400"}
+    one_to_four, three, one = ("max_replicas=4",), ("min_replicas=3", "max_replicas=4"), ("max_replicas=1",)
+    for limits, lowest, highest in ((one_to_four, 1, 4), (three, 3, 4), (one, 1, 1), ((), 1, 2)):
+        body = replayed(tmp_path, capsys, speed_up=100.0, limits=limits, **options)
+        assert all(lowest <= d["wanted"] <= highest for d in body["decisions"])
+        assert not any("GHz" in d["setting"] for d in body["decisions"])
+
+
+def test_frequencies_of_the_limits_are_chosen_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal(tmp_path / "journal.jsonl", 20)
+    limits = ("max_replicas=4", "frequencies_ghz=1.2,1.6")
+    body = replayed(tmp_path, capsys, policy="th-power", limits=limits)
+    wanted = {d["setting"].split(" at ")[1] for d in body["decisions"] if " at " in d["setting"]}
+    assert wanted
+    assert wanted <= {"1.2 GHz", "1.6 GHz"}
+
+
+def test_goal_price_and_settings_are_those_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal(tmp_path / "journal.jsonl", 24)
+    easy = replayed(tmp_path, capsys, goal="latency mean_ms=2000", policy="static:replicas=1")
+    hard = replayed(tmp_path, capsys, goal="latency mean_ms=1", policy="static:replicas=1")
+    assert (easy["violations"], hard["violations"]) == (0, 12)
+    assert hard["policy"] == "static:replicas=1"
+    assert {d["wanted"] for d in hard["decisions"]} == {1}
+    free = replayed(tmp_path, capsys, limits=("max_replicas=8",), prices=("core_hour=0", "kwh=1"), willingness="eager")
+    assert free["steps"] == 12
+
+
 @pytest.mark.parametrize(
-    ("wish", "sentence"),
+    ("options", "speed_up", "sentences"),
     [
-        ({"policy": "mcp"}, "there is no policy 'mcp'; .*did you mean 'mpc'"),
-        ({"speed_up": 0.0}, "--speed-up is above 0; got 0"),
-        ({"highest": 0}, "--max-replicas is at least 1; got 0"),
+        ({"policy": "mcp"}, 1.0, ["there is no policy 'mcp'; .*did you mean 'mpc'"]),
+        ({}, 0.0, ["--speed-up is above 0; got 0"]),
+        ({"limits": ("max_replicas=0",)}, 1.0, ["max_replicas of the limits is a whole number of at least 1; got 0"]),
+        (
+            {"goal": "latncy", "policy": "ds2:headrom=2"},
+            -1.0,
+            [
+                "--speed-up is above 0; got -1",
+                "--goal is 'throughput'",
+                "policy 'ds2' takes .*; did you mean 'headroom'",
+            ],
+        ),
     ],
 )
-def test_wrong_wishes_are_refused(tmp_path: Path, wish: dict[str, object], sentence: str) -> None:
+def test_wrong_wishes_are_refused(
+    tmp_path: Path, options: dict[str, Any], speed_up: float, sentences: list[str]
+) -> None:
     path = journal(tmp_path / "journal.jsonl", 4)
-    asked = {"journal": path, "policy": "mpc", "p95_ms": None, "highest": 4, "speed_up": 1.0, "as_json": True}
-    with pytest.raises(InputError, match=sentence):
-        replay_command(ReplayWish(**(asked | wish)))  # type: ignore[arg-type]
+    with pytest.raises(InputError) as raised:
+        replay_command(ReplayWish(path, ControlOptions(**options), speed_up))
+    lines = str(raised.value).splitlines()
+    assert len(lines) == len(sentences)
+    assert all(re.match(sentence, line) for sentence, line in zip(sentences, lines, strict=True))
+
+
+def test_two_options_have_a_short_form() -> None:
+    short = short_options(ControlOptions(limits=("min_replicas=2",)), 500.0, 4)
+    assert (short.goal, short.limits) == ("latency p95_ms=500", ("min_replicas=2", "max_replicas=4"))
+    with pytest.raises(InputError, match="--p95-ms is short for --goal"):
+        short_options(ControlOptions("throughput"), 500.0, None)
 
 
 def test_a_journal_without_a_whole_step_is_refused(tmp_path: Path) -> None:
     path = journal(tmp_path / "journal.jsonl", 1)
     with pytest.raises(InputError, match="no whole control step"):
-        replay_command(ReplayWish(path, "mpc", None, None, 1.0, True))
+        replay_command(ReplayWish(path))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from penstock.bench.machine import this_machine
 from penstock.bench.saso import COMPUTING, Case, Comparison, best_of, cases, queue_plant
@@ -15,7 +16,7 @@ from penstock.bench.saso_metrics import Saso, measure
 from penstock.bench.saso_paper import Direction, directions, run_paper
 from penstock.bench.saso_picture import draw_runs, file_name
 from penstock.bench.saso_policies import oracles, our_policy, rivals
-from penstock.bench.saso_report import summary
+from penstock.bench.saso_report import print_comparisons, summary
 from penstock.bench.saso_scenarios import run_scenario, scenarios
 from penstock.control.goal import throughput
 from penstock.control.loop import Loop
@@ -88,6 +89,31 @@ def test_a_comparison_says_what_is_missed() -> None:
         figures(policy="mpc", violations=2, mean_replicas=8.0, reconfigurations=40), figures(mean_replicas=6.0), rival
     )
     assert len(bad.missed()) == 4
+
+
+def test_the_report_has_overshoot_and_violations_of_the_percentile() -> None:
+    oracle = figures(policy="oracle", mean_replicas=5.5, watts_estimated=29.0)
+    found = comparison(figures(policy="mpc"), oracle, figures(policy="ds2", mean_replicas=5.0, p95_violations=7))
+    body = summary([found], [], [], [], this_machine(), 1)["cases"][found.case.name]
+    shown = {name: [body[name][f"overshoot_{unit}"] for unit in ("replicas", "watts")] for name in body}
+    assert (shown["mpc"], shown["oracle"], shown["ds2"]) == ([0.5, 1.0], [0.0, 0.0], [-0.5, 1.0])
+    assert (body["mpc"]["p95_violations"], body["ds2"]["p95_violations"]) == (0, 7)
+    console = Console(width=150, record=True, quiet=True)
+    print_comparisons(console, [found])
+    text = console.export_text()
+    assert all(word in text for word in ("p95", "overshoot", "+0.50", "-0.50", "+1.0"))
+
+
+def test_a_latency_goal_counts_the_percentile_apart_and_is_judged_by_the_mean() -> None:
+    goals = [c.goal for c in cases(1, [], quick=True)]
+    assert {goal.threshold_s for goal in goals} == {None, 0.8}
+    assert all(goal.p95_s is not None for goal in goals if goal.threshold_s is not None)
+    own = replace(case(), goal=goals[1])
+    few, _ = measure(queue_plant(own), Loop(Static(5), own.goal), own.grid)
+    many, _ = measure(queue_plant(own), Loop(Static(12), own.goal), own.grid)
+    assert few.p95_violations is not None
+    assert few.p95_violations > 0 == many.p95_violations
+    assert measure(queue_plant(case()), Loop(Static(5), throughput()), own.grid)[0].p95_violations is None
 
 
 def test_a_goal_that_the_oracle_cannot_keep_is_told_apart() -> None:

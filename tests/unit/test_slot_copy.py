@@ -45,6 +45,10 @@ class TwoHosts:
         assert last is not None
         return list(copy_slots(self.there.store, slots, ledger.heads, ledger.history, self.driver.epoch, last))
 
+    def release(self, slots: Integers = EVERY) -> list[int]:
+        assert self.driver.last is not None
+        return list(release_slots(self.there.store, slots, self.driver.epoch, self.driver.last))
+
     def ready(self, budget_bytes: int) -> list[int]:
         ledger = self.driver.ledger
         return list(ready_slots(self.there.store, EVERY, ledger.heads, ledger.history, budget_bytes))
@@ -134,7 +138,7 @@ def test_released_slots_give_their_memory_back_and_are_rebuilt_when_they_are_nee
     hosts.run(MANY_KEYS)
     hosts.copy()
     whole_bytes = memory_bytes(hosts.there)
-    assert list(release_slots(hosts.there.store, EVERY)) == list(EVERY)
+    assert hosts.release() == list(EVERY)
     assert memory_bytes(hosts.there) < 0.02 * whole_bytes
     assert hosts.ready(0) == []
     assert hosts.run(MANY_KEYS, hosts.there) == len(EVERY)
@@ -146,18 +150,18 @@ def test_others_keep_what_they_have_when_some_are_released(tmp_path: Path) -> No
     hosts.run(MANY_KEYS)
     hosts.copy()
     some = EVERY[::3]
-    release_slots(hosts.there.store, some)
+    hosts.release(some)
     assert set(hosts.ready(0)) == set(EVERY) - set(some)
     assert hosts.run(MANY_KEYS, hosts.there) == len(some)
-    release_slots(hosts.there.store, some[:1])
-    release_slots(hosts.there.store, some[:1])  # there is nothing there any more
+    hosts.release(some[:1])
+    hosts.release(some[:1])  # there is nothing there any more
     assert hosts.run(MANY_KEYS, hosts.there) == 1
 
 
 def test_a_slot_whose_task_died_at_work_is_released_like_any_other(hosts: TwoHosts) -> None:
     hosts.copy()
     hosts.there.store.memory.header.fields[Field.DIRTY, 2] = 1
-    assert list(release_slots(hosts.there.store, np.array([2]))) == [2]
+    assert hosts.release(np.array([2])) == [2]
     assert hosts.run(MANY, hosts.there) == 1
 
 
@@ -168,8 +172,17 @@ def test_who_dies_while_releasing_leaves_slots_to_be_rebuilt(hosts: TwoHosts, mo
     hosts.copy()
     monkeypatch.setattr(mapped_rows, "_punch", dies)
     with pytest.raises(KeyboardInterrupt):
-        release_slots(hosts.there.store, EVERY)
+        hosts.release()
     assert hosts.there.memory.header.fields[Field.DIRTY].all()
     monkeypatch.undo()
     assert hosts.copy() == list(EVERY)
     assert hosts.run(MANY, hosts.there) == 0
+
+
+def test_slots_that_have_changed_since_are_not_released(hosts: TwoHosts) -> None:
+    before = hosts.driver.last
+    hosts.run(ONE, hosts.there)  # the slot of key 3 is in use there
+    assert before is not None
+    released = release_slots(hosts.there.store, EVERY, hosts.driver.epoch, before)
+    assert len(released) == len(EVERY) - 1
+    assert hosts.run(ONE, hosts.there) == len(EVERY) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from penstock.control.configuration import Configuration, ElementConfiguration, even_route
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, Hold
+from penstock.control.frequency import Frequencies
 from penstock.control.goal import throughput
 from penstock.control.highest_replicas import HighestReplicas
 from penstock.control.loop import Loop
@@ -29,7 +31,9 @@ from penstock.measure.observation import (
     latency_of,
 )
 from penstock.spark.controlled import Controller
+from penstock.spark.frequency_dry_run import FrequencyDryRun
 from penstock.spark.spark_plant import SparkPlant
+from tests.unit.test_frequency import ACPI, machine, value
 
 SLOTS = 8
 
@@ -144,9 +148,9 @@ class Script:
 def controlled(handle: FakeHandle, policy: object, **more: object) -> tuple[Controller, Notes]:
     notes, told = Notes(), more.pop("told", [])
     plant = SparkPlant(handle, cold_batches=1, patience_s=30.0, resources=more.pop("resources", None))  # type: ignore[arg-type]
-    routing = more.pop("routing", Routing())
+    routing, sentences = more.pop("routing", Routing()), more.pop("sentences", None)
     loop = Loop(policy, throughput(), routing=routing, **more)  # type: ignore[arg-type]
-    controller = Controller(plant, loop, notes, tell=told.append)  # type: ignore[attr-defined]
+    controller = Controller(plant, loop, notes, tell=told.append, sentences=sentences)  # type: ignore
     controller.start()
     return controller, notes
 
@@ -343,3 +347,31 @@ def test_a_hot_slot_is_told_in_passive_mode_too() -> None:
     assert controller.advice is not None
     assert "slot 0 has 100% of the load" in controller.advice
     assert handle.applied == []
+
+
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """Wants one replica more at 1.5 GHz."""
+
+    name: str = "slower"
+
+    def start(self) -> None:
+        return None
+
+    def decide(self, state: None, seen: ControlStep) -> tuple[None, Decision]:
+        return state, Change(replace(seen.setting, replicas=3, frequency_ghz=1.5), "cheaper")
+
+
+def test_a_dry_run_changes_replicas_and_tells_what_frequencies_would_take(tmp_path: Path) -> None:
+    handle, told = FakeHandle(configured(2)), list[str]()
+    dry_run = FrequencyDryRun(Frequencies(machine(tmp_path, ACPI), dry_run=True))
+    controller, notes = controlled(handle, Slower(), told=told, keeps_frequency=True, sentences=dry_run.sentences)
+    used = fed(controller, handle, 6)
+    controller.close()
+    assert controller.failure is None
+    assert used[-1] == 3
+    assert all(own.frequency_ghz is None for own in handle.applied)
+    assert len(told) == 2
+    assert "at 1.5 GHz would write 1500000 to scaling_setspeed" in told[1]
+    assert {(d.wanted.frequency_ghz, d.decided.frequency_ghz) for _, d in notes.decisions} == {(1.5, None)}
+    assert value(tmp_path, 0, "scaling_governor") == "ondemand"

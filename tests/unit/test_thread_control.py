@@ -78,7 +78,7 @@ def test_bounds_are_kept() -> None:
 
 
 def test_multilevel_sets_queues_too_and_keeps_them_from_task_to_task() -> None:
-    control, _ = run(ElasticThreads(most=8, policy="multilevel"), 2, lambda n: 1e4 * n, waits=True)
+    control, _ = run(ElasticThreads(most=8, policy="multilevel", period_s=1.0), 2, lambda n: 1e4 * n, waits=True)
     assert control.learned.settled
     assert control.in_force(FRONT) == control.learned.setting
     assert control.learned.reason.startswith("settled")
@@ -102,7 +102,7 @@ def test_what_another_version_or_policy_learned_is_left_alone() -> None:
     assert learned_from_text(strange) is None
     assert learned_from_text("no pickle at all") is None
     control, _ = run(ElasticThreads(most=32), 2, lambda n: 1e4 * n, waits=True)
-    other = ThreadControl(ElasticThreads(most=32, policy="multilevel"), 2, control.learned)
+    other = ThreadControl(ElasticThreads(most=32, policy="multilevel", period_s=1.0), 2, control.learned)
     assert other.level == 1
     assert other.learned.state is None
 

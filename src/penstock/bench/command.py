@@ -241,7 +241,14 @@ def saso(
         list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="|".join(_SASO_PARTS), help="One part alone.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer settings of rivals, shorter traces, one seed.")] = False,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="Fewer settings of rivals, traces cut to 300 steps, the paper's strategies with three seeds and not "
+            "ten; on Spark shorter loads, the throughput goal alone, and no live situations.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same runs; MPC was set on 21 to 23.")] = 11,
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also draw every case and situation into this directory.")

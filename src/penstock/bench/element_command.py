@@ -11,7 +11,7 @@ import typer
 
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer cases and seeds; some seconds.")]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
-Picture = Annotated[Path | None, typer.Option(help="Also draw into this file (PNG, SVG, PDF).")]
+Picture = Annotated[Path, typer.Option(help="Draw into this file (PNG, SVG, PDF).")]
 Journal = Annotated[Path | None, typer.Option(help="Also write every decision with its reason into this file.")]
 Real = Annotated[
     bool, typer.Option("--real/--no-real", help="Also measure real elements on this machine, which takes minutes.")
@@ -28,8 +28,9 @@ def register(app: typer.Typer) -> None:
 
 
 def elastic_operator(
-    quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, sweep: Sweep = False, real: Real = True
-) -> None:
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = Path("elastic_operator.png"),
+    sweep: Sweep = False, real: Real = True,
+) -> None:  # fmt: skip
     """The elastic operator beside every fixed thread level, simulated on 16 to 88 cores and on this machine."""
     from penstock.bench import elastic_operator as bench
     from penstock.bench.elastic_report import print_elastic
@@ -54,15 +55,16 @@ def elastic_operator(
     measured = _measured(elastic_runs, quick) if real else []
     competing = _measured(side_by_side_runs, quick) if real else []
     print_elastic(_console(), [*runs, *measured], side_by_side, competing)
-    if picture is not None:
-        draw_elastic([*runs, *measured], picture)
+    draw_elastic([*runs, *measured], picture)
     figures = {policy: bench.summary(runs, policy) for policy in bench.POLICIES}
     ours = bench.summary([*runs, *measured], "leaping")
     own = bench.summary(measured, "leaping") if measured else None
-    _finish("elastic-operator", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own)
+    _finish("elastic-operator", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own, picture)
 
 
-def external_load(quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, real: Real = True) -> None:
+def external_load(
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = Path("external_load.png"), real: Real = True
+) -> None:
     """Throughput and level over time while cores are taken and given back, simulated and on this machine."""
     from penstock.bench import external_load as bench
     from penstock.bench.elastic_operator import POLICIES, SEEDS
@@ -79,17 +81,16 @@ def external_load(quick: Quick = False, json_file: JsonFile = None, picture: Pic
         runs += [bench.measure(case, policy, phases, seed, fixed) for policy in POLICIES for seed in seeds]
     measured = _measured(load_runs, quick) if real else []
     print_load(_console(), [*runs, *measured])
-    if picture is not None:
-        draw_load([*runs, *measured], picture)
+    draw_load([*runs, *measured], picture)
     figures = {policy: bench.summary(runs, policy) for policy in POLICIES}
     ours = bench.summary([*runs, *measured], "leaping")
     own = bench.summary(measured, "leaping") if measured else None
-    _finish("external-load", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own)
+    _finish("external-load", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own, picture)
 
 
 def multilevel(
-    quick: Quick = False, json_file: JsonFile = None, picture: Picture = None, journal: Journal = None,
-    real: Real = True,
+    quick: Quick = False, json_file: JsonFile = None, picture: Picture = Path("multilevel.png"),
+    journal: Journal = None, real: Real = True,
 ) -> None:  # fmt: skip
     """Queues and threads chosen together, beside none, all and the exhaustive best, simulated and on this machine."""
     from penstock.bench import multilevel as bench
@@ -124,21 +125,20 @@ def multilevel(
     print_changes(console, changes)
     if real:
         print_changes(console, changed, "this machine")
-    if picture is not None:
-        draw_multilevel(large, changes, picture)
+    draw_multilevel(large, changes, picture)
     if journal is not None:
         journal.write_text("".join(f"{run.cell}\n{_indented(run.found['pieces'].journal)}" for run in large))
     figures = {rules: bench.summary(large, small, settling, rules) for rules in bench.RULES}
     all_large, all_small = [*large, *measured], [*small, *tried_out]
-    own = bench.summary(measured, tried_out, settling, "pieces") if real else None
-    ours = bench.summary(all_large, all_small, settling, "pieces") | {
-        "ratio_after_change_worst": round(min(_adapted(changes)), 4)
-    }
-    _finish("multilevel", ours, bench.missed_goals(ours), figures, seeds, None, json_file, own)
+    own = None
+    if real:
+        own = bench.summary(measured, tried_out, settling, "pieces") | _adapted(changed)
+    ours = bench.summary(all_large, all_small, settling, "pieces") | _adapted([*changes, *changed])
+    _finish("multilevel", ours, bench.missed_goals(ours), figures, seeds, None, json_file, own, picture)
 
 
-def _adapted(changes: Sequence[Any]) -> list[float]:
-    return [run.ratio_after for run in changes if run.rules == "pieces"]
+def _adapted(changes: Sequence[Any]) -> dict[str, float]:
+    return {"ratio_after_change_worst": round(min(run.ratio_after for run in changes if run.rules == "pieces"), 4)}
 
 
 def _indented(lines: Iterable[str]) -> str:
@@ -147,9 +147,10 @@ def _indented(lines: Iterable[str]) -> str:
 
 def _finish(
     name: str, figures: dict[str, Any], missed: list[str], by_policy: dict[str, Any], seeds: Sequence[int],
-    periods: int | None, json_file: Path | None, measured: dict[str, Any] | None,
+    periods: int | None, json_file: Path | None, measured: dict[str, Any] | None, picture: Path,
 ) -> None:  # fmt: skip
     """Goals for people, one JSON object for machines; `figures` are over simulated and measured rows together."""
+    print(f"drew {picture}")
     print("all goals reached" if not missed else "goals missed: " + "; ".join(missed))
     body = {
         "bench": name, **figures, "goals_missed": missed, "by_policy": by_policy, "measured": measured,

@@ -198,5 +198,6 @@ def missed_goals(figures: dict[str, Any]) -> list[str]:
         f"{EXHAUSTIVE_GOAL} of the exhaustive best": figures["worst_ratio_to_exhaustive"] >= EXHAUSTIVE_GOAL,
         f"settled within {PERIODS_GOAL} periods": figures["periods_with_optimisations"] <= PERIODS_GOAL,
         "half of the periods without optimisations": figures["periods_with_over_without_median"] <= SHORTENING_GOAL,
+        f"{SIMPLE_GOAL} of the better simple way after a change": figures["ratio_after_change_worst"] >= SIMPLE_GOAL,
     }
     return [goal for goal, reached in met.items() if not reached]

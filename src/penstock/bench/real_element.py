@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from penstock.bench.model_graph import SCHEMA, graph_of
 from penstock.control.element_setting import ElementSetting
+from penstock.control.thread_control import STEPS_PER_THREAD
 from penstock.element.block import Block
 from penstock.element.column import FixedColumn
 from penstock.element.dead_letters import DeadLetters
@@ -19,9 +20,13 @@ from penstock.measure.idle_cores import IdleCores
 from penstock.measure.thread_observation import observation_of
 from penstock.simulate.element_model import ElementModel
 
+_LONGEST_S = 20.0
+
 
 class RealElement:
     """An element made after a model, with a source thread of its own; one `observe` lasts one period.
+
+    That is for some steps of each thread at least, as on Spark.
 
     `change` makes it another model of the same graph, as a change of the workload does.
     """
@@ -36,7 +41,7 @@ class RealElement:
         threads: int = 1,
         schedule: str = "oldest_first",
     ) -> None:
-        self.model, self.max_level, self._period_s = model, max_level, period_s
+        self.model, self.max_level, self._period_s, self._threads = model, max_level, period_s, threads
         self._graph, self.works = graph_of(model)
         self.element = ThreadedElement(
             self._graph, DeadLetters(), {}, threads=threads, queued=queued, positioned=frozenset(),
@@ -55,7 +60,10 @@ class RealElement:
     def observe(self, period_s: float | None = None) -> ElementObservation:
         """A period; one of another length is for a first impression."""
         self._idle.resume()
-        time.sleep(self._period_s if period_s is None else period_s)
+        if period_s is None:
+            self._last_a_period()
+        else:
+            time.sleep(period_s)
         if self._failure is not None:
             raise self._failure
         seen = observation_of(self.element.observe(), self._graph)
@@ -65,7 +73,20 @@ class RealElement:
             holds_gil=seen.holds_gil, feeds=self.model.feeds, idle_cores=self._idle.take(),
         )  # fmt: skip
 
+    def _last_a_period(self) -> None:
+        element, deadline_s = self.element, time.monotonic() + self._period_s + _LONGEST_S
+        wanted = element.steps - element.in_flight + STEPS_PER_THREAD * max(self._threads, 1)
+        time.sleep(self._period_s)
+        while (
+            self._period_s
+            and element.steps - element.in_flight < wanted
+            and time.monotonic() < deadline_s
+            and self._failure is None
+        ):
+            time.sleep(self._period_s / 10)
+
     def apply(self, setting: ElementSetting) -> None:
+        self._threads = setting.threads
         self.element.set(setting.threads, setting.queued)
 
     def change(self, model: ElementModel) -> None:

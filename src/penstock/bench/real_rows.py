@@ -33,12 +33,12 @@ class RealEffort:
     period_s: float = 1.0
     periods: int = 90
     phase_periods: int = 30
-    graph_period_s: float = 0.5
+    graph_period_s: float = 0.25
     graph_periods: int = 80
     policies: tuple[str, ...] = ("leaping", "listing")
     blocks: tuple[int, ...] = BLOCKS
     exhaustive_shapes: tuple[str, ...] = ("pipeline 8", "data-parallel 7", "mixed 2 x 3")
-    exhaustive_s: float = 60.0
+    exhaustive_s: float = 30.0
     quick: bool = False
 
 
@@ -108,7 +108,7 @@ def graph_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> lis
 def exhaustive_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> list[multilevel.MultiLevelRun]:
     """Graphs of at most eight operators beside the best of all placements at all levels.
 
-    A case takes `exhaustive_s`, half a minute for the last ones, and what the policies take to settle.
+    A case takes `exhaustive_s`, half a minute more for the last ones, and what the policies take to settle.
     """
     costs: dict[str, Costs] = {"10,000 flop": balanced(10_000), "skewed": skewed(seed, heavy=0.25, medium=0.35)}
     cells = [(shape, name) for shape in effort.exhaustive_shapes for name in costs]

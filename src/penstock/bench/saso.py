@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.bench.saso_loads import Load, generated_loads, trace_load
 from penstock.bench.saso_metrics import PlantFactory, Saso, measure
 from penstock.bench.saso_policies import oracles, our_policy, our_variants, rivals
-from penstock.control.goal import Goal, latency, throughput
+from penstock.control.goal import MEAN_TO_P95, Goal, latency, throughput
 from penstock.control.guard import Guard
 from penstock.control.loop import Loop, Record
 from penstock.control.policy import Policy
@@ -132,7 +132,8 @@ def _named(result: Saso) -> str:
 
 def cases(seed: int, traces: Sequence[Path], *, quick: bool) -> list[Case]:
     """Two applications, the generated loads and the traces, goals of throughput and latency."""
-    goals = (throughput(), latency(mean_ms=800))
+    # Both bounds ask for the same mean: that of the paper is judged, the percentile is counted apart.
+    goals = (throughput(), latency(mean_ms=800, p95_ms=800 * MEAN_TO_P95))
     chosen = []
     for application in (COMPUTING, SERVICE_BOUND):
         shape = application.shape

@@ -24,13 +24,14 @@ class Saso:
 
     Violations, means and settling are in control periods of a second, so that a policy whose micro-batches (and thus
     control steps) grow long is not counted less.  `settling_steps`: from a load step to the last violation after it.
+    `p95_violations`: None where the goal has no such bound.
     """
 
     policy: str
     setting: str
     reconfigurations: int
     violations: int
-    p95_violations: int
+    p95_violations: int | None
     amplitude: float
     settling_steps: float
     mean_replicas: float
@@ -38,6 +39,18 @@ class Saso:
     mean_latency_s: float
     unserved_tuples: int
     forecast_error: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overshoot:
+    """Means of a run above the oracle's; below 0 where it had less, and mostly broke its goal for it."""
+
+    replicas: float
+    watts: float
+
+
+def overshoot(result: Saso, oracle: Saso) -> Overshoot:
+    return Overshoot(result.mean_replicas - oracle.mean_replicas, result.watts_estimated - oracle.watts_estimated)
 
 
 PlantFactory = Callable[[], Plant]
@@ -62,7 +75,7 @@ def saso(policy: str, setting: str, records: Sequence[Record], goal: Goal, grid:
         setting=setting,
         reconfigurations=len(changes),
         violations=_periods(lengths, broken),
-        p95_violations=_periods(lengths, [breaks_p95(goal, r.seen) for r in records]),
+        p95_violations=None if goal.p95_s is None else _periods(lengths, [breaks_p95(goal, r.seen) for r in records]),
         amplitude=float(np.mean(amplitudes)) if amplitudes else 0.0,
         settling_steps=settling_steps(records, broken),
         mean_replicas=float(np.average([r.seen.setting.replicas for r in records], weights=lengths)),

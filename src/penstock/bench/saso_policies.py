@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.control.goal import Goal
 from penstock.control.mpc import Mpc
-from penstock.control.mpc_presets import PAYBACK_S, default_mpc
+from penstock.control.mpc_presets import default_mpc
 from penstock.control.policy import Policy
 from penstock.control.rivals.bounds import Bounds, sped_up
 from penstock.control.rivals.ds2 import Ds2
@@ -21,6 +21,7 @@ from penstock.control.rivals.spl import Spl
 from penstock.control.rivals.static import Static
 from penstock.control.rivals.thresholds import Thresholds
 from penstock.control.setting import Grid
+from penstock.control.willingness import DEFAULT_WILLINGNESS, PAYBACK_S
 from penstock.generate.arrivals import Arrivals
 from penstock.simulate.oracle import Oracle
 from penstock.simulate.plant_shape import PlantShape
@@ -105,7 +106,7 @@ def our_variants(goal: Goal, grid: Grid, shape: PlantShape, *, quick: bool) -> l
 
 
 def _tuned(base: Mpc, confidence: float, payback_s: float) -> Mpc:
-    scale = payback_s / PAYBACK_S["balanced"]
+    scale = payback_s / PAYBACK_S[DEFAULT_WILLINGNESS]
     n, f, c = base.weights.gammas
     weights = replace(
         base.weights, gammas=(scale * n, scale * f, scale * c), change=scale * base.weights.change

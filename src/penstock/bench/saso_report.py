@@ -10,11 +10,15 @@ from rich.table import Table
 
 from penstock.bench.machine import Machine
 from penstock.bench.saso import Comparison
-from penstock.bench.saso_metrics import Saso
+from penstock.bench.saso_metrics import Overshoot, Saso, overshoot
 from penstock.bench.saso_paper import Direction, PaperRun, averaged
 from penstock.bench.saso_scenarios import Outcome
 
 _FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
+_COLUMNS = (
+    "changes", "violations", "p95 violations", "amplitude", "settling (s)", "replicas", "overshoot (replicas)",
+    "watts (est.)", "overshoot (watts)", "latency (s)",
+)  # fmt: skip
 
 
 def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
@@ -22,23 +26,25 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
     for comparison in comparisons:
         table = Table(title=comparison.case.name, title_justify="left")
         table.add_column("policy", no_wrap=True)
-        for name in ("changes", "violations", "amplitude", "settling (s)", "replicas", "watts (est.)", "latency (s)"):
-            table.add_column(name, justify="right", no_wrap=True)
+        for name in _COLUMNS:
+            table.add_column(name, justify="right")
         table.add_column("setting")
         for result in (comparison.mpc, comparison.mpc_best, comparison.oracle, *comparison.published, *comparison.best):
-            table.add_row(*_cells(result, keeps=result.violations <= comparison.allowed_violations))
+            keeps = result.violations <= comparison.allowed_violations
+            table.add_row(*_cells(result, overshoot(result, comparison.oracle), keeps=keeps))
         console.print(table)
         missed = comparison.missed()
         reached = "goal out of reach for the oracle too" if comparison.out_of_reach else "goal reached"
         console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True, highlight=False)
 
 
-def _cells(result: Saso, *, keeps: bool) -> list[str]:
+def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
     violations = f"{result.violations}" if keeps else f"[red]{result.violations}[/]"
     return [
-        result.policy, str(result.reconfigurations), violations, f"{result.amplitude:.2f}",
-        f"{result.settling_steps:.1f}", f"{result.mean_replicas:.2f}", f"{result.watts_estimated:.1f}",
-        f"{result.mean_latency_s:.2f}", result.setting,
+        result.policy, str(result.reconfigurations), violations,
+        "" if result.p95_violations is None else str(result.p95_violations), f"{result.amplitude:.2f}",
+        f"{result.settling_steps:.1f}", f"{result.mean_replicas:.2f}", f"{above.replicas:+.2f}",
+        f"{result.watts_estimated:.1f}", f"{above.watts:+.1f}", f"{result.mean_latency_s:.2f}", result.setting,
     ]  # fmt: skip
 
 
@@ -119,11 +125,16 @@ def _case(comparison: Comparison) -> dict[str, Any]:
     named = {"mpc": comparison.mpc, "mpc, best": comparison.mpc_best, "oracle": comparison.oracle}
     named |= {result.policy: result for result in comparison.published}
     best = {f"{result.policy.split(' 0')[0]}, best": result for result in comparison.best}
-    return {name: _figures(result) for name, result in (named | best).items()}
+    return {name: _figures(result, comparison.oracle) for name, result in (named | best).items()}
 
 
-def _figures(result: Saso) -> dict[str, Any]:
+def _figures(result: Saso, oracle: Saso) -> dict[str, Any]:
     body: dict[str, Any] = {name: round(getattr(result, name), 3) for name in _FIGURES}
+    above = overshoot(result, oracle)
+    body |= {
+        "p95_violations": result.p95_violations, "overshoot_replicas": round(above.replicas, 3),
+        "overshoot_watts": round(above.watts, 3),
+    }  # fmt: skip
     if result.setting not in ("", "published"):
         body["setting"] = result.setting
     if result.forecast_error is not None:

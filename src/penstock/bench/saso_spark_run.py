@@ -17,6 +17,7 @@ from penstock.bench.saso_spark_loads import write_trace
 from penstock.bench.streaming.batches import throughput as throughput_of
 from penstock.control.configuration import Configuration, default_configuration
 from penstock.control.control_step import ControlStep
+from penstock.control.control_wish import ASSUMED_PAUSE_S
 from penstock.control.decision import Decision
 from penstock.control.goal import Goal
 from penstock.control.limits import Limits
@@ -36,7 +37,6 @@ SYMBOLS = 400  # few enough that windows are full within a short run, so that co
 _CALIBRATION_QUOTES = {"computing": 3_000_000, "service-bound": 200_000}
 LEAD_S = 6.0  # of a calm load before the one that is judged
 _LOOK_S = 0.5
-_PAUSE_S = 0.2  # of a change, as MPC is told where nothing is known yet
 _CAP_S = 2.0  # the largest micro-batch is so many seconds of all replicas' work
 
 
@@ -121,7 +121,7 @@ def run_controlled(
     app = _application(source, service)
     cap = round(_CAP_S * capacity)
     grid = Grid(tuple(range(1, highest + 1)), caps_tuples=(cap,))
-    watched = Watched(default_mpc(goal, grid, pause_s=_PAUSE_S) if isinstance(policy, str) else policy)
+    watched = Watched(default_mpc(goal, grid, pause_s=ASSUMED_PAUSE_S) if isinstance(policy, str) else policy)
     configuration = replace(_configuration(app, first or max(highest // 2, 1)), micro_batch_tuples=cap)
     limits = Limits(max_replicas=highest, max_micro_batch_tuples=cap)
     handle = start(app, session=session, configuration=configuration, goal=goal, policy=watched, limits=limits)

@@ -7,6 +7,15 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.control_flags import (
+    POLICIES_HELP,
+    GoalFlag,
+    LimitFlag,
+    PassiveFlag,
+    PolicyFlag,
+    PriceFlag,
+    WillingnessFlag,
+)
 from penstock.cli.setting_forms import SETTING_FORMS
 
 app = typer.Typer(
@@ -61,13 +70,25 @@ def evaluate(
         str, typer.Option(metavar="inprocess|spark", help="Where to run it; the results are the same.")
     ] = "inprocess",
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs, with --engine spark.")] = "local[*]",
-    threads: Annotated[int, typer.Option(metavar="N", help="How many threads work at once.")] = 1,
+    threads: Annotated[
+        str,
+        typer.Option(
+            metavar="N|elastic|multilevel",
+            help="How many threads work at once: a number, or a policy that finds it, as in elastic or elastic:2-16.",
+        ),
+    ] = "1",
     queues: Annotated[
         list[str] | None,
         typer.Option(
             "--queue", metavar="OPERATOR", help="An operator with a queue in front; else those that read a source."
         ),
     ] = None,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            metavar="oldest_first|round_robin|nearest_to_sink", help="Which queued block a thread takes next."
+        ),
+    ] = "oldest_first",
 ) -> None:
     """Run an application over finite input, show the results and write them to files.
 
@@ -84,12 +105,12 @@ def evaluate(
     evaluate_command(
         Wish(
             application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
-            engine, master, threads, tuple(queues or ()),
+            engine, master, threads, tuple(queues or ()), schedule,
         )
     )  # fmt: skip
 
 
-@app.command()
+@app.command(epilog=POLICIES_HELP)
 def run(
     application: ApplicationArgument,
     master: Annotated[
@@ -111,26 +132,12 @@ def run(
     on_error: Annotated[
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
-    goal: Annotated[
-        str | None,
-        typer.Option(metavar="GOAL", help="'throughput' or 'latency p95_ms=500': keep to it, changing what it takes."),
-    ] = None,
-    policy: Annotated[
-        str | None, typer.Option(metavar="P", help="mpc (default), thresholds, ds2, flink-autoscaler, ...")
-    ] = None,
-    price: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=N",
-            help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, frequencies_ghz=1.2,1.6,...",
-        ),
-    ] = None,
-    passive: Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")] = (
-        False
-    ),
+    goal: GoalFlag = None,
+    policy: PolicyFlag = None,
+    price: PriceFlag = None,
+    willingness: WillingnessFlag = None,
+    limit: LimitFlag = None,
+    passive: PassiveFlag = False,
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.
 
@@ -142,12 +149,14 @@ def run(
 
     - `penstock run examples/streaming/vwap.py --goal "latency p95_ms=500" --limit max_replicas=8`
 
+    - `penstock run examples/streaming/vwap.py --goal throughput --price core_hour=0.05 --willingness calm`
+
     - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
     from penstock.cli.control_options import ControlOptions
     from penstock.cli.run import RunWish, run_command
 
-    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive)
+    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive, willingness)
     run_command(
         RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
     )
@@ -201,18 +210,22 @@ def journal(
     journal_command(path, picture, as_json=json)
 
 
-@app.command()
+@app.command(epilog=POLICIES_HELP)
 def replay(
     path: Annotated[
         Path,
         typer.Argument(metavar="JOURNAL", help="A journal, or the checkpoint that has one.", show_default=False),
     ],
-    policy: Annotated[
-        str, typer.Option(metavar="P", help="mpc, static, thresholds, spl, ds2, flink-autoscaler, th-node, ...")
-    ] = "mpc",
-    p95_ms: Annotated[float | None, typer.Option(metavar="MS", help="A latency goal; else throughput.")] = None,
+    goal: GoalFlag = None,
+    policy: PolicyFlag = None,
+    price: PriceFlag = None,
+    willingness: WillingnessFlag = None,
+    limit: LimitFlag = None,
+    p95_ms: Annotated[
+        float | None, typer.Option(metavar="MS", help="Short for --goal 'latency p95_ms=MS'; else throughput.")
+    ] = None,
     max_replicas: Annotated[
-        int | None, typer.Option(metavar="N", help="The most replicas; else the most that the run had.")
+        int | None, typer.Option(metavar="N", help="Short for --limit max_replicas=N; else the most that the run had.")
     ] = None,
     speed_up: Annotated[
         float, typer.Option(metavar="X", help="How many times as fast the trace was replayed: rivals follow.")
@@ -225,11 +238,15 @@ def replay(
 
     - `penstock replay out/checkpoint --policy mpc --max-replicas 8`
 
+    - `penstock replay out/checkpoint --goal "latency mean_ms=300" --policy th-node:horizon=3,switching=no`
+
     - `penstock replay out/checkpoint/journal.jsonl --policy flink-autoscaler --speed-up 100 --json`
     """
-    from penstock.cli.replay import ReplayWish, replay_command
+    from penstock.cli.control_options import ControlOptions
+    from penstock.cli.replay import ReplayWish, replay_command, short_options
 
-    replay_command(ReplayWish(path, policy, p95_ms, max_replicas, speed_up, json))
+    control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), False, willingness)
+    replay_command(ReplayWish(path, short_options(control, p95_ms, max_replicas), speed_up, json))
 
 
 @app.command()

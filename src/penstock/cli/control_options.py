@@ -1,7 +1,8 @@
-"""`--goal`, `--policy`, `--price`, `--limit` and `--passive`: what the user asks of control, from the command line."""
+"""`--goal`, `--policy`, `--price`, `--willingness`, `--limit`, `--passive`: what a user asks of control by options."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from penstock.control.limits import Limits
 
 GOALS = "'throughput', 'latency p95_ms=500' or 'latency mean_ms=300'"
+_YES = {"yes": True, "no": False}
+_HOW = "--policy, --price, --willingness, --limit and --passive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,13 @@ class ControlOptions:
     prices: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     passive: bool = False
+    willingness: str | None = None
 
     @property
     def arguments(self) -> list[str]:
         """The words that give them again."""
         named = [("--goal", self.goal), ("--policy", self.policy), *(("--price", p) for p in self.prices),
-                 *(("--limit", limit) for limit in self.limits)]  # fmt: skip
+                 ("--willingness", self.willingness), *(("--limit", limit) for limit in self.limits)]  # fmt: skip
         words = [word for name, value in named if value is not None for word in (name, value)]
         return [*words, "--passive"] if self.passive else words
 
@@ -45,10 +49,11 @@ def control_arguments(options: ControlOptions) -> dict[str, Any]:
         "limits": _kept(problems, lambda: limits_of(options.limits)),
         "policy": options.policy or DEFAULT_POLICY,
         "passive": options.passive,
+        "willingness": willingness_of(options.willingness),
     }
     if options.goal is None and options != ControlOptions():
-        problems.append(f"--policy, --price, --limit and --passive say how to reach a goal; give --goal {GOALS}")
-        found = {"policy": found["policy"], "goal": _any_goal()}  # the rest is checked all the same
+        problems.append(f"{_HOW} say how to reach a goal; give --goal {GOALS}")
+        found |= {"goal": _any_goal()}  # the rest is checked all the same
     elif found["goal"] is None and options.goal is not None:
         found["goal"] = _any_goal()
     _kept(problems, lambda: control_wish(**found))
@@ -88,6 +93,18 @@ def price_of(texts: Sequence[str]) -> Price | None:
     return Price(**_numbers(words, ("core_hour", "kwh"), "--price")) if words else None
 
 
+def willingness_of(text: str | None) -> str | float | None:
+    """A word, or seconds; what is neither is refused where the wish is checked.
+
+    >>> willingness_of("calm"), willingness_of("7.5")
+    ('calm', 7.5)
+    """
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
 def limits_of(texts: Sequence[str]) -> Limits | None:
     """
     >>> limits_of(["max_replicas=8"]).max_replicas
@@ -112,6 +129,12 @@ def _limit(word: str, names: tuple[str, ...]) -> dict[str, Any]:
     name, value = _named(word, names, "--limit")
     if name == "frequencies_ghz":
         return {name: tuple(_number(part, f"--limit {name}") for part in value.split(","))}
+    if name == "max_imbalance":
+        return {name: _number(value, f"--limit {name}")}
+    if name == "frequency_dry_run":
+        if value not in _YES:
+            raise InputError(f"--limit {name} is yes or no; got '{value}'")
+        return {name: _YES[value]}
     number = _number(value.replace("_", ""), f"--limit {name}")
     if number != int(number):
         raise InputError(f"--limit {name} is a whole number; got '{value}'")
@@ -143,9 +166,12 @@ def _named(word: str, names: tuple[str, ...], option: str) -> tuple[str, str]:
 
 def _number(text: str, what: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise InputError(f"{what} is a number; got '{text}'") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{what} is a number; got '{text}'")
+    return number
 
 
 def _kept(problems: list[str], make: Callable[[], Any]) -> Any:

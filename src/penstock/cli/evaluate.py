@@ -16,6 +16,7 @@ from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
+from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
 from penstock.element.source_files import files_of
 from penstock.element.writers import FORMATS, write_table
 from penstock.errors import InputError, PenstockError, did_you_mean
@@ -42,8 +43,9 @@ class Wish:
     rows: int = 5
     engine: str = "inprocess"
     master: str = "local[*]"
-    threads: int = 1
+    threads: str = "1"
     queues: tuple[str, ...] = ()
+    schedule: str = "oldest_first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
         tables = evaluate(
             job.graph, job.inputs, taps=tuple(job.taps), data_dir=wish.data_dir,
             block_rows=wish.block_rows, on_error=wish.on_error, progress=note, engine=wish.engine, master=wish.master,
-            threads=wish.threads, queued=wish.queues or None,
+            threads=threads_of(wish.threads), queued=wish.queues or None, schedule=wish.schedule,
         )  # fmt: skip
         return tables, tuples_in, time.perf_counter() - begin
 
@@ -198,11 +200,17 @@ def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) ->
 
 
 def _problems_of_threads(graph: Graph, wish: Wish) -> Iterator[str]:
+    from penstock.element.threads.schedule import schedule_of
     from penstock.element.threads.setting_checks import checked_queues, checked_threads
     from penstock.element.threads.threaded_element import MAX_THREADS
 
     try:
-        checked_threads(wish.threads, MAX_THREADS, least=1)
+        threads = threads_of(wish.threads)
+        if isinstance(threads, ElasticThreads):
+            check_threads(graph.name, threads)
+        else:
+            checked_threads(threads, MAX_THREADS, least=1)
+        schedule_of(wish.schedule)
     except InputError as error:
         yield f"--{error}"
     for queue in wish.queues:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -39,11 +40,21 @@ def summary_lines(decisions: Sequence[Judged], changes: int) -> list[str]:
         lines.append(
             f"latency was {statistics.median(errors):.0%} off what was expected (median of {len(errors)} steps)"
         )
+    lines += _saturation_lines(decisions)
     lines += _energy_lines([own.decision.seen for own in decisions])
     useful = [own.decision.highest_useful_replicas for own in decisions if own.decision.highest_useful_replicas]
     if useful:
         lines.append(f"the heaviest slot makes at most {useful[-1]} replicas useful (last step)")
     return lines
+
+
+def _saturation_lines(decisions: Sequence[Judged]) -> list[str]:
+    """Which models were at a limit, where their formula breaks and a bound stands in, and in how many steps."""
+    counts = Counter(limit for own in decisions for limit in own.decision.expected.saturated)
+    if not counts:
+        return []
+    told = ", ".join(f"{limit} (in {amount(steps, 'step')})" for limit, steps in counts.most_common())
+    return [f"models at their limit, a bound in place of the formula: {told}"]
 
 
 def _energy_lines(steps: Sequence[StepFigures]) -> list[str]:

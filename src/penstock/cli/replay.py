@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from penstock.cli.control_options import ControlOptions, control_arguments
+from penstock.control.control_step import ControlStep
+from penstock.control.control_wish import ControlWish, control_wish, policy_of
 from penstock.control.decision import Change
-from penstock.control.goal import Goal, latency, throughput
+from penstock.control.goal import Goal
 from penstock.control.journal import read_journal
-from penstock.control.named_policies import named_policy
+from penstock.control.limits import Limits, grid_within
 from penstock.control.observed_steps import ObservedBatch, control_steps
 from penstock.control.qos import breaks
 from penstock.control.replay import Replayed, replay
@@ -27,35 +31,67 @@ class ReplayWish:
     """What was asked for on the command line."""
 
     journal: Path
-    policy: str
-    p95_ms: float | None
-    highest: int | None
-    speed_up: float
-    as_json: bool
+    control: ControlOptions = field(default_factory=ControlOptions)
+    speed_up: float = 1.0
+    as_json: bool = False
 
 
 def replay_command(wish: ReplayWish) -> None:
     """Prints where the policy would have changed something, and a summary."""
-    if wish.speed_up <= 0:
-        raise InputError(f"--speed-up is above 0; got {wish.speed_up:g}")
+    asked = _checked(wish)
     path = wish.journal / "journal.jsonl" if wish.journal.is_dir() else wish.journal
     run = read_journal(path)
     batches = [ObservedBatch(line.observation, line.configuration) for line in run.lines]
     steps = list(control_steps(batches, single=run.single))
     if not steps:
         raise InputError(f"the journal '{path}' has no whole control step of a second")
-    goal = throughput() if wish.p95_ms is None else latency(p95_ms=wish.p95_ms)
-    highest = wish.highest if wish.highest is not None else max(step.setting.replicas for step in steps)
-    if highest < 1:
-        raise InputError(f"--max-replicas is at least 1; got {highest}")
-    grid = Grid(tuple(range(1, highest + 1)), caps_tuples=(steps[0].setting.micro_batch_tuples,))
-    policy = named_policy(wish.policy, goal, grid, wish.speed_up)
-    result = replay(steps, policy)
-    body = summary(run.application, policy.name, result, goal)
+    grid = grid_of(steps, asked.limits)
+    policy = policy_of(asked, grid, speed_up=wish.speed_up)
+    result = replay(steps, policy, grid)
+    body = summary(run.application, policy.name, result, asked.goal)
     if wish.as_json:
         print(json.dumps(body))
     else:
         _print(Console(), result, body)
+
+
+def _checked(wish: ReplayWish) -> ControlWish:
+    """The options as `penstock run` takes them; without a goal, it is to keep up with the stream."""
+    problems: list[str] = []
+    if not 0 < wish.speed_up < math.inf:
+        problems.append(f"--speed-up is above 0; got {wish.speed_up:g}")
+    try:
+        arguments = control_arguments(replace(wish.control, goal=wish.control.goal or "throughput"))
+    except InputError as error:
+        problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    asked = control_wish(**arguments)
+    assert asked is not None  # since there is a goal
+    return asked
+
+
+def grid_of(steps: Sequence[ControlStep], limits: Limits) -> Grid:
+    """What the policy may choose from: within the limits, else what the run had."""
+    highest = limits.max_replicas or max(step.setting.replicas for step in steps)
+    most_tuples = limits.max_micro_batch_tuples or max(step.setting.micro_batch_tuples for step in steps)
+    return grid_within(limits, highest, most_tuples, limits.frequencies_ghz)
+
+
+def short_options(control: ControlOptions, p95_ms: float | None, max_replicas: int | None) -> ControlOptions:
+    """The options with the two that have a short form of their own.
+
+    >>> short_options(ControlOptions(), 500, 4)
+    ControlOptions(goal='latency p95_ms=500', policy=None, prices=(), limits=('max_replicas=4',), passive=False, \
+willingness=None)
+    """
+    if p95_ms is not None:
+        if control.goal is not None:
+            raise InputError("--p95-ms is short for --goal 'latency p95_ms=...'; give one of them")
+        control = replace(control, goal=f"latency p95_ms={p95_ms:g}")
+    if max_replicas is not None:
+        control = replace(control, limits=(*control.limits, f"max_replicas={max_replicas}"))
+    return control
 
 
 def summary(application: str, policy: str, result: Sequence[Replayed], goal: Goal) -> dict[str, Any]:
@@ -72,11 +108,23 @@ def summary(application: str, policy: str, result: Sequence[Replayed], goal: Goa
         "decisions": [
             {
                 "step": one.seen.step, "ended_at_s": round(one.seen.ended_at_s, 3), "used": one.seen.setting.replicas,
-                "wanted": one.desired.replicas, "followed": one.followed.replicas, "because": one.decision.because,
+                "wanted": one.desired.replicas, "setting": str(one.desired), "followed": one.followed.replicas,
+                "because": one.decision.because,
             }
             for one in result
         ],
     }  # fmt: skip
+
+
+def _wanted(one: Replayed) -> str:
+    """Replicas; frequency and cap where they would change, too."""
+    now, desired = one.seen.setting, one.desired
+    parts = [str(desired.replicas)]
+    if desired.frequency_ghz != now.frequency_ghz and desired.frequency_ghz is not None:
+        parts.append(f"{desired.frequency_ghz:g} GHz")
+    if desired.micro_batch_tuples != now.micro_batch_tuples:
+        parts.append(f"cap {desired.micro_batch_tuples:,}")
+    return ", ".join(parts)
 
 
 def _print(console: Console, result: Sequence[Replayed], body: dict[str, Any]) -> None:
@@ -88,7 +136,7 @@ def _print(console: Console, result: Sequence[Replayed], body: dict[str, Any]) -
         if isinstance(one.decision, Change) or not one.agrees:
             table.add_row(
                 str(one.seen.step), f"{one.seen.rate_tuples_s:,.0f}", f"{one.seen.backlog_tuples:,.0f}",
-                str(one.seen.setting.replicas), str(one.desired.replicas), str(one.followed.replicas),
+                str(one.seen.setting.replicas), _wanted(one), str(one.followed.replicas),
                 one.decision.because,
             )  # fmt: skip
     console.print(table)

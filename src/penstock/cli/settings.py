@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Source
 from penstock.cli.setting_forms import SETTING_FORMS
 from penstock.control.configuration import Configuration
-from penstock.control.elastic_threads import MOST_THREADS, POLICIES, ElasticThreads, ThreadPolicy, check_threads
+from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.pipeline import Pipeline, pipeline_of
 
@@ -19,7 +18,6 @@ _SIZES = ("block_rows", "micro_batch_tuples")
 _UNFUSED = "unfused"
 _FIELDS = ("replicas", "threads")
 _FORMS = f"--set takes {SETTING_FORMS}"
-_BOUNDED = re.compile(rf"({'|'.join(POLICIES)})(?::(\d+)-(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +93,10 @@ def _add(found: Settings, name: str, value: str, pipeline: Pipeline) -> None:
 
 
 def _threads(name: str, value: str, element: str) -> int | ElasticThreads:
-    bounded = _BOUNDED.fullmatch(value)
-    if bounded is None and not value.isdecimal():
-        raise InputError(f"--set {name} is a number of threads, or {' or '.join(POLICIES)}, with bounds as in "
-                         f"elastic:2-16 where wanted; got '{value}'")  # fmt: skip
-    threads: int | ElasticThreads
-    if bounded is None:
-        threads = int(value)
-    else:
-        least, most = int(bounded[2] or 1), int(bounded[3] or MOST_THREADS)
-        threads = ElasticThreads(least, most, cast(ThreadPolicy, bounded[1]))
+    try:
+        threads = threads_of(value)
+    except InputError as error:
+        raise InputError(f"--set {name}: {error}") from error
     check_threads(element, threads)
     return threads
 

@@ -1,4 +1,4 @@
-"""What a user asks of control: a goal, prices, limits, a policy; checked before anything starts."""
+"""What a user asks of control: a goal, prices, willingness, limits, a policy; checked before anything starts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 
 from penstock.control.goal import Goal, Price
 from penstock.control.limits import Limits
+from penstock.control.live_mpc import LiveMpc
 from penstock.control.mpc import Mpc
-from penstock.control.mpc_presets import default_mpc
-from penstock.control.named_policies import POLICY_NAMES, named_policy
+from penstock.control.named_policies import named_policy
 from penstock.control.policy import Policy
+from penstock.control.policy_text import policy_problems
 from penstock.control.setting import Grid
-from penstock.errors import InputError, did_you_mean
+from penstock.control.willingness import DEFAULT_WILLINGNESS, willingness_problem
+from penstock.errors import InputError
 
 DEFAULT_POLICY = "mpc"
 NO_LIMITS, DEFAULT_PRICE = Limits(), Price()
+ASSUMED_PAUSE_S = 0.2  # of a change, and learned from then on
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class ControlWish:
     limits: Limits = NO_LIMITS
     policy: str | Policy = DEFAULT_POLICY
     passive: bool = False
+    willingness: str | float = DEFAULT_WILLINGNESS
 
 
 def control_wish(
@@ -35,12 +39,18 @@ def control_wish(
     limits: Limits | None = None,
     policy: str | Policy = DEFAULT_POLICY,
     passive: bool = False,
+    willingness: str | float | None = None,
 ) -> ControlWish | None:
     """The wish, None where there is no goal; whatever is wrong is told together."""
-    problems = [*_price_problems(price), *(limits.problems() if limits is not None else ()), *_policy_problems(policy)]
+    problems = [
+        *_price_problems(price),
+        *(limits.problems() if limits is not None else ()),
+        *_policy_problems(policy),
+        *_willingness_problems(willingness, policy),
+    ]
     if goal is None:
         given = {"price": price is not None, "limits": limits is not None, "policy": policy != DEFAULT_POLICY,
-                 "passive": passive}  # fmt: skip
+                 "passive": passive, "willingness": willingness is not None}  # fmt: skip
         problems += [
             f"{name} says how to reach a goal, and there is none; give one, such as throughput() or latency(p95_ms=500)"
             for name, is_given in given.items()
@@ -52,7 +62,8 @@ def control_wish(
         raise InputError("\n".join(problems))
     if goal is None:
         return None
-    return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive)
+    readily = DEFAULT_WILLINGNESS if willingness is None else willingness
+    return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive, readily)
 
 
 def _price_problems(price: Price | None) -> list[str]:
@@ -65,24 +76,33 @@ def _price_problems(price: Price | None) -> list[str]:
 
 def _policy_problems(policy: str | Policy) -> list[str]:
     if isinstance(policy, str):
-        if policy in POLICY_NAMES:
-            return []
-        hint = did_you_mean(policy, POLICY_NAMES)
-        return [f"there is no policy '{policy}'; there are: {', '.join(POLICY_NAMES)}" + (f"; {hint}" if hint else "")]
+        return policy_problems(policy)
     missing = [name for name in ("name", "start", "decide") if not hasattr(policy, name)]
     if not missing:
         return []
     return [f"a policy has name, start() and decide(state, seen); {type(policy).__name__} has no {', '.join(missing)}"]
 
 
-def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = 0.0) -> Policy:
-    """The policy over a grid of settings; of the paper's strategies only costs and weights are taken.
+def _willingness_problems(willingness: str | float | None, policy: str | Policy) -> list[str]:
+    if willingness is None:
+        return []
+    name = policy if isinstance(policy, str) else type(policy).__name__
+    if name.partition(":")[0] != DEFAULT_POLICY:
+        return [f"willingness is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
+    problem = willingness_problem(willingness)
+    return [] if problem is None else [problem]
+
+
+def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = ASSUMED_PAUSE_S) -> Policy:
+    """The policy over a grid of settings, as it sits in the loop of a running query.
 
     `speed_up`: rivals' time constants are divided by it.  `pause_s`: service lost by a change, as far as is known.
     """
-    if not isinstance(wish.policy, str):
-        return wish.policy
-    if wish.policy == "mpc":
-        return default_mpc(wish.goal, grid, price=wish.price, pause_s=pause_s)
-    policy = named_policy(wish.policy, wish.goal, grid, speed_up)
-    return replace(policy, grid=grid) if isinstance(policy, Mpc) else policy
+    policy = wish.policy
+    if isinstance(policy, str):
+        policy = named_policy(
+            policy, wish.goal, grid, speed_up, price=wish.price, willingness=wish.willingness, pause_s=pause_s
+        )
+        if isinstance(policy, Mpc):
+            policy = replace(policy, allowed_imbalance=wish.limits.max_imbalance)
+    return LiveMpc(policy) if isinstance(policy, Mpc) else policy

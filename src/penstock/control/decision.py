@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.control.setting import Setting
 
@@ -43,3 +43,12 @@ def change_or_hold(current: Setting, desired: Setting, because: str, expected: E
     """A change where there is something to change."""
     expected = expected or Expectation()
     return Hold(because, expected) if desired == current else Change(desired, because, expected)
+
+
+def at_the_same_frequency(current: Setting, decision: Decision) -> Decision:
+    """The decision with cores left alone; what was expected of them at another frequency is left out."""
+    if not isinstance(decision, Change) or decision.setting.frequency_ghz == current.frequency_ghz:
+        return decision
+    setting = replace(decision.setting, frequency_ghz=current.frequency_ghz)
+    expected = Expectation(decision.expected.rate_tuples_s, saturated=decision.expected.saturated)
+    return change_or_hold(current, setting, decision.because, expected)

@@ -10,6 +10,7 @@ a stream that runs for months does not fill its disk, and what happened lately c
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -74,13 +75,14 @@ class Journal:
         self._open()
 
     def _open(self) -> None:
-        self._configuration: Configuration | None = None
-        self._routes: Routes = {}
-        self._bytes = _drop_torn_line(self._path)
+        length = _drop_torn_line(self._path)
         self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         self._close = weakref.finalize(self, os.close, self._file)
-        if self._bytes == 0:
-            self._append(self._header)
+        self._bytes = length
+        self._configuration: Configuration | None = None
+        self._routes: Routes = {}
+        if length == 0:
+            self._append()
 
     def write(
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
@@ -116,9 +118,11 @@ class Journal:
     def _turn(self) -> None:
         """Begins a new part where this one is long enough."""
         if self._bytes >= self._part_bytes:
-            self._path.replace(part_before(self._path))
-            self._close()
+            close = self._close
+            if self._path.exists():  # it does not where the new part could not be opened the last time
+                self._path.replace(part_before(self._path))
             self._open()
+            close()
 
     def _changed(self, configuration: Configuration) -> dict[str, Any]:
         body = configuration_to_json(configuration)
@@ -129,12 +133,19 @@ class Journal:
                 element["route"] = _runs(route)
         return body
 
-    def _append(self, line: str) -> None:
-        data = memoryview(line.encode() + b"\n")
-        while data:  # a disk that fills up takes some of it, and says why with the next
-            written = os.write(self._file, data)
-            self._bytes += written
-            data = data[written:]
+    def _append(self, *lines: str) -> None:
+        """Adds lines, after the header where that is not there yet; all of it or, where the disk is full, nothing."""
+        whole = "".join(f"{line}\n" for line in (lines if self._bytes else (self._header, *lines))).encode()
+        data = memoryview(whole)
+        try:
+            while data:  # a disk that fills up takes some of it, and says why with the next
+                data = data[os.write(self._file, data) :]
+        except OSError:
+            self._configuration, self._routes = None, {}  # the next line has them again
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._bytes)
+            raise
+        self._bytes += len(whole)
 
 
 def part_before(path: Path) -> Path:

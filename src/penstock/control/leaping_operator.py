@@ -13,6 +13,8 @@ from penstock.control.level_search import DEFAULT_RULES, LevelRules, LevelSearch
 from penstock.control.steadiness import UNWATCHED, Steadiness
 from penstock.measure.element_observation import ElementObservation
 
+_SMALL = 4.0  # changes of up to so many tolerances
+
 
 @dataclass(frozen=True, slots=True)
 class LeapingState:
@@ -32,9 +34,13 @@ class LeapingState:
 
 @dataclass(frozen=True, slots=True)
 class LeapingOperator:
-    """The policy. `tolerance` is the change of the rate that starts a new search."""
+    """The policy. `tolerance` is the change of the rate that starts a new search.
+
+    One of up to four times that can gain little, and a search takes some changes: it comes after `patience_periods`.
+    """
 
     tolerance: float = 0.05
+    patience_periods: int = 300
     rules: LevelRules = DEFAULT_RULES
     probe_periods: int = 180
     longest_probe_periods: int = 1440
@@ -80,7 +86,7 @@ class LeapingOperator:
         watched = state.steadiness.after(rate)
         search = state.search
         change = watched.change(self.tolerance)
-        if change:
+        if abs(change) > _SMALL * self.tolerance or (change and watched.periods >= self.patience_periods):
             again = start_search(search.level, search.max_level, upwards=change > 0)
             again, reason = step(again, rate, self.rules)
             state = LeapingState(again, probe_periods=self.probe_periods)
@@ -92,8 +98,9 @@ class LeapingOperator:
         if watched.periods >= state.probe_periods and search.best < search.max_level:
             level = min(search.max_level, max(search.best + 1, round(1.25 * search.best)))
             return self._probe(state, level, watched, f"look upwards once more: try {level}")
+        steady = "steady" if not change else f"rate changed by {change:+.0%}, too little to look again so soon"
         known = [cores for cores in (state.idle_cores, observation.idle_cores) if cores is not None]
-        return replace(state, steadiness=watched, idle_cores=min(known, default=None)), "hold: steady"
+        return replace(state, steadiness=watched, idle_cores=min(known, default=None)), f"hold: {steady}"
 
     def _probe(self, state: LeapingState, level: int, watched: Steadiness, reason: str) -> tuple[LeapingState, str]:
         probe = replace(state.search, level=level, top_rate=watched.anchor)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.control.pacing import cap_ladder
+from penstock.control.rebalance import DEFAULT_IMBALANCE
 from penstock.control.setting import Grid
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """None: as much as the master has when the application starts.  `frequencies_ghz`: none, and cores are left alone.
+
+    `max_imbalance`: how far the busiest replica may be above the mean before slots are dealt out anew (record 0032).
+    `frequency_dry_run`: frequencies are chosen, and what would be written for them is told and not written.
 
     >>> Limits(max_replicas=8).problems()
     ()
@@ -23,6 +27,8 @@ class Limits:
     max_executors: int | None = None
     max_micro_batch_tuples: int | None = None
     frequencies_ghz: tuple[float, ...] = ()
+    max_imbalance: float = DEFAULT_IMBALANCE
+    frequency_dry_run: bool = False
 
     def problems(self) -> tuple[str, ...]:
         """What is wrong with them, a sentence each."""
@@ -38,7 +44,18 @@ class Limits:
         if list(self.frequencies_ghz) != sorted(set(self.frequencies_ghz)) or any(f <= 0 for f in self.frequencies_ghz):
             listed = ", ".join(f"{f:g}" for f in self.frequencies_ghz)
             found.append(f"frequencies_ghz of the limits ascend and are above 0; got {listed}")
+        if not _is_share(self.max_imbalance):
+            found.append(
+                f"max_imbalance of the limits is a number above 0 and at most 1, such as {DEFAULT_IMBALANCE:g}; "
+                f"got {self.max_imbalance!r}"
+            )
+        if self.frequency_dry_run and not self.frequencies_ghz:
+            found.append("frequency_dry_run of the limits needs frequencies_ghz to choose from; got none")
         return tuple(found)
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1
 
 
 def grid_within(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from penstock.control.control_step import ControlStep
-from penstock.control.decision import Change, Decision
+from penstock.control.decision import Change, Decision, at_the_same_frequency
 from penstock.control.goal import Goal
 from penstock.control.guard import Guard, GuardState
 from penstock.control.highest_replicas import CpuShares, HighestReplicas
@@ -41,7 +41,8 @@ class Record:
 class Loop:
     """Ties a policy to a plant; `passive`: says what it would do, and does nothing.
 
-    `highest`: how many replicas of each element help; without it, as many as the policy says.
+    `highest`: how many replicas of each element help; without it, as many as the policy says.  `keeps_frequency`: cores
+    are left alone, whatever the policy wants of them.
     """
 
     policy: Policy
@@ -51,6 +52,7 @@ class Loop:
     passive: bool = False
     record: Callable[[Record], None] | None = None
     highest: HighestReplicas | None = None
+    keeps_frequency: bool = False
 
     def run(self, plant: Plant) -> Iterator[Record]:
         """A record per control step, until the plant ends."""
@@ -60,6 +62,8 @@ class Loop:
             if not seen.reconfigured:  # workers that start compute more than they will
                 shares = shares.learn(seen.elements)
             decided = within_pace(wanted, seen)
+            if self.keeps_frequency:
+                decided = at_the_same_frequency(seen.setting, decided)
             if self.highest is not None:
                 decided = self.highest.bounded(decided, seen, shares)
             if self.guard is not None:

@@ -22,6 +22,7 @@ from penstock.control.mpc_problem import (
     Solution,
     Switching,
 )
+from penstock.control.rebalance import DEFAULT_IMBALANCE
 from penstock.control.setting import Grid, Setting
 from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.mixture import Mixture
@@ -44,8 +45,8 @@ class Mpc:
     `confidence`: how many standard errors of its forecasts a plan keeps in hand, and at least `least_margin` of the
     rate, since micro-batches grow without bound as utilization nears 1.  `pause_s`: service lost by a change
     of replicas.  `lead_steps`: steps from asking for a replica to having it.  `interval_s`: micro-batches begin at
-    least so far apart.  `solver`: with backlog in the state, or the paper's costs by dynamic programming or branch
-    and bound.
+    least so far apart.  `allowed_imbalance`: what balancing leaves.  `solver`: with backlog in the state, or the
+    paper's costs by dynamic programming or branch and bound.
     """
 
     grid: Grid
@@ -60,6 +61,7 @@ class Mpc:
     pause_s: float = 0.0
     lead_steps: int = 0
     interval_s: float = 0.0
+    allowed_imbalance: float = DEFAULT_IMBALANCE
     name: str = "mpc"
 
     def start(self) -> Learned:
@@ -77,7 +79,12 @@ class Mpc:
         return state, change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
 
     def learn(self, state: Learned, seen: ControlStep) -> Learned:
-        return learn(state, seen, self.interval_s, by_batches=self.solver == "chance")
+        highest_ghz = self.grid.frequencies_ghz[-1]
+        if seen.setting.frequency_ghz is None and highest_ghz is not None:  # left alone: as fast as it can
+            seen = replace(seen, setting=replace(seen.setting, frequency_ghz=highest_ghz))
+        return learn(
+            state, seen, self.interval_s, by_batches=self.solver == "chance", allowed_imbalance=self.allowed_imbalance
+        )
 
     def planned_rates(self, state: Learned) -> Floats:
         """The rates to be ready for, each as early as a replica has to be asked for; with a margin but for chances."""

@@ -89,10 +89,18 @@ def clock_ghz(setting: Setting) -> float:
     return setting.frequency_ghz if setting.frequency_ghz is not None else 1.0
 
 
-def learn(state: Learned, seen: ControlStep, interval_s: float, *, by_batches: bool = False) -> Learned:
+def learn(
+    state: Learned,
+    seen: ControlStep,
+    interval_s: float,
+    *,
+    by_batches: bool = False,
+    allowed_imbalance: float = DEFAULT_IMBALANCE,
+) -> Learned:
     """The state after one more step; a step without a measurement leaves its figure as it was.
 
     `by_batches`: latencies are compared with a step run micro-batch by micro-batch, not with the steady state.
+    `allowed_imbalance`: what balancing leaves.
     """
     after = replace(state, rate=state.rate.learn(seen.rate_tuples_s, seen.latest_tuples_s), saturated=())
     if seen.service_s is not None and not _is_cold(
@@ -102,7 +110,7 @@ def learn(state: Learned, seen: ControlStep, interval_s: float, *, by_batches: b
     if seen.overhead_s is not None and not _is_cold(seen, seen.overhead_s, state.overhead_s):
         after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
     if seen.served_tuples > 0:
-        after = _with_balance(after, seen)
+        after = _with_balance(after, seen, allowed_imbalance)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
     backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
     after = _with_correction(after, state, seen, interval_s, by_batches)
@@ -134,7 +142,7 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
     return replace(state, service=service, limit=limit, gigacycles=own)
 
 
-def _with_balance(state: Learned, seen: ControlStep) -> Learned:
+def _with_balance(state: Learned, seen: ControlStep, allowed_imbalance: float) -> Learned:
     """Imbalance as measured, but no more than what balancing will leave where the loads of the slots are known."""
     hot = heaviest_slot(seen.load_by_slot, seen.period_s, seen.split_slots)
     if hot is not None:
@@ -142,7 +150,7 @@ def _with_balance(state: Learned, seen: ControlStep) -> Learned:
     if seen.setting.replicas == 1:
         return state
     measured = max(seen.imbalance, 1.0)
-    bounded = measured if hot is None else min(measured, 1 + DEFAULT_IMBALANCE)
+    bounded = measured if hot is None else min(measured, 1 + allowed_imbalance)
     return replace(state, imbalance=_blend(state.imbalance, bounded))
 
 

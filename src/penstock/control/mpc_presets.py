@@ -7,6 +7,7 @@ from typing import Literal
 from penstock.control.goal import Goal, Price, Weights, derived_weights
 from penstock.control.mpc import Mpc
 from penstock.control.setting import Grid
+from penstock.control.willingness import DEFAULT_WILLINGNESS, payback_s
 from penstock.errors import InputError
 from penstock.model.forecasters.holt_winters import HoltWinters
 from penstock.model.power import PowerModel
@@ -24,7 +25,6 @@ ALPHAS: dict[Strategy, dict[Workload, float]] = {
     "Lat-Node": {"random_walk": 2.0, "real": 3.0},
     "Lat-Power": {"random_walk": 2.0, "real": 4.0},
 }
-PAYBACK_S = {"calm": 10.0, "balanced": 5.0, "eager": 2.0}
 HORIZON = 10
 LEAST_DEVIATION = 0.03  # of a forecast, however good it was so far
 CONFIDENCE = 1.2  # times the errors measured, since they are known from some twenty steps only
@@ -77,7 +77,7 @@ def default_mpc(
     grid: Grid,
     *,
     price: Price | None = None,
-    willingness: str | float = "balanced",
+    willingness: str | float = DEFAULT_WILLINGNESS,
     period_s: float = 1.0,
     pause_s: float = 0.0,
     lead_steps: int = 0,
@@ -87,15 +87,9 @@ def default_mpc(
 ) -> Mpc:
     """MPC from what a user understands: the goal, the price of a core, and how soon a change must have paid.
 
-    `willingness`: 'calm', 'balanced' or 'eager', or the seconds in which a change has to pay.
+    `willingness`: 'calm', 'balanced' or 'eager', or the seconds within which a change has to pay.
     """
-    if isinstance(willingness, str):
-        if willingness not in PAYBACK_S:
-            raise InputError(f"willingness is one of {', '.join(PAYBACK_S)}, or seconds; got '{willingness}'")
-        payback_s = PAYBACK_S[willingness]
-    else:
-        payback_s = float(willingness)
-    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s, period_s)
+    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s(willingness), period_s)
     return Mpc(
         grid,
         weights,

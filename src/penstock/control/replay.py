@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision
 from penstock.control.policy import Policy
-from penstock.control.setting import Setting
+from penstock.control.setting import Grid, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,24 @@ class Replayed:
         return self.desired.replicas == self.followed.replicas
 
 
-def replay(steps: Iterable[ControlStep], policy: Policy) -> list[Replayed]:
-    """Each step shown to the policy as it was, whatever the policy had wanted before: nothing is simulated."""
+def replay(steps: Iterable[ControlStep], policy: Policy, grid: Grid | None = None) -> list[Replayed]:
+    """Each step shown to the policy as it was, whatever the policy had wanted before: nothing is simulated.
+
+    A step that ran with other replicas than the grid has is not stayed at: a run begins within its limits.
+    """
     seen = list(steps)
     state = policy.start()
     result = []
     for number, step in enumerate(seen):
         state, decision = policy.decide(state, step)
         followed = seen[number + 1].setting if number + 1 < len(seen) else step.setting
-        result.append(Replayed(step, followed, decision))
+        result.append(Replayed(step, followed, decision if grid is None else _within(grid, step.setting, decision)))
     return result
+
+
+def _within(grid: Grid, current: Setting, decision: Decision) -> Decision:
+    replicas = min(max(current.replicas, grid.replicas[0]), grid.replicas[-1])
+    if isinstance(decision, Change) or replicas == current.replicas:
+        return decision
+    nearest = replace(current, replicas=replicas)
+    return Change(nearest, f"{current} is outside the limits; {decision.because}", decision.expected)

@@ -7,6 +7,7 @@ next micro-batch: whichever worker runs the replica then goes on from there.
 from __future__ import annotations
 
 import base64
+import math
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,10 +21,11 @@ from penstock.control.element_setting import ElementSetting
 from penstock.control.leaping_operator import LeapingOperator, LeapingState
 from penstock.control.level_search import start_search
 from penstock.control.multilevel.policy import MultiLevel
+from penstock.control.multilevel.rules import OURS, PAPER
 from penstock.measure.element_observation import ElementObservation
 
 _VERSION = 2
-_STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
+STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
 # A service may take more than it did without any sign of it, so one looks upwards now and then.
 _LEAPING = LeapingOperator(probe_periods=60, longest_probe_periods=480)
 
@@ -87,10 +89,10 @@ def learned_from_text(text: str) -> LearnedThreads | None:
 
 
 class ThreadControl:
-    """Runs the policy that an element's threads are found by; `cores` is what one of its tasks may compute on."""
+    """Runs the policy that an element's threads are found by; `cores` is what it may compute on, and may change."""
 
     def __init__(self, wish: ElasticThreads, cores: int, learned: LearnedThreads | None = None) -> None:
-        self._wish, self._cores = wish, cores
+        self._wish, self.cores = wish, cores
         if learned is None or learned.policy != wish.policy:
             learned = LearnedThreads(wish.policy, ElementSetting(wish.least), self._most(UNKNOWN))
         self.learned = learned
@@ -102,6 +104,11 @@ class ThreadControl:
         if known.share.is_looking:
             return 1
         return max(self._wish.least, min(self._threads(known.setting), self._most(known.share)))
+
+    @property
+    def computing_threads(self) -> int:
+        """The cores that they need: of threads that wait, only as much as they compute."""
+        return math.ceil(self.level * self.learned.share.computing - 1e-9)
 
     @property
     def is_looking(self) -> bool:
@@ -119,8 +126,8 @@ class ThreadControl:
     def is_over(self, busy_s: float, steps: int) -> bool:
         """Whether the period would be over with so much more."""
         known = self.learned
-        enough = known.steps + steps >= _STEPS_PER_THREAD * self.level
-        return enough and known.busy_s + busy_s >= self._wish.period_s
+        enough = known.steps + steps >= STEPS_PER_THREAD * self.level
+        return enough and known.busy_s + busy_s >= self._wish.busy_period_s
 
     def take(self, share: Share) -> None:
         """A part of the period is over, and the period itself where that makes it long enough."""
@@ -142,9 +149,9 @@ class ThreadControl:
         total_s = known.computed_s + known.waited_s
         seen = known.computed_s / total_s if total_s > 0 else None
         if known.alone:
-            return known.share.after_alone(seen, self._cores)
+            return known.share.after_alone(seen, self.cores)
         at_most = self._most(known.share) <= min(self.level, self._wish.most - 1)
-        return known.share.after_beside(seen, self._cores, at_most=at_most)
+        return known.share.after_beside(seen, self.cores, at_most=at_most)
 
     def _decided(self, known: LearnedThreads, newest: ElementObservation) -> LearnedThreads:
         most = self._most(known.share)
@@ -174,9 +181,11 @@ class ThreadControl:
         return self._policy().start(observation)
 
     def _policy(self) -> ElementPolicy[Any]:
-        if self._wish.policy == "multilevel":
-            return MultiLevel()
-        return _LEAPING if self._wish.policy == "elastic" else ElasticOperator()
+        wish = self._wish
+        if wish.policy == "multilevel":
+            rules = PAPER if wish.as_printed else OURS
+            return MultiLevel(replace(rules, sensitivity=wish.sensitivity, satisfaction=wish.satisfaction))
+        return _LEAPING if wish.policy == "elastic" else ElasticOperator(wish.tolerance, wish.decay_rate)
 
     @property
     def _feeding(self) -> int:
@@ -188,7 +197,7 @@ class ThreadControl:
         return setting.threads + self._feeding if setting.queued or not self._feeding else 1
 
     def _most(self, share: CoreShare) -> int:
-        return max(self._wish.least, min(self._wish.most, share.most(self._cores)))
+        return max(self._wish.least, min(self._wish.most, share.most(self.cores)))
 
 
 def _added(known: LearnedThreads, share: Share, *, alone: bool) -> LearnedThreads:

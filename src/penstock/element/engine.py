@@ -15,6 +15,7 @@ from penstock.element.element import Element
 from penstock.element.intake import Intake
 from penstock.element.position import EVERYTHING
 from penstock.element.steps import Steps
+from penstock.element.threads.schedule import OLDEST_FIRST, schedule_of
 from penstock.element.threads.setting_checks import checked_queues, checked_threads
 from penstock.element.threads.threaded_element import MAX_THREADS, ThreadedElement
 from penstock.errors import InputError, did_you_mean
@@ -31,8 +32,9 @@ class Engine:
     and what it delivers behind them goes to the dead letters.
 
     On one thread operators are called as functions in program order. With `threads` that many take blocks from queues
-    in front of the operators named by `queued` (by default those that read a source); results are the same, but `feed`
-    gives only what is complete by then, and `finish` the rest. Functions of `map` are then called on several at once.
+    in front of the operators named by `queued` (by default those that read a source), in the order that `schedule`
+    says; results are the same, but `feed` gives only what is complete by then, and `finish` the rest. Functions of
+    `map` are then called on several at once.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Engine:
         clock: Callable[[], float] = time.monotonic,
         threads: int = 1,
         queued: Iterable[str] | None = None,
+        schedule: str = OLDEST_FIRST,
     ) -> None:
         check_block_rows(block_rows)
         if on_error not in ("dead_letter", "fail"):
@@ -57,7 +60,7 @@ class Engine:
         self.intakes = {
             s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
         }
-        self.element = _element(graph, self.letters, self.collected, threads, queued)
+        self.element = self._made(threads, queued, schedule)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
         self._steps = Steps(self.intakes, block_rows, None if idle_timeout_s is None else self._is_idle)
@@ -90,9 +93,7 @@ class Engine:
         results = self._drain()
         self._steps.frontier = EVERYTHING
         self._step(results, {})
-        if isinstance(self.element, ThreadedElement):
-            _extend(results, self.element.drain())
-            self.element.close()
+        extend(results, self._rest())
         return results
 
     def process(self, blocks: dict[str, Block]) -> dict[str, Block]:
@@ -112,9 +113,26 @@ class Engine:
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
         if isinstance(self.element, ThreadedElement):
-            _extend(results, self.element.feed(blocks, self._steps.frontier))
+            extend(results, self.element.feed(blocks, self._steps.frontier))
         else:
-            _extend(results, [(0, self.element.step(blocks, self._steps.frontier))])
+            extend(results, [(0, self.element.step(blocks, self._steps.frontier))])
+
+    def _rest(self) -> Iterable[tuple[object, dict[str, Block]]]:
+        """What threads have not given yet; then they end."""
+        if isinstance(self.element, ThreadedElement):
+            yield from self.element.drain()
+            self.element.close()
+
+    def _made(self, threads: int, queued: Iterable[str] | None, schedule: str) -> Element | ThreadedElement:
+        checked_threads(threads, MAX_THREADS, least=1)
+        names = None if queued is None else checked_queues(queued, self.graph)
+        schedule_of(schedule)
+        if threads == 1 and not names:
+            return Element(self.graph, self.letters, self.collected)
+        names = readers_of_sources(self.graph) if names is None else names
+        return ThreadedElement(
+            self.graph, self.letters, self.collected, threads=threads, queued=names, schedule=schedule
+        )
 
     def _is_idle(self, intake: Intake) -> bool:
         if self._idle_timeout_s is None or intake.finished:
@@ -152,21 +170,15 @@ def collected_streams(graph: Graph, taps: Iterable[str]) -> dict[str, str]:
     return wanted
 
 
-def _extend(results: Batches, steps: Iterable[tuple[int, dict[str, Block]]]) -> None:
+def extend(results: Batches, steps: Iterable[tuple[object, dict[str, Block]]]) -> None:
+    """Adds what steps gave, but for empty blocks."""
     for _, blocks in steps:
         for name, block in blocks.items():
             if block.rows:
                 results.setdefault(name, []).append(block.to_arrow())
 
 
-def _element(
-    graph: Graph, letters: DeadLetters, wanted: Mapping[str, str], threads: int, queued: Iterable[str] | None
-) -> Element | ThreadedElement:
-    checked_threads(threads, MAX_THREADS, least=1)
-    names = None if queued is None else checked_queues(queued, graph)
-    if threads == 1 and not names:
-        return Element(graph, letters, wanted)
-    if names is None:
-        sources = {source.name for source in graph.sources}
-        names = frozenset(operator.name for operator in graph.operators if sources.intersection(operator.inputs))
-    return ThreadedElement(graph, letters, wanted, threads=threads, queued=names)
+def readers_of_sources(graph: Graph) -> frozenset[str]:
+    """The operators that read a source: queues in front of them let a source go on while others work."""
+    sources = {source.name for source in graph.sources}
+    return frozenset(operator.name for operator in graph.operators if sources.intersection(operator.inputs))

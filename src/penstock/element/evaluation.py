@@ -21,6 +21,7 @@ from penstock.errors import InputError, did_you_mean
 
 Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
 Progress = Callable[[int, int], None]
+MakeEngine = Callable[..., Engine]
 _FEED_BLOCKS = 64
 
 
@@ -46,20 +47,18 @@ def evaluate(
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
-    threads: int = 1,
-    queued: Iterable[str] | None = None,
+    make_engine: MakeEngine = Engine,
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
     is called once, with batch 0.
-    `progress` is called with (tuples done, tuples in all). `threads` work at once; they take blocks from queues in
-    front of the operators that `queued` names (by default those that read a source).
+    `progress` is called with (tuples done, tuples in all). `make_engine` gets the graph and what an engine needs.
     """
     graph = graph_of(app)
     _check_sinks(graph)
-    running = Engine(graph, block_rows=block_rows, taps=taps, on_error=on_error, threads=threads, queued=queued)
+    running = make_engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
     tables = read_inputs(graph, inputs or {}, running.letters, data_dir)
     results = _run(running, tables, progress)
     return _gather(running, results)

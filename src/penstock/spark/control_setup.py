@@ -17,11 +17,8 @@ from penstock.control.executor_plan import ExecutorBounds
 from penstock.control.guard import Guard
 from penstock.control.highest_replicas import HighestReplicas
 from penstock.control.limits import Limits, grid_within
-from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Loop
-from penstock.control.mpc import Mpc
 from penstock.control.pacing import first_pace
-from penstock.control.policy import Policy
 from penstock.control.routing import Routing, narrowed
 from penstock.element.own_cores import own_cores
 from penstock.plan.layout import layout_of
@@ -29,12 +26,12 @@ from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.cluster_executors import ClusterExecutors
 from penstock.spark.controlled import Controller, Notebook
 from penstock.spark.executor_pool import ExecutorPool, Places
+from penstock.spark.frequency_dry_run import FrequencyDryRun
 from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
 from penstock.spark.pinning import cores_by_host, is_local
 from penstock.spark.spark_plant import Application, Resources, SparkPlant
 from penstock.spark.splitting import splittable
 
-_PAUSE_S = 0.2  # assumed of a change, and learned from then on
 _DEVIATIONS = 3.0
 
 
@@ -105,7 +102,10 @@ def controller_of(
     room, configuration = room_of(session), application.configuration
     pipeline = pipeline_of(graph, configuration.unfused)
     single = single_elements(pipeline)
-    frequencies, sentence = frequencies_within(wish.limits.frequencies_ghz, is_local=is_local(session), root=root)
+    dry_run = wish.limits.frequency_dry_run
+    frequencies, sentence = frequencies_within(
+        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run, root=root
+    )
     if sentence is not None:
         tell(sentence)
     energy, sentence = energy_of(root, is_local=is_local(session))
@@ -117,26 +117,28 @@ def controller_of(
     most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
     resources: Resources | None = None
-    if frequencies is not None and not wish.passive:
+    if frequencies is not None and not wish.passive and not dry_run:
         resources = FrequencySetter(frequencies)
     elif room.executors and not wish.passive:
         resources = _pool(session, wish.limits, room, highest, places, tell)
-    policy: Policy = policy_of(wish, grid, speed_up=_speed_up(graph), pause_s=_PAUSE_S)
     loop = Loop(
-        LiveMpc(policy) if isinstance(policy, Mpc) else policy,
+        policy_of(wish, grid, speed_up=_speed_up(graph)),
         wish.goal,
         Guard(),
         Routing(
+            allowed=wish.limits.max_imbalance,
             scalable=_free_elements(pipeline),
             deviations=_DEVIATIONS,
             splittable=splittable(graph, layout_of(graph, configuration.unfused)),
         ),
         wish.passive,
         highest=HighestReplicas(highest if room.executors else room.cores, highest, single),
+        keeps_frequency=dry_run,
     )
     pace = None if wish.passive else first_pace(most_tuples)
     plant = SparkPlant(application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores)
-    return Controller(plant, loop, notebook, tell=tell)
+    told = FrequencyDryRun(frequencies).sentences if dry_run and frequencies is not None else None
+    return Controller(plant, loop, notebook, tell=tell, sentences=told)
 
 
 def single_elements(pipeline: Pipeline) -> frozenset[str]:

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from penstock.control.configuration import Configuration
@@ -32,7 +32,8 @@ class Controller:
     """Drives a loop over a plant until it is closed.
 
     A policy that fails leaves the application as it is: it goes on, and `failure` says why nobody controls it.
-    `tell` gets a sentence for each recommendation in passive mode, and whatever else a user has to know once.
+    `tell` gets a sentence for each recommendation in passive mode, those that `sentences` makes of a turn of the loop,
+    and whatever else a user has to know once.
     """
 
     def __init__(
@@ -42,8 +43,10 @@ class Controller:
         notebook: Notebook,
         *,
         tell: Callable[[str], None] = print,
+        sentences: Callable[[Record], Iterable[str]] | None = None,
     ) -> None:
         self.plant, self._loop, self._notebook, self.tell = plant, loop, notebook, tell
+        self._sentences = sentences
         self.decisions: deque[RecordedDecision] = deque(maxlen=_KEPT_DECISIONS)
         self.failure: Exception | None = None
         self.advice: str | None = None
@@ -109,4 +112,6 @@ class Controller:
             self._notebook.decided(record.seen.last_batch, decision)
         if self.is_passive and decision.decided != decision.setting:
             self.tell(decision.text)
+        for sentence in () if self._sentences is None else self._sentences(record):
+            self.tell(sentence)
         self.advice = "; ".join(record.advice) or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from penstock.spark.leftovers import Leftover, Leftovers, needed_slots
 _log = logging.getLogger(__name__)
 
 RunPortion = Callable[[Portion], Mapping[str, Integers]]
-Release = Callable[[Leftover], None]
+Release = Callable[[Leftover], Mapping[str, Integers]]
 _REST_RATIO = 1.0  # pause after each portion, as a share of the time it took: micro-batches go on meanwhile
 _REST_MAX_S = 1.0
 _LOOK_EVERY_S = 60.0  # whether anything is left over, where no batches come
@@ -25,8 +26,8 @@ _LOOK_EVERY_S = 60.0  # whether anything is left over, where no batches come
 class Copier:
     """The copies of one query; `run` brings a portion to its hosts and gives the slots that have arrived, by host.
 
-    `release` has hosts give back what they no longer need.  Nothing depends on either but time and memory: a slot that
-    is not there is rebuilt by the task that needs it.
+    `release` has hosts give back what they no longer need, and says what they did.  Nothing depends on either but time
+    and memory: a slot that is not there is rebuilt by the task that needs it.
     """
 
     def __init__(self, run: RunPortion, release: Release, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,7 +47,8 @@ class Copier:
         served = placements, hosts, self._moves
         if served != self._served:
             with self._lock:
-                self._leftovers.note(needed_slots(placements, self._moves), hosts, self._clock())
+                batch = -1 if self._published is None else self._published.batch
+                self._leftovers.note(needed_slots(placements, self._moves), hosts, self._clock(), batch)
             self._served = served
 
     def published(self, published: Published) -> None:
@@ -84,13 +86,13 @@ class Copier:
         if leftover is None:
             return False
         try:
-            self._release(leftover)
+            released = self._release(leftover)
         except Exception as error:
             _log.info("leftovers of '%s' were not released: %s", leftover.element.name, str(error).split("\n", 1)[0])
         else:
             with self._lock:
-                self._leftovers.released(leftover)
-                self._copies.forget(leftover.element, leftover.slots_by_host)
+                self._leftovers.released(leftover.element, released)
+                self._copies.forget(leftover.element, released)
         return True
 
     def stop(self) -> None:
@@ -109,13 +111,13 @@ class BackgroundCopier(Copier):
     def want(self, moves_by_element: Mapping[Movable, Moves], hosts: set[str]) -> None:
         super().want(moves_by_element, hosts)
         if any(moves_by_element.values()):
+            self._begin()
             self._wake.set()
 
     def serve(self, placements: Mapping[Movable, Placement], hosts: set[str]) -> None:
         super().serve(placements, hosts)
-        if self._thread is None and len(hosts) > 1:
-            self._thread = threading.Thread(target=self._work, name="penstock-copier", daemon=True)
-            self._thread.start()
+        if len(hosts) > 1:
+            self._begin()
 
     def published(self, published: Published) -> None:
         super().published(published)
@@ -127,16 +129,24 @@ class BackgroundCopier(Copier):
         if self._thread is not None:
             self._thread.join(timeout=30.0)
 
+    def _begin(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="penstock-copier", daemon=True)
+            self._thread.start()
+
     def _work(self) -> None:
         while not self._stopping.is_set():
             self._wake.clear()
-            started_s, worked = time.monotonic(), False
-            while not self._stopping.is_set() and self.step():
-                worked = True
-                self._stopping.wait(min((time.monotonic() - started_s) * _REST_RATIO, _REST_MAX_S))
-                started_s = time.monotonic()
-            if worked and not self._stopping.is_set():
+            if self._with_rests(self.step) and not self._stopping.is_set():
                 self._arrived()
-            while not self._stopping.is_set() and self.tidy():
-                pass
+            self._with_rests(self.tidy, most=1)  # copies go first again
             self._wake.wait(_LOOK_EVERY_S)
+
+    def _with_rests(self, work: Callable[[], bool], most: int = sys.maxsize) -> bool:
+        """Works for as long as there is something to do, with pauses; tells whether there was."""
+        for count in range(most):
+            started_s = time.monotonic()
+            if self._stopping.is_set() or not work():
+                return count > 0
+            self._stopping.wait(min((time.monotonic() - started_s) * _REST_RATIO, _REST_MAX_S))
+        return True

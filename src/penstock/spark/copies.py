@@ -126,7 +126,8 @@ class Copies:
             copied[slots] = self._batches(element, host)[slots]
         for name in element.operators:
             if moves and name in published.ledgers:
-                entries = published.ledgers[name].history(np.array(sorted(moves), np.int64))
+                ledger = published.ledgers[name]  # of one slot for an operator without a key
+                entries = ledger.history(np.array([slot for slot in sorted(moves) if slot < ledger.slots], np.int64))
                 entries = entries[(entries["batch"] > copied[entries["slot"]]) & (entries["batch"] <= until)]
                 total += np.bincount(entries["slot"], entries["length"], element.slots).astype(np.int64)
         return total

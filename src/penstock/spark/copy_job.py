@@ -14,6 +14,7 @@ from penstock.spark.copies import Portion
 from penstock.spark.element_worker import element_worker
 from penstock.spark.host_job import on_each_host
 from penstock.spark.leftovers import Leftover
+from penstock.spark.pinning import cores_by_host
 
 
 def run_copy(
@@ -27,17 +28,25 @@ def run_copy(
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
 
 
-def run_release(session: SparkSession, directory: str, unfused: tuple[str, ...], leftover: Leftover) -> None:
-    """Has hosts give back the memory of slots."""
-    slots = [own.tolist() for own in leftover.slots_by_host.values()]
-    function = functools.partial(_released, (directory, unfused, leftover.element.number), slots)
-    on_each_host(session, list(leftover.slots_by_host), function)
+def run_release(
+    session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], leftover: Leftover
+) -> dict[str, Integers]:
+    """Has hosts give back the memory of slots, and gives, by host, those that are gone there."""
+    living = cores_by_host(session)  # what was meant for another would be done on one of these
+    by_host = {host: own for host, own in leftover.slots_by_host.items() if host in living}
+    if not by_host:
+        return {}
+    place, slots = (directory, unfused, leftover.element.number), [own.tolist() for own in by_host.values()]
+    done = on_each_host(session, list(by_host), functools.partial(_released, place, epoch, leftover.batch, slots))
+    return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
 
 
-def _released(place: tuple[str, tuple[str, ...], int], slots: Sequence[Sequence[int]], host: int) -> bytes:
+def _released(
+    place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[Sequence[int]], host: int
+) -> bytes:
     worker = element_worker(*place, freezes=True)
-    at_priority(lambda: worker.release(np.array(slots[host], np.int64)), LEAST_PRIORITY)
-    return b""
+    own = np.array(slots[host], np.int64)
+    return at_priority(lambda: worker.release(own, batch, epoch), LEAST_PRIORITY).astype(np.int64).tobytes()
 
 
 def _given_way(

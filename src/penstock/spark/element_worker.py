@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
+from penstock.control.element_threads import ElementThreads
 from penstock.element.block import Block, empty_block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.depth import depth_by_stream
@@ -46,9 +47,9 @@ from penstock.spark.offset_sources import offset_source
 from penstock.spark.pickling import dumps
 from penstock.spark.slotted import AnyElement, Before, SlottedElement
 from penstock.spark.state_slots import can_defer, must_be_slotted, slot_function, state_slots
+from penstock.spark.task_cores import cores_of_task
 from penstock.spark.triggering import source_places
 from penstock.spark.waiting_tuples import deferred_name, waiting_store
-from penstock.spark.worker_threads import WorkerThreads, cores_of_task
 
 _INTAKE_ROWS = 32_768
 # What a task of a deferring element reads at most to bring slots up to date, before it puts off their tuples instead.
@@ -81,7 +82,7 @@ class ElementWorker:
         self._head: ClockedOperator | None = None  # the clocked operator that was made last
         self.deferred = self._deferred() if can_defer(fixed.graph, layout, self.planned) else None
         self.operators = self._made_operators()
-        self._threads: WorkerThreads | None = None  # once there are any
+        self._threads: ElementThreads | None = None  # once there are any
         self._lanes: SlotLanes | None = None
 
     def _made_operators(self) -> SlottedElement | ClockedElement:
@@ -120,14 +121,19 @@ class ElementWorker:
     def copy(self, slots: Integers, batch: int, epoch: int) -> Integers:
         """Brings slots on this host, for tasks to come, to the state after a batch; gives those that are so now."""
         for name, stored in self.stored.items():
-            before = StateBefore(self.checkpoint.manifests, batch, name, stored.stored.memory.layout.slots)
-            slots = stored.stored.copy(slots, before, epoch)
+            count = stored.stored.memory.layout.slots  # 1 for an operator without a key, whatever its element has
+            before = StateBefore(self.checkpoint.manifests, batch, name, count)
+            copied = stored.stored.copy(slots[slots < count], before, epoch)
+            slots = slots[(slots >= count) | np.isin(slots, copied)]
         return slots
 
-    def release(self, slots: Integers) -> None:
-        """Gives the memory back that slots have on this host."""
+    def release(self, slots: Integers, batch: int, epoch: int) -> Integers:
+        """Gives the memory back that slots have on this host, unless they are newer; gives those whose is."""
         for stored in self.stored.values():
-            stored.stored.release(slots)
+            count = stored.stored.memory.layout.slots
+            released = stored.stored.release(slots[slots < count], epoch, batch)
+            slots = slots[(slots >= count) | np.isin(slots, released)]
+        return slots
 
     def _defer(self, plan: BatchPlan, routed: Integers, before: Before, token: Token) -> Integers:
         """Those of a task's slots that it may open, since all of their state is there or nearly so.
@@ -163,7 +169,7 @@ class ElementWorker:
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         return self.operators.step(blocks, frontier)
 
-    def threads(self, plan: BatchPlan, replica: int) -> WorkerThreads | None:
+    def threads(self, plan: BatchPlan, replica: int) -> ElementThreads | None:
         """The threads of a task whose slots are open; None where its own thread does it all."""
         self._end_work()
         own = plan.configuration.element(self.planned.name)
@@ -171,9 +177,10 @@ class ElementWorker:
             self.end_threads()
             return None
         if self._threads is None:
-            self._threads = WorkerThreads(self.graph, self.fixed.graph, self._step_letters)
+            self._threads = ElementThreads(self.graph, self.fixed.graph, self._step_letters)
         learned = plan.learned.get(own.name, {}).get(replica)
-        self._threads.begin(self._staged(), own.threads, cores_of_task(plan, own.name, replica), learned)
+        cores = cores_of_task(plan, own.name, replica)
+        self._threads.begin(self._staged(), own.threads, lambda: cores, learned)
         return self._threads
 
     def _staged(self) -> Element | SlotLanes:

@@ -40,7 +40,7 @@ class FrequencySetter:
 
 
 def frequencies_within(
-    wanted_ghz: tuple[float, ...], *, is_local: bool, root: Path = Path("/")
+    wanted_ghz: tuple[float, ...], *, is_local: bool, dry_run: bool = False, root: Path = Path("/")
 ) -> tuple[Frequencies | None, str | None]:
     """The machine's frequencies where the user wants some of them; else the sentence that says why not."""
     if not wanted_ghz:
@@ -48,7 +48,7 @@ def frequencies_within(
     if not is_local:
         return None, "frequencies are set on a local master only; cores are left alone, and watts are estimated"
     try:
-        found = Frequencies(root)
+        found = Frequencies(root, dry_run=dry_run)
     except InputError as error:
         return None, f"{error}; cores are left alone, and watts are estimated"
     missing = [f for f in wanted_ghz if round(f, 3) not in {round(own, 3) for own in found.available_ghz}]

@@ -14,6 +14,7 @@ from penstock.plan.placement import Placement
 from penstock.spark.copies import Movable
 
 KEPT_S = 300.0
+_SLOTS_AT_ONCE = 32  # of a host: for as long as they take, a job has one of its task slots
 _NOTHING, _NEEDED = np.nan, np.inf
 
 Needed = Mapping[Movable, Mapping[str, list[int]]]
@@ -21,46 +22,60 @@ Needed = Mapping[Movable, Mapping[str, list[int]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leftover:
-    """Slots of an element whose memory some hosts can have back."""
+    """Slots of an element whose memory some hosts can have back, unless they have changed there since a batch."""
 
     element: Movable
     slots_by_host: Mapping[str, Integers]
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Left:
+    """Since when each slot may have rows on a host for nothing, and which batch was the newest then."""
+
+    since_s: npt.NDArray[np.float64]
+    batch: Integers
 
 
 class Leftovers:
-    """Since when each slot has rows on a host for nothing, by element and host."""
+    """What is left on each host of each element."""
 
     def __init__(self) -> None:
-        self._since_s: dict[tuple[Movable, str], npt.NDArray[np.float64]] = {}
+        self._left: dict[tuple[Movable, str], _Left] = {}
 
-    def note(self, needed: Needed, hosts: set[str], now_s: float) -> None:
-        """From now on hosts need these slots and no others; of hosts and elements that are gone nothing is left."""
-        for key in [key for key in self._since_s if key[0] not in needed or key[1] not in hosts]:
-            del self._since_s[key]
+    def note(self, needed: Needed, hosts: set[str], now_s: float, batch: int) -> None:
+        """After a batch, hosts need these slots and no others; a host that is new may have rows of any."""
+        for key in [key for key in self._left if key[0] not in needed or key[1] not in hosts]:
+            del self._left[key]
         for element, by_host in needed.items():
             for host in hosts if element.operators else ():
-                since_s = self._since_s.setdefault((element, host), np.full(element.slots, _NOTHING))
+                if (element, host) not in self._left:
+                    self._left[element, host] = _Left(np.full(element.slots, _NEEDED), np.zeros(element.slots, int))
+                own = self._left[element, host]
                 is_needed = np.zeros(element.slots, np.bool_)
                 is_needed[by_host.get(host, [])] = True
-                since_s[~is_needed & np.isinf(since_s)] = now_s
-                since_s[is_needed] = _NEEDED
+                has_left = ~is_needed & np.isinf(own.since_s)
+                own.since_s[has_left], own.batch[has_left] = now_s, batch
+                own.since_s[is_needed] = _NEEDED
 
     def due(self, now_s: float) -> Leftover | None:
-        """What one element has left for long enough; the time begins anew, so that a job that fails has another."""
+        """Some of what one element has left for long enough; the time begins anew, so that a failure has another."""
         chosen: dict[str, Integers] = {}
-        own: Movable | None = None
-        for (element, host), since_s in self._since_s.items():
-            slots = np.flatnonzero(now_s - since_s >= KEPT_S)
-            if len(slots) and own in (None, element):
-                own, chosen[host] = element, slots
-                since_s[slots] = now_s
-        return None if own is None else Leftover(own, chosen)
+        element: Movable | None = None
+        batch = -1
+        for (owner, host), own in self._left.items():
+            slots = np.flatnonzero(now_s - own.since_s >= KEPT_S)[:_SLOTS_AT_ONCE]
+            if len(slots) and element in (None, owner):
+                element, chosen[host] = owner, slots
+                own.since_s[slots] = now_s
+                batch = max(batch, int(own.batch[slots].max()))
+        return None if element is None else Leftover(element, chosen, batch)
 
-    def released(self, leftover: Leftover) -> None:
-        """It is gone, but for slots that are needed again by now."""
-        for host, slots in leftover.slots_by_host.items():
-            since_s = self._since_s.get((leftover.element, host))
-            if since_s is not None:
+    def released(self, element: Movable, slots_by_host: Mapping[str, Integers]) -> None:
+        """These are gone, but for slots that are needed again by now."""
+        for host, slots in slots_by_host.items():
+            if (element, host) in self._left:
+                since_s = self._left[element, host].since_s
                 since_s[slots[np.isfinite(since_s[slots])]] = _NOTHING
 
 

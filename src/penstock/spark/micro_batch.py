@@ -142,11 +142,12 @@ class MicroBatches:
         assert self.in_force is not None
         return run_copy(self._session, str(self.checkpoint.directory), self.epoch, self.in_force.unfused, portion)
 
-    def run_release(self, leftover: Leftover) -> None:
-        """Has hosts give back the memory of slots that went to others."""
+    def run_release(self, leftover: Leftover) -> Mapping[str, Integers]:
+        """Has hosts give back the memory of slots that went to others, and gives, by host, those that are gone."""
         assert self._session is not None
         assert self.in_force is not None
-        run_release(self._session, str(self.checkpoint.directory), self.in_force.unfused, leftover)
+        unfused = self.in_force.unfused
+        return run_release(self._session, str(self.checkpoint.directory), self.epoch, unfused, leftover)
 
     def _measured(self, moments: Moments, plan: BatchPlan, result: BatchResult) -> MeasuredBatch:
         first = plan.configuration.elements[0].name

@@ -49,6 +49,7 @@ def start(
     session: SparkSession | None = None,
     goal: Goal | None = None,
     price: Price | None = None,
+    willingness: str | float | None = None,
     limits: Limits | None = None,
     policy: str | Policy = DEFAULT_POLICY,
     passive: bool = False,
@@ -60,10 +61,11 @@ def start(
     is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
     directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
 
-    With a `goal`, a policy (a name or an object) keeps the application at it within `limits`, at the least `price`;
-    `passive`: it says what it would do, and does nothing.
+    With a `goal`, a policy (a name, with settings if need be, or an object) keeps the application at it within
+    `limits`, at the least `price`; `willingness`: how readily it changes something, 'calm', 'balanced' or 'eager', or
+    the seconds within which a change has to pay; `passive`: it says what it would do, and does nothing.
     """
-    control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive)
+    control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
     graph = app.graph
     check_sources(graph)
     letters = LetterBox(dead_letters, on_error=on_error)
@@ -135,6 +137,7 @@ def run(
     session: SparkSession | None = None,
     goal: Goal | None = None,
     price: Price | None = None,
+    willingness: str | float | None = None,
     limits: Limits | None = None,
     policy: str | Policy = DEFAULT_POLICY,
     passive: bool = False,
@@ -147,8 +150,8 @@ def run(
         return RunResult()
     handle = start(
         app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,
-        dead_letters=dead_letters, on_error=on_error, session=session, goal=goal, price=price, limits=limits,
-        policy=policy, passive=passive,
+        dead_letters=dead_letters, on_error=on_error, session=session, goal=goal, price=price,
+        willingness=willingness, limits=limits, policy=policy, passive=passive,
     )  # fmt: skip
     try:
         handle.wait(duration_s)

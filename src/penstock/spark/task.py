@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from penstock.app import operators as ops
 from penstock.app.connectors import DiscardSink, ParquetSink
+from penstock.control.element_threads import ElementThreads
 from penstock.element.block import Block, concat_blocks
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.envelope import seal, unseal
@@ -36,7 +37,6 @@ from penstock.spark.source_rows import LETTERS
 from penstock.spark.staged_file import StagedFile
 from penstock.spark.state_slots import slot_function
 from penstock.spark.waiting_tuples import Waiting
-from penstock.spark.worker_threads import WorkerThreads
 
 
 class ElementTask:
@@ -52,7 +52,7 @@ class ElementTask:
         self.discarded: dict[str, tuple[int, int]] = {}
         self.files: dict[str, StagedFile] = {}
         self.sources: dict[str, OffsetSource | None] = {}
-        self.threads: WorkerThreads | None = None
+        self.threads: ElementThreads | None = None
 
     def run_first(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
         """The first element: ranges of offsets, or sealed blocks of sources that have none, become tuples."""

@@ -12,10 +12,12 @@ from penstock.spark.handle import Handle
 from penstock.spark.leftovers import Leftover
 from penstock.spark.migration import movable_elements
 
+_ANY = 1 << 62  # of epochs and batches: none is newer
+
 
 def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Sequence[int]]) -> None:
     """Empties slots of an element on some hosts, unless a task holds them."""
     unfused = handle.configuration.unfused
     movable = movable_elements(handle.fixed, layout_of(handle.fixed.graph, unfused))[element]
-    leftover = Leftover(movable, {host: np.array(sorted(own), np.int64) for host, own in slots_by_host.items()})
-    run_release(handle.session, str(handle.checkpoint.directory), unfused, leftover)
+    slots = {host: np.array(sorted(own), np.int64) for host, own in slots_by_host.items()}
+    run_release(handle.session, str(handle.checkpoint.directory), _ANY, unfused, Leftover(movable, slots, _ANY))

@@ -95,15 +95,18 @@ class HostMemory:
                 self.header.shared[Shared.HAS_NULLS] = 1
             self.has_nulls = True
 
-    def follow(self) -> None:
-        """Sees what other processes have done since: files made longer, or the directory wiped and made anew."""
+    def follow(self, *, to_fill: bool = True) -> None:
+        """Sees what other processes have done since: files made longer, or the directory wiped and made anew.
+
+        `to_fill`: there has to be some room for more.
+        """
         if not self.locks.is_same_file():
             first_row = self.words.rows(0, 1).copy()
             self._attach()
             self.words.rows(0, 1)[:] = first_row
         self._map_all()
         self.has_nulls = bool(self.header.shared[Shared.HAS_NULLS])
-        if self.layout.is_wide:
+        if self.layout.is_wide and to_fill:
             self._check_room()
 
     def reserve(self, slots: Integers, keys: Integers, text: Integers) -> None:
@@ -130,9 +133,10 @@ class HostMemory:
             have, backed, _, _ = self._own_extents(is_text=is_text)
             ranges = self._ranges(slots, np.zeros(len(slots), np.int64), fields[have, slots], is_text=is_text)
             fields[backed, slots] = 0  # first: who dies here has given back less than is known
-            for start, stop in ranges:
-                for table in (self.text,) if is_text else (self.words, self.nulls, self.keys):
-                    table.give_back(start, stop)
+            tables = (self.text,) if is_text else (self.words, self.nulls, self.keys)
+            given = [table.give_back(start, stop) for start, stop in ranges for table in tables]
+            if not is_text and all(given):
+                fields[Field.ROWS_EVER, slots] = 0  # all zeros, so that nobody need write them again
 
     def view(self) -> tuple[Any, ...]:
         """What kernels need of it, in the order in which they unpack it."""

@@ -15,9 +15,9 @@ _WORD_BYTES = 8
 _KEEP_SIZE_AND_PUNCH_HOLE = 0x01 | 0x02  # linux/falloc.h
 
 
-def _punch(descriptor: int, offset: int, length: int) -> None:
-    """Makes a hole in a file, as far as its file system has such; there is no other error to expect of one's own."""
-    _libc().fallocate(descriptor, _KEEP_SIZE_AND_PUNCH_HOLE, offset, length)
+def _punch(descriptor: int, offset: int, length: int) -> bool:
+    """Makes a hole in a file, where its file system has such."""
+    return bool(_libc().fallocate(descriptor, _KEEP_SIZE_AND_PUNCH_HOLE, offset, length) == 0)
 
 
 @functools.cache
@@ -71,15 +71,15 @@ class MappedRows:
             row_bytes = self.words * _WORD_BYTES
             os.posix_fallocate(self._descriptor, start * row_bytes, (stop - start) * row_bytes)
 
-    def give_back(self, start: int, stop: int) -> None:
-        """Leaves the memory of some rows, which read as zeros from now on, to the machine.
+    def give_back(self, start: int, stop: int) -> bool:
+        """Leaves the memory of some rows to the machine; False where the file system cannot, and nothing happens.
 
-        Where the file system cannot do so, nothing happens.
+        They are zeros from now on.
         """
         assert self._descriptor is not None
-        if self.words and stop > start:
-            row_bytes = self.words * _WORD_BYTES
-            _punch(self._descriptor, start * row_bytes, (stop - start) * row_bytes)
+        row_bytes = self.words * _WORD_BYTES
+        is_any = self.words > 0 and stop > start
+        return not is_any or _punch(self._descriptor, start * row_bytes, (stop - start) * row_bytes)
 
     def grow(self, rows: int) -> None:
         """Maps at least so many rows; the file has them."""

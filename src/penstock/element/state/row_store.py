@@ -79,8 +79,10 @@ class RowStore:
             raise StaleAttemptError(f"{token} came too late: a newer attempt has committed slot {slot}")
 
     def let_go(self, held: Integers) -> None:
-        self.memory.header.mark_released(held)
-        self.memory.locks.release(held)
+        try:
+            self.memory.header.mark_released(held)
+        finally:
+            self.memory.locks.release(held)
 
 
 def differing(header: Header, slots: Integers, heads: Heads) -> npt.NDArray[np.bool_]:

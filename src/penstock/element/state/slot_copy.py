@@ -7,6 +7,7 @@ import numpy as np
 from penstock.element.state.entries import Heads
 from penstock.element.state.extents import Integers
 from penstock.element.state.header import Field
+from penstock.element.state.host_memory import HostMemory
 from penstock.element.state.process import this_process
 from penstock.element.state.rebuild import missing_bytes, rebuild
 from penstock.element.state.row_store import History, RowStore, differing
@@ -25,11 +26,7 @@ def copy_slots(store: RowStore, slots: Integers, heads: Heads, history: History,
     memory.follow()
     taken = memory.locks.take_free(np.unique(np.asarray(slots, np.int64)))
     try:
-        fields = memory.header.fields
-        newer = (fields[Field.EPOCH, taken] > epoch) | (
-            (fields[Field.EPOCH, taken] == epoch) & (fields[Field.BATCH, taken] > batch)
-        )
-        own: Integers = taken[~newer]
+        own, fields = _not_newer(memory, taken, epoch, batch), memory.header.fields
         memory.header.mark_held(own, this_process(), Token(epoch, batch, NO_ATTEMPT))
         memory.follow()
         is_dirty = fields[Field.DIRTY, own] != 0
@@ -44,24 +41,34 @@ def copy_slots(store: RowStore, slots: Integers, heads: Heads, history: History,
     return own
 
 
-def release_slots(store: RowStore, slots: Integers) -> Integers:
+def release_slots(store: RowStore, slots: Integers, epoch: int, batch: int) -> Integers:
     """Empties slots that no task holds and gives their memory back; gives those that are so now.
 
-    A slot that is needed again after all is rebuilt like any other.
+    Those that are newer than `batch` are in use, whatever was thought.  One that is needed again after all is rebuilt
+    like any other.
     """
     memory = store.memory
-    memory.follow()
+    memory.follow(to_fill=False)
     taken = memory.locks.take_free(np.unique(np.asarray(slots, np.int64)))
     try:
-        memory.header.mark_held(taken, this_process(), Token(1, 0, NO_ATTEMPT))
-        memory.follow()
-        memory.header.fields[Field.DIRTY, taken] = 1
-        memory.header.clear(taken)
-        memory.give_back(taken)
-        memory.header.fields[Field.DIRTY, taken] = 0
+        own = _not_newer(memory, taken, epoch, batch)
+        memory.header.mark_held(own, this_process(), Token(1, 0, NO_ATTEMPT))
+        memory.follow(to_fill=False)
+        memory.header.fields[Field.DIRTY, own] = 1
+        memory.header.clear(own)
+        memory.give_back(own)
+        memory.header.fields[Field.DIRTY, own] = 0
     finally:
         store.let_go(taken)
-    return taken
+    return own
+
+
+def _not_newer(memory: HostMemory, slots: Integers, epoch: int, batch: int) -> Integers:
+    fields = memory.header.fields
+    same = fields[Field.EPOCH, slots] == epoch
+    newer = (fields[Field.EPOCH, slots] > epoch) | (same & (fields[Field.BATCH, slots] > batch))
+    own: Integers = slots[~newer]
+    return own
 
 
 def ready_slots(store: RowStore, slots: Integers, heads: Heads, history: History, budget_bytes: int) -> Integers:

@@ -77,9 +77,9 @@ class StoredCountWindow:
             return slots
         return copy_slots(self.store, slots, before.heads(), before.history, epoch, before.batch)
 
-    def release(self, slots: Integers) -> Integers:
-        """Gives the memory of slots back that no task holds, and gives those whose is."""
-        return release_slots(self.store, slots)
+    def release(self, slots: Integers, epoch: int, batch: int) -> Integers:
+        """Gives the memory of slots back that no task holds and that are not newer, and gives those whose is."""
+        return release_slots(self.store, slots, epoch, batch)
 
     def ready(self, slots: Integers, before: StateBefore, budget_bytes: int) -> Integers:
         """The slots that a task can open at the price of reading so many bytes."""

@@ -83,8 +83,9 @@ class RoundRobin:
         return self._size
 
 
+OLDEST_FIRST = "oldest_first"
 SCHEDULES: dict[str, Callable[[], Schedule]] = {
-    "oldest_first": OldestFirst,
+    OLDEST_FIRST: OldestFirst,
     "round_robin": RoundRobin,
     "nearest_to_sink": NearestToSink,
 }

@@ -20,7 +20,7 @@ from penstock.element.threads.figures import ThreadFigures
 from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.runtime import Outputs, Runtime, StagedElement
 from penstock.element.threads.sampler import PERIOD_S, Sampler
-from penstock.element.threads.schedule import schedule_of
+from penstock.element.threads.schedule import OLDEST_FIRST, schedule_of
 from penstock.element.threads.scheduler_thread import SchedulerThread
 from penstock.element.threads.seat import Seat
 from penstock.element.threads.setting_checks import checked_queues, checked_threads
@@ -73,7 +73,7 @@ class ThreadedElement:
         queued: Iterable[str] = (),
         positioned: frozenset[str] | None = None,
         make: MakeOperator = running_operator,
-        schedule: str = "oldest_first",
+        schedule: str = OLDEST_FIRST,
         ordered: bool = True,
         shards: int | None = None,
         max_threads: int = MAX_THREADS,
@@ -193,9 +193,11 @@ class ThreadedElement:
         """Seconds during which there was input."""
         return self._rate.busy_s
 
-    def sampled_ns(self) -> int:
-        """How long the sampler may have kept other threads from the GIL so far."""
-        return 0 if self._sampler is None else self._sampler.held_ns
+    @property
+    def sampled_ns(self) -> Callable[[], int]:
+        """Tells how long the sampler may have kept other threads from the GIL so far; keeps no element from its end."""
+        sampler = self._sampler
+        return (lambda: 0) if sampler is None else (lambda: sampler.held_ns)
 
     @property
     def operator_cpu_s(self) -> dict[str, float]:

@@ -43,7 +43,7 @@ class LevelKeeper:
             clock,
         )
         # A service may take more than it did without any sign of it below its limit, so one looks upwards often.
-        self._policy = LeapingOperator(probe_periods=10, longest_probe_periods=20)
+        self._policy = LeapingOperator(patience_periods=0, probe_periods=10, longest_probe_periods=20)
         self._fixed = fixed
         level = min(_read_level(known), max_level) if fixed is None else fixed
         self._state = LeapingState(start_search(level, max_level), probe_periods=self._policy.probe_periods)

@@ -1,9 +1,8 @@
-"""The threads of an element in a worker process: kept between tasks, as a cache that may vanish at any time."""
+"""The threads of an element at work, at a fixed number or one that a policy finds, task after task."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.app.graph import Graph
@@ -12,10 +11,11 @@ from penstock.control.element_setting import ElementSetting
 from penstock.control.thread_control import Share, ThreadControl, learned_from_text
 from penstock.element.block import Block
 from penstock.element.element import Element
-from penstock.element.own_cores import own_cores
+from penstock.element.engine import readers_of_sources
 from penstock.element.position import Frontier
 from penstock.element.threads.figures import ThreadFigures
 from penstock.element.threads.lanes import SlotLanes
+from penstock.element.threads.schedule import OLDEST_FIRST
 from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import Around, Finished, ThreadedElement
 from penstock.element.threads.waiting_calls import WaitingCalls
@@ -23,7 +23,6 @@ from penstock.element.threads.wiring import wire
 from penstock.measure.idle_cores import IdleCores
 from penstock.measure.replica_threads import ReplicaThreads, ThreadsLeft
 from penstock.measure.thread_observation import observation_of
-from penstock.spark.checkpoint import BatchPlan
 
 Place = tuple[int, tuple[int, int, int]]  # of a step among the task's messages: number, and what triggered it
 Given = Iterator[tuple[Place, dict[str, Block]]]
@@ -32,14 +31,15 @@ _BLOCKS_PER_THREAD = 2  # blocks are large here
 _NOWHERE: Place = (0, (0, 0, 0))
 
 
-class WorkerThreads:
+class ElementThreads:
     """Runs the steps of one task after the other: `begin`, `feed` them all, take the `rest`, see what is `left`.
 
-    A task that ends before it has taken the rest leaves threads at work: they must be closed.
+    In a Spark worker it is kept between tasks, as a cache that may vanish; in one process all input is one task.  One
+    that ends before it has taken the rest leaves threads at work: they must be closed.
     """
 
-    def __init__(self, graph: Graph, application: Graph, letters: StepLetters) -> None:
-        self._graph, self._application, self._letters = graph, application, letters
+    def __init__(self, graph: Graph, application: Graph, letters: StepLetters, schedule: str = OLDEST_FIRST) -> None:
+        self._graph, self._application, self._letters, self._schedule = graph, application, letters, schedule
         self._staged: Element | SlotLanes | None = None
         self._threaded: ThreadedElement | None = None
         self._calls = WaitingCalls(_TIME_EVERY)
@@ -59,9 +59,13 @@ class WorkerThreads:
         return self._threaded
 
     def begin(
-        self, staged: Element | SlotLanes, wish: int | ElasticThreads, cores: int, learned: str | None = None
+        self,
+        staged: Element | SlotLanes,
+        wish: int | ElasticThreads,
+        cores: Callable[[], int],
+        learned: str | None = None,
     ) -> None:
-        """A task with these operators; what an earlier one `learned` is gone on from."""
+        """A task with these operators; it goes on from what an earlier one `learned`; `cores` is asked each period."""
         self.is_at_work = True
         if self._threaded is None or self._staged is not staged or self._threaded.is_closed:
             self.close()
@@ -71,7 +75,8 @@ class WorkerThreads:
         self._control, self._fixed = None, 1
         if isinstance(wish, ElasticThreads):
             known = None if learned is None else learned_from_text(learned)
-            self._control = ThreadControl(wish, cores, known)
+            self._cores = cores
+            self._control = ThreadControl(wish, cores(), known)
         else:
             self._fixed = wish
         self._apply()
@@ -108,6 +113,13 @@ class WorkerThreads:
             yield finished.blocks
 
     @property
+    def computing_threads(self) -> int:
+        """The cores that its threads need; none between tasks."""
+        if not self.is_at_work:
+            return 0
+        return self._fixed if self._control is None else self._control.computing_threads
+
+    @property
     def left(self) -> ThreadsLeft:
         """What is known of the threads at the end of a task."""
         control = self._control
@@ -136,12 +148,10 @@ class WorkerThreads:
         self._staged = staged
         self._threaded = ThreadedElement(
             self._graph, self._letters, {}, max_threads=MOST_THREADS, blocks_per_thread=_BLOCKS_PER_THREAD,
-            around=Around(staged, wiring, self._calls),
+            schedule=self._schedule, around=Around(staged, wiring, self._calls),
         )  # fmt: skip
         self._calls.sampled_ns = self._threaded.sampled_ns
-        sources = {source.name for source in self._graph.sources}
-        readers = [o.name for o in self._graph.operators if sources.intersection(o.inputs)]
-        self._front = frozenset(s.operator.name for s in wiring.stages) if lanes else frozenset(readers)
+        self._front = frozenset(s.operator.name for s in wiring.stages) if lanes else readers_of_sources(self._graph)
         self.is_at_work = True
 
     def _setting(self) -> ElementSetting:
@@ -172,6 +182,7 @@ class WorkerThreads:
         if control is None:
             return
         self._idle_cores = self._idle.take()
+        control.cores = self._cores()
         control.take(self._share(figures, done - self._counted))
         self._counted, self._complete_s = done, element.complete_s
         self._apply()
@@ -181,15 +192,3 @@ class WorkerThreads:
         observation = observation_of(figures, self._graph)
         observation = replace(observation, period_s=figures.complete_s, idle_cores=self._idle_cores)
         return Share(observation, steps, computed_s, waited_s)
-
-
-def cores_of_task(plan: BatchPlan, element: str, replica: int) -> int:
-    """The cores of this host for each task of an element that runs here; at least one."""
-    replicas = plan.configuration.element(element).replicas
-    placement = plan.placements.get(element)
-    if placement is not None:
-        here = placement.hosts.count(placement.hosts[replica])
-    else:
-        hosts = {host for own in plan.placements.values() for host in own.hosts}
-        here = math.ceil(replicas / max(len(hosts), 1))
-    return max(1, own_cores() // here)

@@ -1,0 +1,49 @@
+"""The options of commands that say what is asked of control."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock.control.policy_settings import POLICY_NAMES, settings_text
+
+_POLICIES = "\n\n".join(f"- `{name}`: {settings_text(name)}" for name in POLICY_NAMES)
+POLICIES_HELP = f"Policies with their settings, each as it is where it is not given:\n\n{_POLICIES}"
+GoalFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        metavar="GOAL",
+        help="'throughput', 'latency p95_ms=500' or 'latency mean_ms=300': keep to it, changing what it takes.",
+    ),
+]
+PolicyFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="NAME[:SETTING=X,...]",
+        help="mpc (default), ds2, th-node:horizon=3, ...; all of them below.",
+    ),
+]
+PriceFlag = Annotated[
+    list[str] | None, typer.Option("--price", metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
+]
+WillingnessFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--willingness",
+        metavar="calm|balanced|eager|SECONDS",
+        help="How readily mpc changes something: within so many seconds a change has to pay (10, 5 or 2).",
+    ),
+]
+LimitFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=X",
+        help="min_replicas, max_replicas, max_executors, max_micro_batch_tuples, max_imbalance (0.05), "
+        "frequencies_ghz=1.2,1.6,..., frequency_dry_run=yes: tell what would be written, and write nothing.",
+    ),
+]
+PassiveFlag = Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")]

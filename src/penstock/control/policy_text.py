@@ -1,0 +1,94 @@
+"""A policy as users write it: a name, or a name with settings (`th-node:horizon=3,switching=no`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.control.policy_settings import ASCENDING, POLICY_NAMES, SETTINGS_BY_POLICY, PolicySetting, SettingValue
+from penstock.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyText:
+    """The name, the settings that were given, and all of it in the order of the settings."""
+
+    name: str
+    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    text: str = ""
+
+
+def policy_text(text: str) -> PolicyText:
+    """What a text says; all its mistakes are told together.
+
+    >>> policy_text("th-node:switching=no,horizon=3")
+    PolicyText(name='th-node', settings={'horizon': 3, 'switching': False}, text='th-node:horizon=3,switching=no')
+    """
+    name, separator, rest = text.partition(":")
+    name = name.strip()
+    if name not in SETTINGS_BY_POLICY:
+        sentence = f"there is no policy '{name}'; there are: {', '.join(POLICY_NAMES)}"
+        raise InputError(_with_hint(sentence, name, POLICY_NAMES))
+    if not separator:
+        return PolicyText(name, text=name)
+    words, problems = _words(name, rest)
+    known = SETTINGS_BY_POLICY[name]
+    values = {own.name: own.value(words[own.name]) for own in known if own.name in words}
+    problems += [_broken(name, own, words[own.name]) for own in known if own.name in words and values[own.name] is None]
+    if not problems:
+        problems += _order_problems(name, words)
+    if problems:
+        raise InputError("\n".join(problems))
+    given = ",".join(f"{own.name}={words[own.name]}" for own in known if own.name in words)
+    return PolicyText(name, {key: value for key, value in values.items() if value is not None}, f"{name}:{given}")
+
+
+def policy_problems(text: str) -> list[str]:
+    """What is wrong with a text, a sentence each."""
+    try:
+        policy_text(text)
+    except InputError as error:
+        return str(error).splitlines()
+    return []
+
+
+def _words(name: str, rest: str) -> tuple[dict[str, str], list[str]]:
+    """NAME=VALUE by name, and what is none of the policy's settings."""
+    names = [own.name for own in SETTINGS_BY_POLICY[name]]
+    found: dict[str, str] = {}
+    problems = []
+    for word in rest.split(","):
+        key, separator, value = (part.strip() for part in word.partition("="))
+        if not separator or key not in names:
+            sentence = f"policy '{name}' takes {', '.join(f'{own}=...' for own in names)}; got '{word.strip()}'"
+            problems.append(_with_hint(sentence, key, names))
+        elif key in found:
+            problems.append(f"{key} of policy '{name}' is given once; got it again as '{word.strip()}'")
+        else:
+            found[key] = value
+    return found, problems
+
+
+def _broken(name: str, setting: PolicySetting, text: str) -> str:
+    hint = did_you_mean(text, setting.words) if setting.words else None
+    sentence = f"{setting.name} of policy '{name}' is {setting.rule}; got '{text}'"
+    return f"{sentence}; {hint}" if hint else sentence
+
+
+def _order_problems(name: str, words: Mapping[str, str]) -> list[str]:
+    """Bounds of which the lower one is above the upper one would let a policy go up and down for ever."""
+    if name not in ASCENDING:
+        return []
+    low, high = (float(words.get(own.name, own.default)) for own in _ascending(name))
+    lower, upper = ASCENDING[name]
+    return [] if low <= high else [f"{lower} of policy '{name}' is at most {upper}, {high:g}; got {low:g}"]
+
+
+def _ascending(name: str) -> list[PolicySetting]:
+    by_name = {own.name: own for own in SETTINGS_BY_POLICY[name]}
+    return [by_name[own] for own in ASCENDING[name]]
+
+
+def _with_hint(sentence: str, word: str, known: Sequence[str]) -> str:
+    hint = did_you_mean(word, known)
+    return f"{sentence}; {hint}" if hint else sentence

@@ -1,0 +1,156 @@
+"""`threads="elastic"` in one process: as many threads as a policy finds, and the results of one."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from functools import partial
+from weakref import ref
+
+import pyarrow as pa
+import pytest
+
+import penstock as ps
+from penstock.control import engine as control_engine
+from penstock.control.element_threads import ElementThreads
+from penstock.control.engine import _cores_beside_others
+from penstock.element.own_cores import own_cores
+from penstock.errors import InputError
+from tests.reference.threaded import within_time
+
+NUMBERS = pa.table({"x": pa.array(range(20_000), pa.int64())})
+
+
+def waiting(wait_ms: float) -> ps.Application:
+    app = ps.Application("waiting")
+    numbers = app.source("numbers", schema={"x": "int64"})
+    numbers.load("asks", wait_ms_per_block=wait_ms).functor("twice", emit={"x": "x * 2"}).sink("out")
+    return app
+
+
+def fed(engine: ps.Engine, pieces: int, rows: int = 16) -> list[int]:
+    """Feeds pieces of one block each; what came out."""
+    got: list[int] = []
+
+    def feed() -> None:
+        for piece in range(pieces):
+            for batch in engine.feed({"numbers": NUMBERS.slice(piece * rows, rows)})["out"]:
+                got.extend(batch.column("x").to_pylist())
+        for batch in engine.finish()["out"]:
+            got.extend(batch.column("x").to_pylist())
+
+    within_time(feed)
+    return got
+
+
+@pytest.mark.parametrize("policy", ["elastic", "elastic_operator", "multilevel"])
+def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) -> None:
+    wish = ps.ElasticThreads(1, 16, policy, period_s=0.05)  # type: ignore[arg-type]
+    engine = ps.Engine(waiting(5).graph, block_rows=16, threads=wish)
+    assert fed(engine, 1000) == [2 * x for x in range(16_000)], "in order, none lost, none twice"
+    found = engine.found
+    assert found is not None
+    assert found.seen.waits
+    assert found.seen.level > own_cores() or policy == "elastic_operator", "which noise may hold back"
+    assert found.seen.most == 16
+    assert engine.advice[0].startswith(f"threads: {found.seen.level} of at most 16, ")
+
+
+def test_a_load_that_computes_keeps_to_the_cores() -> None:
+    app = ps.Application("computing")
+    app.source("numbers", schema={"x": "int64"}).load("works", flop_per_tuple=2_000_000).sink("out")
+    engine = ps.Engine(app.graph, block_rows=1, threads=ps.ElasticThreads(period_s=0.05))
+    assert fed(engine, 400, rows=1) == list(range(400))
+    assert engine.found is not None
+    assert engine.found.seen.most == own_cores()
+    assert engine.found.seen.level <= own_cores()
+
+
+@pytest.mark.parametrize("threads", ["elastic", "elastic:2-3", "multilevel"])
+def test_tables_are_those_of_one_thread(threads: str) -> None:
+    app = waiting(0)
+    several, one = (ps.evaluate(app, {"numbers": NUMBERS}, block_rows=64, threads=n) for n in (threads, 1))
+    assert several["out"].equals(one["out"])
+    assert several.advice[0].startswith("threads: ")
+    assert one.advice == ()
+
+
+def test_a_failure_reaches_the_user() -> None:
+    app = ps.Application("failing")
+    app.source("numbers", schema={"x": "int64"}).map(
+        "bad", lambda row: {"x": 1 // (row["x"] - 500)}, {"x": "int64"}, per_tuple=True
+    ).sink("out")
+    with pytest.raises(ps.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
+        ps.evaluate(app, {"numbers": NUMBERS}, block_rows=16, threads="elastic", on_error="fail")
+
+
+@pytest.mark.parametrize(
+    ("threads", "sentence"),
+    [
+        (
+            "elstic",
+            "threads are a number, or elastic or elastic_operator or multilevel, with bounds as in elastic:2-16",
+        ),
+        ("elastic:4-2", "bounded within 1 to 64, the least first; got 4 to 2"),
+        ("0", "threads is a whole number from 1 to 64; got 0"),
+        (ps.ElasticThreads(tolerance=2.0), "tolerance of element 'waiting' is from 0 to less than 1; got 2.0"),
+        (ps.ElasticThreads(period_s=0.0), "a period of element 'waiting' takes more than 0 s; got 0.0"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_told(threads: str | ps.ElasticThreads, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ps.Engine(waiting(0).graph, threads=threads)
+    assert sentence in str(caught.value)
+
+
+def test_queues_are_for_a_fixed_number_of_threads() -> None:
+    with pytest.raises(InputError, match="a policy that finds one places queues itself"):
+        ps.Engine(waiting(0).graph, threads="elastic", queued=["twice"])
+
+
+@pytest.mark.parametrize("schedule", ["oldest_first", "round_robin", "nearest_to_sink"])
+def test_any_schedule_gives_the_same(schedule: str) -> None:
+    tables = ps.evaluate(waiting(0), {"numbers": NUMBERS}, threads=2, queued=["asks", "twice"], schedule=schedule)
+    assert tables["out"].column("x").to_pylist() == [2 * x for x in range(20_000)]
+
+
+def test_there_is_no_other_schedule() -> None:
+    with pytest.raises(InputError, match=r"schedule is one of .*; got 'oldest'; did you mean 'oldest_first'"):
+        ps.Engine(waiting(0).graph, schedule="oldest")
+
+
+def test_the_settings_of_the_papers_reach_the_policies() -> None:
+    wish = ps.ElasticThreads(policy="multilevel")
+    assert wish.busy_period_s == 5.0
+    assert ps.ElasticThreads().busy_period_s == 1.0
+    assert ps.ElasticThreads(policy="multilevel", period_s=2.0).busy_period_s == 2.0
+
+
+def test_an_engine_that_nobody_has_any_more_leaves_no_thread() -> None:
+    engine = ps.Engine(waiting(1).graph, block_rows=16, threads=ps.ElasticThreads(2, 4, period_s=0.01))
+    engine.feed({"numbers": NUMBERS.slice(0, 2_000)})
+    assert any(thread.name.startswith("penstock") for thread in threading.enumerate())
+    del engine
+    deadline_s = time.monotonic() + 5
+    while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("penstock")]:
+        gc.collect()
+        assert time.monotonic() < deadline_s, left
+
+
+def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    wish = ps.ElasticThreads(period_s=0.001)
+    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
+    own, other = first._threads, second._threads
+    assert own is not None
+    assert other is not None
+    cores = partial(_cores_beside_others, ref(own))
+    assert cores() == 7, "the other one has its feeding thread"
+    monkeypatch.setattr(ElementThreads, "computing_threads", property(lambda threads: 6 if threads is other else 2))
+    assert cores() == 4, "an even share"
+    monkeypatch.setattr(ElementThreads, "computing_threads", property(lambda threads: 1))
+    assert cores() == 7
+    second.finish()
+    assert cores() == 8, "the other one is done"
+    first.finish()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.control.rebalance import imbalance, pack_onto_hosts, rebalance
+from penstock.control.rebalance import imbalance, rebalance
 
 loads = st.lists(st.floats(0, 10), min_size=1, max_size=40)
 
@@ -80,15 +80,3 @@ def test_of_slots_with_like_load_the_one_with_less_state_moves() -> None:
 def test_nothing_measured_means_all_alike() -> None:
     assert rebalance([0] * 8, [0.0] * 8, 4).imbalance == pytest.approx(1.0)
     assert imbalance([0, 1], [0.0, 0.0], 2) == 1.0
-
-
-@given(load=st.lists(st.floats(0, 5), min_size=1, max_size=12), hosts=st.integers(1, 4))
-def test_hosts_have_about_as_many_replicas_each(load: list[float], hosts: int) -> None:
-    numbers = np.bincount(pack_onto_hosts(load, hosts), minlength=hosts)
-    assert numbers.sum() == len(load)
-    assert numbers.max() <= -(-len(load) // hosts)
-
-
-def test_heavy_replicas_go_to_different_hosts() -> None:
-    placed = pack_onto_hosts([5.0, 5.0, 1.0, 1.0], 2)
-    assert placed[0] != placed[1]

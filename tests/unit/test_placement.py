@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import hypothesis.strategies as st
 from hypothesis import given
 
 from penstock.control.configuration import even_route
-from penstock.plan.placement import Placement, place
+from penstock.plan.host_balance import HOST_IMBALANCE
+from penstock.plan.moves import moves_between
+from penstock.plan.placement import Packing, Placement, place
 
 SLOTS = 16
 HOSTS = {"a": 2, "b": 2}
@@ -97,3 +100,80 @@ def test_losing_a_host_moves_its_own_replicas_only(replicas: int, names: set[str
     moved = {was for was, now in zip(before.hosts, without.hosts, strict=True) if was != now}
     assert moved <= {lost}
     assert placed(replicas, cores, without).hosts == before.hosts
+
+
+def host_loads(placement: Placement, loads: Sequence[float], cores: Mapping[str, int]) -> dict[str, float]:
+    found = dict.fromkeys(cores, 0.0)
+    for replica, host in enumerate(placement.hosts):
+        found[host] += loads[replica]
+    return {host: load / cores[host] for host, load in found.items()}
+
+
+def is_even(hosts: Sequence[str], cores: Mapping[str, int]) -> bool:
+    number = Counter(hosts)
+    fullest = max(number[h] / cores[h] for h in cores)
+    return all((number[h] + 1) / cores[h] >= fullest for h in cores)
+
+
+def test_heavy_replicas_go_to_different_hosts() -> None:
+    new = place(4, even_route(4, SLOTS), HOSTS, None, [5.0, 5.0, 1.0, 1.0])
+    assert host_loads(new, [5.0, 5.0, 1.0, 1.0], HOSTS) == {"a": 3.0, "b": 3.0}
+
+
+def test_replicas_change_places_where_hosts_differ_and_the_one_with_least_to_copy_does() -> None:
+    # Replicas 0 and 1 have their slots on a, 2 and 3 theirs on b; 1 and 2 have fewer.
+    before = Placement(("a", "b"), ("a", "b"), (0,) * 10 + (1,) * 6)
+    route = (0,) * 8 + (1,) * 2 + (2,) + (3,) * 5
+    loads = [4.0, 4.0, 1.0, 1.0]
+    after = place(4, route, HOSTS, before, loads)
+    assert max(host_loads(after, loads, HOSTS).values()) == 2.5
+    assert after.hosts == ("a", "b", "a", "b")
+    assert len(moves_between(before, after, SLOTS)) == 3
+
+
+def test_hosts_that_differ_little_leave_slots_where_they_are() -> None:
+    before = Placement(("a", "b"), ("a", "b"), (0,) * 8 + (1,) * 8)
+    route = (0,) * 4 + (1,) * 4 + (2,) * 4 + (3,) * 4
+    after = place(4, route, HOSTS, before, [1.05, 1.05, 1.0, 1.0])
+    assert not moves_between(before, after, SLOTS)
+
+
+def test_elements_share_hosts_by_their_load() -> None:
+    packing = Packing(HOSTS)
+    one = packing.place("one", 3, even_route(3, SLOTS), None)
+    other = packing.place("other", 3, even_route(3, SLOTS), None)
+    assert Counter(one.hosts + other.hosts) == {"a": 3, "b": 3}
+
+
+def test_one_replica_beside_a_heavy_element_goes_elsewhere() -> None:
+    loads = {"keyed": [9.0] * 4 + [1.0] * 12, "single": [5.0]}
+    packing = Packing(HOSTS, loads)
+    keyed = packing.place("keyed", 2, (0,) * 4 + (1,) * 12, None)
+    assert packing.place("single", 1, (), None).hosts[0] == keyed.hosts[1]
+
+
+@given(st.data(), HOST_SETS, st.integers(1, 8), st.integers(1, 8))
+def test_by_load_no_single_change_is_better_and_numbers_stay_even(
+    data: st.DataObject, cores: dict[str, int], old: int, replicas: int
+) -> None:
+    loads = data.draw(st.lists(st.floats(0.01, 10), min_size=replicas, max_size=replicas))
+    before = data.draw(st.sampled_from([None, placed(old, cores)]))
+    route = tuple(data.draw(st.lists(st.integers(0, replicas - 1), min_size=SLOTS, max_size=SLOTS)))
+    now = place(replicas, route, cores, before, loads)
+    assert is_even(now.hosts, cores)
+    assert place(replicas, route, cores, now, loads[::-1]) == now
+    load = host_loads(now, loads, cores)
+    fullest = max(load.values())
+    if before is not None and before.route == route:
+        return
+    if fullest <= (1 + HOST_IMBALANCE) * sum(loads) / sum(cores.values()):
+        return
+    top = [h for h in cores if load[h] == fullest]
+    for first, host in enumerate(now.hosts):
+        for target in cores:
+            tries = [{first: target}] + [{first: target, r: host} for r, h in enumerate(now.hosts) if h == target]
+            for change in tries:
+                hosts = [change.get(r, h) for r, h in enumerate(now.hosts)]
+                changed = host_loads(Placement(tuple(hosts), tuple(hosts), route), loads, cores)
+                better = max(changed.values()) < fullest * (1 - 1e-6)
+                assert len(top) > 1 or not (better and is_even(hosts, cores)), (change, load, changed)

@@ -32,6 +32,7 @@ from penstock.measure.observation import (
 )
 from penstock.spark.controlled import Controller
 from penstock.spark.frequency_dry_run import FrequencyDryRun
+from penstock.spark.placer import Placer
 from penstock.spark.spark_plant import SparkPlant
 from tests.unit.test_frequency import ACPI, machine, value
 
@@ -315,6 +316,22 @@ def test_loads_that_drift_apart_move_slots_and_nothing_else() -> None:
     assert loads.max() / loads.mean() < 1.1
     moved = notes.decisions[0][1]
     assert (moved.requested, moved.moved_slots > 0, moved.decided) == (True, True, moved.setting)
+
+
+def test_places_learn_the_load_with_a_change_of_routes_and_keep_it_till_the_next() -> None:
+    handle, places, steps = FakeHandle(configured(2)), Placer(), list[ControlStep | None]()
+    plant = SparkPlant(handle, cold_batches=0, patience_s=0.0, places=places)
+    wanted = [replace(handle.configuration, micro_batch_tuples=7), configured(3), None]
+    for batch, change in enumerate(wanted):
+        plant.committed(observed(batch, 2, wall_s=1.0 + batch), handle.configuration)
+        steps.append(plant.observe())
+        if change is not None:
+            plant.apply(change)
+        assert bool(places.loads) == (batch > 0)
+    seen = steps[1]
+    assert seen is not None
+    assert places.loads == {own.name: own.load_by_slot or (own.busy_s,) for own in seen.elements}
+    assert places.loads["window"][0] > 0
 
 
 def test_a_hot_slot_is_told() -> None:

@@ -87,10 +87,10 @@ class Engine(fixed.Engine):
             raise InputError("queued is for a fixed number of threads; a policy that finds one places queues itself")
         letters = StepLetters(self.letters, {})
         element = Element(self.graph, letters, self.collected, make=sharded(running_operator, None))
-        self._threads = threads = ElementThreads(self.graph, self.graph, letters, schedule)
-        _side_by_side.add(threads)
-        threads.begin(element, self._wish, partial(_cores_beside_others, ref(threads)))
-        return threads.element
+        self._threads = own = ElementThreads(self.graph, self.graph, letters, schedule)
+        _side_by_side.add(own)
+        own.begin(element, self._wish, partial(_cores_beside_others, ref(own)))
+        return own.element
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
         if self._threads is None:

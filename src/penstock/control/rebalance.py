@@ -143,16 +143,3 @@ def _best_exchange(
     row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
     taken = int(others[column]) if column < len(others) else None
     return int(own[row]), taken, int(to[column])
-
-
-def pack_onto_hosts(load_by_replica: Sequence[float], hosts: int) -> tuple[int, ...]:
-    """Replica -> host: largest first onto the host with the least load, the number of replicas a host has kept even."""
-    most = -(-len(load_by_replica) // hosts)
-    totals, numbers = [0.0] * hosts, [0] * hosts
-    placed = [0] * len(load_by_replica)
-    for replica in sorted(range(len(load_by_replica)), key=lambda r: (-load_by_replica[r], r)):
-        host = min((h for h in range(hosts) if numbers[h] < most), key=lambda h: (totals[h], h))
-        placed[replica] = host
-        totals[host] += load_by_replica[replica]
-        numbers[host] += 1
-    return tuple(placed)

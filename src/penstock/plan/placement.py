@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.plan.host_balance import even_out_load
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -20,22 +22,50 @@ class Placement:
     route: tuple[int, ...] = ()
 
 
+class Packing:
+    """Places elements one after the other, each beside the load of those before it.
+
+    `loads`: work by slot as last measured, of all elements in the same unit; of none where one is not known, so that
+    every replica counts the same.
+    """
+
+    def __init__(self, cores_by_host: Mapping[str, int], loads: Mapping[str, Sequence[float]] | None = None) -> None:
+        self._cores, self._loads = cores_by_host, loads or {}
+        self._beside = dict.fromkeys(cores_by_host, 0.0)
+
+    def place(self, name: str, replicas: int, route: tuple[int, ...], before: Placement | None) -> Placement:
+        """One element's replicas on hosts that have executors now."""
+        loads = _load_by_replica(replicas, route, self._loads.get(name, ()))
+        placement = place(replicas, route, self._cores, before, loads, self._beside)
+        for replica, host in enumerate(placement.hosts):
+            self._beside[host] += loads[replica]
+        return placement
+
+
 def place(
-    replicas: int, route: tuple[int, ...], cores_by_host: Mapping[str, int], before: Placement | None
+    replicas: int,
+    route: tuple[int, ...],
+    cores_by_host: Mapping[str, int],
+    before: Placement | None,
+    load_by_replica: Sequence[float] = (),
+    beside: Mapping[str, float] | None = None,
 ) -> Placement:
     """Replicas on the hosts that have executors now, at least one.
 
     A replica stays at its home, and leaves it only while that is gone.  Where a route has changed, replicas go to
-    where most of their slots are.  A host that is new gets replicas only as far as the load is uneven without them.
+    where most of their slots are, unless hosts would differ clearly in load.  A host that is new gets replicas only as
+    far as others have too many.  `beside`: the load of other elements by host.
     """
-    if before is None or len(before.homes) != replicas or before.route != route:
-        homes = _homes_by_slots(replicas, route, cores_by_host, before)
-        before = None
-    else:
+    if before is not None and len(before.homes) == replicas and before.route == route:
         homes = list(before.homes)
-    hosts = _without_the_lost(homes, cores_by_host, before)
-    _even_out(homes, hosts, cores_by_host)
-    return Placement(tuple(homes), tuple(hosts), route)
+        hosts = _without_the_lost(homes, cores_by_host, before)
+        _even_out(homes, hosts, cores_by_host)
+        return Placement(tuple(homes), tuple(hosts), route)
+    loads, others, held = load_by_replica or [1.0] * replicas, beside or {}, _slots_held(replicas, route, before)
+    homes = _homes_by_slots(held, loads, cores_by_host, others)
+    _even_out(homes, list(homes), cores_by_host)
+    even_out_load(homes, loads, held, cores_by_host, others)
+    return Placement(tuple(homes), tuple(homes), route)
 
 
 def stayed(before: Placement, cores_by_host: Mapping[str, int]) -> Placement:
@@ -43,19 +73,31 @@ def stayed(before: Placement, cores_by_host: Mapping[str, int]) -> Placement:
     return Placement(before.homes, tuple(_without_the_lost(before.hosts, cores_by_host, None)), before.route)
 
 
+def _load_by_replica(replicas: int, route: tuple[int, ...], loads: Sequence[float]) -> list[float]:
+    """The load of each replica; all alike where it is not known."""
+    if not sum(loads) > 0 or len(loads) != (len(route) or len(loads)):
+        return [1.0] * replicas
+    found = [0.0] * replicas
+    for slot, load in enumerate(loads):
+        found[route[slot] if route else 0] += load
+    return found
+
+
 def _homes_by_slots(
-    replicas: int, route: tuple[int, ...], cores_by_host: Mapping[str, int], before: Placement | None
+    held: Sequence[Counter[str]], loads: Sequence[float], cores_by_host: Mapping[str, int], beside: Mapping[str, float]
 ) -> list[str]:
     """For each replica the host that has most of its slots; where that has its share already, the next best."""
-    held = _slots_held(replicas, route, before)
     total = sum(cores_by_host.values())
-    share = {host: math.ceil(replicas * cores / total) for host, cores in cores_by_host.items()}
-    load: Counter[str] = Counter()
-    homes = [""] * replicas
-    for replica in sorted(range(replicas), key=lambda r: (-max(held[r].values(), default=0), r)):
-        room = [host for host in cores_by_host if load[host] < share[host]]
-        homes[replica] = min(room, key=lambda h: (-held[replica][h], (load[h] + 1) / cores_by_host[h], h))
-        load[homes[replica]] += 1
+    share = {host: math.ceil(len(held) * cores / total) for host, cores in cores_by_host.items()}
+    number: Counter[str] = Counter()
+    load = {host: beside.get(host, 0.0) for host in cores_by_host}
+    homes = [""] * len(held)
+    for replica in sorted(range(len(held)), key=lambda r: (-max(held[r].values(), default=0), -loads[r], r)):
+        room = [host for host in cores_by_host if number[host] < share[host]]
+        own = loads[replica]
+        homes[replica] = min(room, key=lambda h: (-held[replica][h], (load[h] + own) / cores_by_host[h], h))
+        number[homes[replica]] += 1
+        load[homes[replica]] += own
     return homes
 
 

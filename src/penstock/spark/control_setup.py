@@ -25,10 +25,11 @@ from penstock.plan.layout import layout_of
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.cluster_executors import ClusterExecutors
 from penstock.spark.controlled import Controller, Notebook
-from penstock.spark.executor_pool import ExecutorPool, Places
+from penstock.spark.executor_pool import ExecutorPool
 from penstock.spark.frequency_dry_run import FrequencyDryRun
 from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
 from penstock.spark.pinning import cores_by_host, is_local
+from penstock.spark.placer import Placer
 from penstock.spark.spark_plant import Application, Resources, SparkPlant
 from penstock.spark.splitting import splittable
 
@@ -92,7 +93,7 @@ def controller_of(
     wish: ControlWish,
     session: SparkSession,
     graph: Graph,
-    places: Places,
+    places: Placer,
     notebook: Notebook,
     *,
     tell: Callable[[str], None] = print,
@@ -136,7 +137,9 @@ def controller_of(
         keeps_frequency=dry_run,
     )
     pace = None if wish.passive else first_pace(most_tuples)
-    plant = SparkPlant(application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores)
+    plant = SparkPlant(
+        application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores, places=places
+    )
     told = FrequencyDryRun(frequencies).sentences if dry_run and frequencies is not None else None
     return Controller(plant, loop, notebook, tell=tell, sentences=told)
 
@@ -152,7 +155,7 @@ def _free_elements(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _pool(
-    session: SparkSession, limits: Limits, room: Room, highest: int, places: Places, tell: Callable[[str], None]
+    session: SparkSession, limits: Limits, room: Room, highest: int, places: Placer, tell: Callable[[str], None]
 ) -> ExecutorPool | None:
     cluster = ClusterExecutors(session)
     if not cluster.is_possible:

@@ -182,8 +182,9 @@ class MicroBatches:
         waiting, held = elements_with_waiting(ledgers), elements_with_held(ledgers)
         cores, leaving = self.cores(frame)
         return Situation(
-            cores, self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving)
-        )
+            cores, self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving),
+            self.placer.loads,
+        )  # fmt: skip
 
     def cores(self, frame: DataFrame) -> tuple[Mapping[str, int], set[str]]:
         """The cores of each host, where there are several to choose from, and the hosts that are about to go."""

@@ -6,14 +6,14 @@ serves it until its copy on another host lags by at most one batch (docs/design/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.control.configuration import ElementConfiguration
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.layout import Layout
 from penstock.plan.moves import Moves, hosts_of_slots, moves_between
-from penstock.plan.placement import Placement, place, stayed
+from penstock.plan.placement import Packing, Placement, stayed
 from penstock.spark.checkpoint import BatchPlan, Fixed
 from penstock.spark.copier import Copier
 from penstock.spark.copies import Movable
@@ -51,6 +51,11 @@ class Situation:
     waiting: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()  # those of the waiting whose tuples the splitter has
     leaving: frozenset[str] = frozenset()  # hosts that are about to go, and serve their slots until then
+    loads: Mapping[str, Sequence[float]] = field(default_factory=dict)  # work by slot when routes were last chosen
+
+    def packing(self) -> Packing:
+        """What places the elements of one batch; by load where that of all of them is known."""
+        return Packing(self.cores, self.loads if set(self.movables) <= set(self.loads) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +100,18 @@ class Migrator:
     def _at_once(self, plan: BatchPlan, before: BatchPlan | None, now: Situation) -> BatchPlan:
         self._unready = {}
         self._copier.want({}, set(now.cores))
-        placements = {}
+        placements, packing = {}, now.packing()
         if now.cores:
             for name in now.movables:
                 own = plan.configuration.element(name)
                 at = None if before is None else before.placements.get(name)
-                placements[name] = place(own.replicas, own.route, now.cores, at)
+                placements[name] = packing.place(name, own.replicas, own.route, at)
         self._serve(placements, now)
         return replace(plan, placements=placements, released=tuple(sorted(now.held)))
 
     def _moved(self, plan: BatchPlan, before: BatchPlan, now: Situation) -> BatchPlan:
-        parts = {name: self._part(element, plan, before, now) for name, element in now.movables.items()}
+        packing = now.packing()
+        parts = {name: self._part(element, plan, before, now, packing) for name, element in now.movables.items()}
         configuration = plan.configuration
         for part in parts.values():
             configuration = configuration.with_element(part.own)
@@ -126,13 +132,13 @@ class Migrator:
         hosts = {*now.cores, *now.leaving}
         self._copier.serve({now.movables[name]: placement for name, placement in placements.items()}, hosts)
 
-    def _part(self, element: Movable, plan: BatchPlan, before: BatchPlan, now: Situation) -> _Part:
+    def _part(self, element: Movable, plan: BatchPlan, before: BatchPlan, now: Situation, packing: Packing) -> _Part:
         """What is in force of one element: what is wanted where its slots are there or may be awaited, else the old."""
         own, at = plan.configuration.element(element.name), before.placements.get(element.name)
+        then = packing.place(element.name, own.replicas, own.route, at)
         if at is None:
-            return _Part(own, place(own.replicas, own.route, now.cores, None), {})
-        living = {**dict.fromkeys(now.leaving, 1), **now.cores}
-        here, then = stayed(at, living), place(own.replicas, own.route, now.cores, at)
+            return _Part(own, then, {})
+        here = stayed(at, {**dict.fromkeys(now.leaving, 1), **now.cores})
         self._look_after(element, is_lost=here.hosts != at.hosts)
         moves, lost = moves_between(at, then, element.slots), moves_between(at, here, element.slots)
         is_forced = set(moves) <= set(lost)  # the hosts they were on are gone

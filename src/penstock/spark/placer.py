@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +17,7 @@ class Placer:
         self._cores: dict[str, int] = {}
         self.staying: Mapping[str, int] | None = None  # cores by host while others are about to be given back
         self.newest: Mapping[str, Placement] = {}
+        self.loads: Mapping[str, Sequence[float]] = {}  # work by slot of elements when routes were last chosen by it
 
     def cores(self, session: SparkSession) -> tuple[dict[str, int], set[str]]:
         """The cores of each host that replicas may run on, and the hosts that have executors and are about to go.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -48,12 +48,19 @@ class Resources(Protocol):
     def close(self) -> None: ...
 
 
+class LoadedPlaces(Protocol):
+    """Where replicas run, which goes by the load that their routes were chosen by."""
+
+    loads: Mapping[str, Sequence[float]]
+
+
 class SparkPlant:
     """Fed with each micro-batch by the application's own thread, observed and changed by another one.
 
     Where a micro-batch ends a control step, its thread waits a moment for the decision, so that the next one runs with
     it.  A change that needs what is not there yet waits for it, and is made then.  `pace`: of the cap; without it, the
-    cap is the policy's alone.  `energy`: counters of the machine that computes.
+    cap is the policy's alone.  `energy`: counters of the machine that computes.  `places`: told of the load by slot
+    with every change of routes, and not between them, so that slots on their way keep their aim.
     """
 
     def __init__(
@@ -68,8 +75,10 @@ class SparkPlant:
         pace: CapPace | None = None,
         energy: Energy | None = None,
         cores: int = 1,
+        places: LoadedPlaces | None = None,
     ) -> None:
-        self._application, self.resources = application, resources
+        self._application, self.resources, self._places = application, resources, places
+        self._loads: dict[str, tuple[float, ...]] = {}
         self._gatherer, self._cold = StepGatherer(period_s, single, cores), cold_batches
         self._patience_s = patience_s
         self._changed = threading.Condition()
@@ -153,7 +162,9 @@ class SparkPlant:
                     return None
                 self._look()
                 if self._steps:
-                    return self._steps.popleft()
+                    step = self._steps.popleft()
+                    self._loads = {own.name: own.load_by_slot or (own.busy_s,) for own in step.elements}
+                    return step
                 self._is_deciding = False
 
     def _look(self) -> None:
@@ -175,6 +186,8 @@ class SparkPlant:
         if configuration.micro_batch_tuples != self._application.configuration.micro_batch_tuples:
             self._ceiling_tuples = configuration.micro_batch_tuples
         affordable = replace(affordable, micro_batch_tuples=self._cap(affordable))
+        if self._places is not None and affordable.elements != self._application.configuration.elements:
+            self._places.loads = self._loads
         self._application.apply(affordable)
         self._asked = (affordable, self._application.configuration)
 

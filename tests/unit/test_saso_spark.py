@@ -137,6 +137,21 @@ def test_the_report_has_every_figure_and_says_whether_results_were_equal(tmp_pat
     assert live_summary([LiveOutcome(lives()[0], run)])["cold spike, live"]["passes"] is True
 
 
+def test_the_goal_is_judged_beside_the_rivals_on_spark_too(tmp_path: Path) -> None:
+    run = controlled({18: 7, 55: 2})
+    changes = run.saso.reconfigurations
+    lavish = replace(run.saso, policy="ds2", mean_replicas=run.saso.mean_replicas + 1, reconfigurations=changes + 1)
+    calmer = replace(run.saso, policy="hpa", reconfigurations=changes)
+    reached = SparkComparison(spark_case(tmp_path), (run.saso, lavish), {}, exact=True)
+    missed = SparkComparison(spark_case(tmp_path), (run.saso, lavish, calmer), {}, exact=True)
+    text = io.StringIO()
+    for found in (reached, missed):
+        print_spark(Console(file=text, width=160), found)
+    assert "goal reached beside both rivals" in text.getvalue()
+    assert f"missed: {changes} changes, hpa {changes}" in text.getvalue()
+    assert spark_summary([reached, missed])["cases_reached"] == 1
+
+
 def test_an_unknown_part_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["bench", "saso", "--only", "spork"])

@@ -94,13 +94,11 @@ class Comparison:
 
     @property
     def allowed_violations(self) -> int:
-        """The best rival's, and one."""
-        return min(r.violations for r in self.rivals) + 1
+        return allowed_violations(self.rivals)
 
     @property
     def keeping(self) -> tuple[Saso, ...]:
-        """Rivals that keep the goal as well as is asked of MPC: only with these can resources be compared."""
-        return tuple(r for r in self.rivals if r.violations <= self.allowed_violations)
+        return keeping(self.rivals)
 
     @property
     def out_of_reach(self) -> bool:
@@ -111,19 +109,33 @@ class Comparison:
         """Which parts of the goal MPC misses here."""
         if self.out_of_reach:
             return []
-        parts = []
-        if self.mpc.violations > self.allowed_violations:
-            parts.append(f"violations {self.mpc.violations} > {self.allowed_violations}")
-        cheaper = [r for r in self.keeping if r.mean_replicas < self.mpc.mean_replicas]
-        parts += [f"resources {self.mpc.mean_replicas:.2f} > {r.mean_replicas:.2f} of {_named(r)}" for r in cheaper]
+        parts = missed_beside(self.mpc, self.rivals)
         if self.mpc.mean_replicas > RESOURCE_RATIO * self.oracle.mean_replicas:
             parts.append(f"{self.mpc.mean_replicas / self.oracle.mean_replicas - 1:.0%} above the oracle")
-        calmer = [
-            r for r in self.keeping
-            if not r.policy.startswith("static") and r.reconfigurations <= self.mpc.reconfigurations
-        ]  # fmt: skip
-        parts += [f"{self.mpc.reconfigurations} changes, {_named(r)} {r.reconfigurations}" for r in calmer]
         return parts
+
+
+def allowed_violations(rivals: Iterable[Saso]) -> int:
+    """The best rival's, and one."""
+    return min(r.violations for r in rivals) + 1
+
+
+def keeping(rivals: Sequence[Saso]) -> tuple[Saso, ...]:
+    """Rivals that keep the goal as well as is asked of MPC: only with these can resources be compared."""
+    return tuple(r for r in rivals if r.violations <= allowed_violations(rivals))
+
+
+def missed_beside(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
+    """Which parts of the goal MPC misses beside rivals: violations, resources, changes."""
+    parts, allowed = [], allowed_violations(rivals)
+    if mpc.violations > allowed:
+        parts.append(f"violations {mpc.violations} > {allowed}")
+    kept = keeping(rivals)
+    cheaper = [r for r in kept if r.mean_replicas < mpc.mean_replicas]
+    calmer = [r for r in kept if not r.policy.startswith("static") and r.reconfigurations <= mpc.reconfigurations]
+    parts += [f"resources {mpc.mean_replicas:.2f} > {r.mean_replicas:.2f} of {_named(r)}" for r in cheaper]
+    parts += [f"{mpc.reconfigurations} changes, {_named(r)} {r.reconfigurations}" for r in calmer]
+    return parts
 
 
 def _named(result: Saso) -> str:

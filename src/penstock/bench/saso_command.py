@@ -48,7 +48,10 @@ def run_saso(
             title = f"{outcome.scenario.name}: {outcome.scenario.question}"
             draw_runs(title, outcome.records, pictures / file_name(outcome.scenario.name))
     if only in (None, "spark"):
-        on_spark["spark"] = run_on_spark(console, errors, traces, seed, comparisons, pictures, quick=quick)
+        if only == "spark":
+            errors.print("which rivals are best: the queue model, some minutes", style="dim", highlight=False)
+        known = comparisons or list(saso_processes.comparisons(seed, traces, quick=True))
+        on_spark["spark"] = run_on_spark(console, errors, traces, seed, known, pictures, quick=quick)
     if only == "live" or (only is None and not quick):
         on_spark["live_situations"] = run_live_situations(console, errors, pictures)
     body = summary(comparisons, runs, directions(runs) if runs else [], outcomes, machine, seed)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.apps.price_service import price_service
-from penstock.bench.saso import Comparison
+from penstock.bench.saso import Comparison, missed_beside
 from penstock.bench.saso_loads import Load
 from penstock.bench.saso_metrics import Saso
 from penstock.bench.saso_policies import Rival, rivals
@@ -54,6 +54,10 @@ class SparkComparison:
     results: tuple[Saso, ...]
     records: dict[str, list[Record]]
     exact: bool
+
+    def missed(self) -> list[str]:
+        """Which parts of the goal MPC, the first of the results, misses beside the rivals."""
+        return missed_beside(self.results[0], self.results[1:])
 
 
 def compare_on_spark(

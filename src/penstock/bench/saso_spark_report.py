@@ -30,6 +30,8 @@ def print_spark(console: Console, comparison: SparkComparison) -> None:
     console.print(table)
     same = "results equal to the bit" if comparison.exact else "[red]results differ[/]"
     console.print(f"{same}; all replicas together: {case.capacity_tuples_s:,.0f} tuples/s", highlight=False)
+    missed = comparison.missed()
+    console.print(f"[red]missed: {'; '.join(missed)}[/]" if missed else "[green]goal reached beside both rivals[/]")
 
 
 def _cells(result: Saso) -> list[str]:
@@ -49,10 +51,12 @@ def spark_summary(comparisons: Sequence[SparkComparison]) -> dict[str, Any]:
                 "seconds": c.case.load.end_s,
                 "speed_up": round(c.case.load.speed_up, 2),
                 "exact": c.exact,
+                "missed": c.missed(),
                 "policies": {r.policy: _figures(r) for r in c.results},
             }
             for c in comparisons
         },
+        "cases_reached": sum(not c.missed() for c in comparisons),
         "exact": all(c.exact for c in comparisons) if comparisons else None,
     }
 

@@ -202,3 +202,23 @@ def test_time_without_work_does_not_count() -> None:
         keeper.starved(0.1)
         assert keeper.completed(number, 1, number + 1) is None
     assert keeper.level == 1
+
+
+@pytest.mark.parametrize(
+    ("cpu_ratio", "gain", "told"), [(1.0, 0.0, True), (0.1, 0.0, False), (1.0, 1.0, False), (0.5, 0.0, False)]
+)
+def test_calls_that_compute_and_gain_nothing_from_threads_are_told(
+    cpu_ratio: float, gain: float, told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+    keeper = LevelKeeper(8, 1.0, clock=lambda: now[0], cpu_clock=lambda: cpu_ratio * now[0])
+    own = stream(doubled, keeper=keeper)
+    keeper.resume()
+    for number in range(600):
+        now[0] += 0.1 / (1 + gain * (keeper.level - 1))
+        keeper.completed(number, 1, number + 1)
+        own.advise()
+    own.pool.close()
+    sentence = "doubled computes and gains nothing from a second thread"
+    assert capsys.readouterr().err.count(sentence) == told
+    assert keeper.level == (8 if gain else 1)

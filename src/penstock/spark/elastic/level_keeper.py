@@ -16,6 +16,7 @@ from penstock.element.state.home import temporary_directory
 from penstock.measure.element_observation import ElementObservation
 
 _LEAST_CALLS = 8
+_COMPUTES_RATIO = 0.8  # of a period that one thread at work spends on a core
 _STARVED_RATIO = 0.2  # a period in which so much time went by without anything to do says nothing about the level
 
 
@@ -34,14 +35,11 @@ class LevelKeeper:
         journal: Path | None = None,
         fixed: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        cpu_clock: Callable[[], float] = time.process_time,
     ) -> None:
-        self.max_level, self._period_s, self._known, self._journal, self._clock = (
-            max_level,
-            period_s,
-            known,
-            journal,
-            clock,
-        )
+        self.max_level, self._period_s, self._known, self._journal = max_level, period_s, known, journal
+        self._clock, self._cpu_clock = clock, cpu_clock
+        self._cpu_from_s, self._computes = 0.0, False
         # A service may take more than it did without any sign of it below its limit, so one looks upwards often.
         self._policy = LeapingOperator(patience_periods=0, probe_periods=10, longest_probe_periods=20)
         self._fixed = fixed
@@ -57,14 +55,20 @@ class LevelKeeper:
     def settled(self) -> bool:
         return self._fixed is not None or self._policy.settled(self._state)
 
+    @property
+    def gains_nothing(self) -> bool:
+        """Whether calls were seen to compute, and a second thread to gain nothing by it."""
+        return self._fixed is None and self.level == 1 < self.max_level and self._computes and self.settled
+
     def resume(self) -> None:
         """The task goes on."""
-        self._resumed_s = self._clock()
+        self._resumed_s, self._cpu_from_s = self._clock(), self._cpu_clock()
 
     def pause(self) -> None:
         """The consumer has the turn."""
         if self._resumed_s is not None:
             self._busy_s += self._clock() - self._resumed_s
+            self._cpu_s += self._cpu_clock() - self._cpu_from_s
             self._resumed_s = None
 
     def starved(self, seconds: float) -> None:
@@ -76,8 +80,8 @@ class LevelKeeper:
         if number < self._count_from:
             return None
         if not self._begun:
-            self._begun, self._busy_s = True, 0.0
-            self._resumed_s = self._clock()
+            self._begun, self._busy_s, self._cpu_s = True, 0.0, 0.0
+            self.resume()
             return None
         self._rows += rows
         self._calls += 1
@@ -93,9 +97,12 @@ class LevelKeeper:
 
     def _decided(self, busy_s: float, submitted: int) -> int | None:
         rows, calls, starved_s = self._rows, self._calls, self._starved_s
+        cpu_s = self._cpu_s + (0.0 if self._resumed_s is None else self._cpu_clock() - self._cpu_from_s)
         self._forget()
         if self._resumed_s is not None:
-            self._resumed_s = self._clock()
+            self.resume()
+        if self.level == 1:
+            self._computes = cpu_s >= _COMPUTES_RATIO * busy_s
         if starved_s > _STARVED_RATIO * busy_s:
             return None
         observation = ElementObservation(busy_s, rows, rows / busy_s, self.level, self.max_level, {"function": 1.0})
@@ -114,7 +121,7 @@ class LevelKeeper:
 
     def _forget(self) -> None:
         self._rows = self._calls = 0
-        self._busy_s = self._starved_s = 0.0
+        self._busy_s = self._cpu_s = self._starved_s = 0.0
 
     def _tell(self, level: int) -> None:
         if self._known is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 
@@ -27,6 +28,7 @@ class ElasticStream:
         self.pool: Pool = pool_of(calls)
         self.pool.set_level(keeper.level)
         self._call_s = 0.0  # per row, smoothed
+        self._told = False
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Outputs of a partition's batches."""
@@ -47,6 +49,17 @@ class ElasticStream:
         if outcome.rows_in:
             own_s = outcome.busy_s / outcome.rows_in
             self._call_s = own_s if self._call_s == 0 else 0.9 * self._call_s + 0.1 * own_s
+
+    def advise(self) -> None:
+        """Tells once, where the worker's messages go, that threads are of no use here."""
+        if self.keeper.gains_nothing and not self._told:
+            self._told = True
+            print(
+                f"{self.name} computes and gains nothing from a second thread: it holds the GIL, or all cores are in "
+                "use; more partitions (df.repartition) use more cores where there are any",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 class _Task:
@@ -102,6 +115,7 @@ class _Task:
             level = keeper.completed(outcome.number, outcome.rows_in, self._submitted)
             if level is not None:
                 self.stream.pool.set_level(level)
+            self.stream.advise()
         if not self.stream.ordered:
             self._release(outcome)
             return

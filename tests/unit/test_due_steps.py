@@ -42,6 +42,16 @@ def test_steps_are_the_same_and_as_early(shapes: list[tuple[float, float, int]])
     assert found == expected
 
 
+def test_a_clock_that_is_set_back_holds_nothing_up() -> None:
+    gathered = StepGatherer()
+    (batch,) = batches_of([(0.0, 1.0, 2)])
+    gathered.add(batch)
+    ended_s = batch.observation.committed_at_s
+    assert ended_s is not None
+    assert not gathered.is_due(ended_s + 0.5, batch.configuration)
+    assert gathered.is_due(ended_s - 3600.0, batch.configuration)
+
+
 def test_most_micro_batches_of_a_second_wait() -> None:
     gathered, due = StepGatherer(), 0
     waiting = list[ObservedBatch]()

@@ -14,7 +14,7 @@ from penstock.element.state.entries import ENTRY
 from penstock.element.state.ledger import Ledger
 from penstock.errors import InputError
 from penstock.plan.moves import moves_between, slots_by_host
-from penstock.plan.placement import Placement, stayed
+from penstock.plan.placement import Packing, Placement, stayed
 from penstock.spark import copies
 from penstock.spark.checkpoint import BatchPlan
 from penstock.spark.copier import Copier
@@ -121,6 +121,20 @@ def test_the_old_route_stays_until_the_copy_lags_by_one_batch() -> None:
     second = scene.plan(NEW)  # the copy has batch 3, and batch 3 is the newest
     assert second.configuration == NEW
     assert (second.target, second.deferring, second.held) == (None, (), {})
+
+
+def test_slots_on_their_way_keep_their_aim_whatever_the_load_becomes() -> None:
+    scene, even = begun(), {"window": [1.0] * SLOTS}
+    four = configuration(0, 1, 2, 3, 0, 1, 2, 3)  # half of every replica's slots lie on each host
+    first = scene.plan(four, loads=even)
+    assert first.target == four
+    aim = scene.migrator._aims["window"].placement
+    others = {"window": [9.0, 9.0, 1.0, 1.0] * 2}, {"window": [9.0, 1.0, 9.0, 1.0] * 2}
+    fresh = {Packing(BOTH, loads).place("window", 4, (0, 1, 2, 3) * 2, first.placements["window"]) for loads in others}
+    assert fresh != {aim}, "another load would have them go elsewhere"
+    for loads in others:
+        scene.plan(four, loads=loads)
+        assert scene.migrator._aims["window"].placement == aim
 
 
 def test_a_copy_that_is_two_batches_behind_is_not_there_yet() -> None:

@@ -152,6 +152,20 @@ def test_one_replica_beside_a_heavy_element_goes_elsewhere() -> None:
     assert packing.place("single", 1, (), None).hosts[0] == keyed.hosts[1]
 
 
+def test_an_idle_element_weighs_nothing_beside_others() -> None:
+    loads = {"idle": [0.0] * SLOTS, "busy": [0.11] * 4 + [0.02625] * 8 + [0.0] * 4}
+    packing = Packing({"a": 4, "b": 4}, loads)
+    idle = packing.place("idle", 3, even_route(3, SLOTS), None)
+    assert is_even(idle.hosts, HOSTS)
+    busy = packing.place("busy", 3, (0,) * 4 + (1,) * 4 + (2,) * 8, None)
+    assert host_loads(busy, [0.44, 0.105, 0.105], {"a": 1, "b": 1}) == {"a": 0.44, "b": 0.21}
+
+
+def test_of_replicas_that_have_to_go_those_with_few_slots_do() -> None:
+    before = Placement(("a",) * 3, ("a",) * 3, (0,) * 2 + (1,) + (2,) * 13)
+    assert place(3, before.route, HOSTS, before).hosts == ("a", "b", "a")
+
+
 @given(st.data(), HOST_SETS, st.integers(1, 8), st.integers(1, 8))
 def test_by_load_no_single_change_is_better_and_numbers_stay_even(
     data: st.DataObject, cores: dict[str, int], old: int, replicas: int

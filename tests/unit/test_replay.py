@@ -89,7 +89,7 @@ def replayed(path: Path, capsys: pytest.CaptureFixture[str], speed_up: float = 1
 
 
 def test_replay_prints_what_a_policy_would_have_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = journal(tmp_path / "journal.jsonl", 24)
+    path = journal(tmp_path / "journal.jsonl", 27)
     body = replayed(tmp_path, capsys, limits=("max_replicas=8",))
     assert (body["application"], body["policy"], body["steps"]) == ("app", "mpc", 12)
     assert body["mean_replicas_used"] == 2
@@ -119,7 +119,7 @@ def test_frequencies_of_the_limits_are_chosen_from(tmp_path: Path, capsys: pytes
 
 
 def test_goal_price_and_settings_are_those_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    journal(tmp_path / "journal.jsonl", 24)
+    journal(tmp_path / "journal.jsonl", 27)
     easy = replayed(tmp_path, capsys, goal="throughput", policy="static:replicas=1")
     hard = replayed(tmp_path, capsys, goal="latency mean_ms=1", policy="static:replicas=1")  # none was measured
     assert (easy["violations"], hard["violations"]) == (0, 12)

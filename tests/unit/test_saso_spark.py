@@ -147,7 +147,7 @@ def test_the_goal_is_judged_beside_the_rivals_on_spark_too(tmp_path: Path) -> No
     text = io.StringIO()
     for found in (reached, missed):
         print_spark(Console(file=text, width=160), found)
-    assert "goal reached beside both rivals" in text.getvalue()
+    assert "goal reached beside 1 of 1 rivals" in text.getvalue()
     assert f"missed: {changes} changes, hpa {changes}" in text.getvalue()
     assert spark_summary([reached, missed])["cases_reached"] == 1
 

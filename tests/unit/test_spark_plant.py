@@ -22,6 +22,7 @@ from penstock.control.loop import Loop
 from penstock.control.pacing import first_pace
 from penstock.control.recorded_decision import RecordedDecision
 from penstock.control.routing import Routing, narrowed
+from penstock.control.slot_loads import work_by_slot
 from penstock.measure.latency_sketch import sketch_of
 from penstock.measure.observation import (
     ArrivalObservation,
@@ -49,6 +50,9 @@ class FakeHandle:
     def apply(self, configuration: Configuration) -> None:
         self.applied.append(configuration)
         self.configuration = configuration
+
+    def apply_cap(self, tuples: int) -> None:
+        self.apply(replace(self.configuration, micro_batch_tuples=tuples))
 
 
 @dataclass
@@ -294,6 +298,56 @@ def test_the_cap_follows_the_pace_and_a_lower_one_of_the_policy_stays() -> None:
     assert handle.configuration.micro_batch_tuples == 2048
 
 
+def caps_of_full_batches(plant: SparkPlant, handle: FakeHandle, batches: int, change_at: int | None) -> list[int]:
+    """The cap of each micro-batch; a policy that leaves caps alone asks for a third replica after one of them."""
+    caps = []
+    for batch in range(batches):
+        now = handle.configuration
+        caps.append(now.micro_batch_tuples)
+        replicas = now.element("window").replicas
+        plant.committed(observed(batch, replicas, 0.25, tuples=caps[-1]), now)
+        plant.committed(observed(batch, replicas, 1.0, tuples=1), now)
+        seen = plant.observe()
+        if batch == change_at:
+            assert seen is not None
+            plant.apply(replace(configured(3), micro_batch_tuples=seen.setting.micro_batch_tuples))
+    return caps
+
+
+@pytest.mark.parametrize("resources", [None, 2])
+def test_a_change_of_replicas_leaves_the_cap_to_the_pace(resources: int | None) -> None:
+    def caps(change_at: int | None) -> list[int]:
+        handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
+        slow = None if resources is None else SlowExecutors(resources)
+        plant = SparkPlant(
+            handle,
+            cold_batches=0,
+            patience_s=0.0,
+            pace=first_pace(8_388_608),
+            resources=slow,  # type: ignore[arg-type]
+        )
+        first = caps_of_full_batches(plant, handle, 3, change_at)
+        if slow is not None:
+            slow.cores = 3
+        return first + caps_of_full_batches(plant, handle, 3, None)
+
+    assert caps(1) == caps(None) == [8192 * 4**n for n in range(6)]
+
+
+def test_a_full_micro_batch_is_due_until_the_next_cap_is_found_too_high() -> None:
+    handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
+    plant = SparkPlant(handle, cold_batches=0, patience_s=0.0, pace=first_pace(131_072))
+    plant.committed(observed(0, 2, 1.0, tuples=100), handle.configuration)  # committed at 11
+    assert not plant.is_due(11.5, handle.configuration, 100)
+    assert plant.is_due(11.5, handle.configuration, 8192)
+    plant.committed(observed(0, 2, 0.25, tuples=8192), handle.configuration)
+    assert handle.configuration.micro_batch_tuples == 32_768
+    plant.committed(observed(0, 2, 1.2, tuples=32_768), handle.configuration)  # four times the work is too much
+    assert not plant.is_due(11.5, handle.configuration, 32_768)
+    plant.close()
+    assert not plant.is_due(99.0, handle.configuration, 32_768)
+
+
 class Content:
     name = "content"
 
@@ -330,7 +384,7 @@ def test_places_learn_the_load_with_a_change_of_routes_and_keep_it_till_the_next
         assert bool(places.loads) == (batch > 0)
     seen = steps[1]
     assert seen is not None
-    assert places.loads == {own.name: own.load_by_slot or (own.busy_s,) for own in seen.elements}
+    assert places.loads == work_by_slot(seen, configured(2))
     assert places.loads["window"][0] > 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from penstock.bench.saso import keeping
 from penstock.bench.saso_metrics import Saso
 from penstock.bench.saso_spark import SparkComparison
 from penstock.bench.saso_spark_scenarios import LiveOutcome
@@ -30,8 +31,9 @@ def print_spark(console: Console, comparison: SparkComparison) -> None:
     console.print(table)
     same = "results equal to the bit" if comparison.exact else "[red]results differ[/]"
     console.print(f"{same}; all replicas together: {case.capacity_tuples_s:,.0f} tuples/s", highlight=False)
-    missed = comparison.missed()
-    console.print(f"[red]missed: {'; '.join(missed)}[/]" if missed else "[green]goal reached beside both rivals[/]")
+    missed, rivals = comparison.missed(), comparison.results[1:]
+    reached = f"goal reached beside {len(keeping(rivals))} of {len(rivals)} rivals, those that keep the goal as well"
+    console.print(f"[red]missed: {'; '.join(missed)}[/]" if missed else f"[green]{reached}[/]", highlight=False)
 
 
 def _cells(result: Saso) -> list[str]:

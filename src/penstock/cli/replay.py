@@ -19,7 +19,7 @@ from penstock.control.decision import Change
 from penstock.control.goal import Goal
 from penstock.control.journal import read_journal
 from penstock.control.limits import Limits, grid_within
-from penstock.control.observed_steps import ObservedBatch, control_steps
+from penstock.control.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
 from penstock.control.qos import breaks
 from penstock.control.replay import Replayed, replay
 from penstock.control.setting import Grid
@@ -42,9 +42,11 @@ def replay_command(wish: ReplayWish) -> None:
     path = wish.journal / "journal.jsonl" if wish.journal.is_dir() else wish.journal
     run = read_journal(path)
     batches = [ObservedBatch(line.observation, line.configuration) for line in run.lines]
-    steps = list(control_steps(batches, single=run.single))
+    steps = list(control_steps(batches[COLD_BATCHES:], single=run.single))
     if not steps:
-        raise InputError(f"the journal '{path}' has no whole control step of a second")
+        raise InputError(
+            f"the journal '{path}' has no whole control step of a second after the {COLD_BATCHES} cold micro-batches"
+        )
     grid = grid_of(steps, asked.limits)
     policy = policy_of(asked, grid, speed_up=wish.speed_up)
     result = replay(steps, policy, grid)

@@ -196,11 +196,7 @@ def _parts(path: Path) -> list[Path]:
 
 
 def _bodies(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        text, _, _ = path.read_text().rpartition("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the journal '{path}' cannot be read: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(_whole_lines(path), 1):
         try:
             body = json.loads(line)
         except json.JSONDecodeError as error:
@@ -208,6 +204,14 @@ def _bodies(path: Path) -> Iterator[dict[str, Any]]:
         if not isinstance(body, dict):
             raise InputError(f"line {number} of the journal '{path}' is not an object; got {line[:40]}")
         yield body
+
+
+def _whole_lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open() as file:
+            yield from (line for line in file if line.endswith("\n"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the journal '{path}' cannot be read: {error}") from error
 
 
 def _lines(path: Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine | tuple[int, dict[str, Any]]]:

@@ -13,6 +13,7 @@ from penstock.control.slot_loads import SlotLoads
 from penstock.measure.observation import Observation, ReplicaObservation, latency_over
 
 PERIOD_S = 1.0
+COLD_BATCHES = 3  # of a start: code is compiled, files are mapped, and what came before the start is in line
 _COMPUTES = 0.5  # of an element's time, and it is no faster with more replicas than cores
 _CLEARLY = 2.0
 
@@ -49,7 +50,7 @@ class StepGatherer:
         """Whether a micro-batch that was committed then may end a step, with those that were not added yet."""
         if self._ended_at_s is None or self._before is None or not _is_alike(configuration, self._before):
             return True
-        return committed_at_s - self._ended_at_s >= self._period_s
+        return not 0 <= committed_at_s - self._ended_at_s < self._period_s  # clocks may be set back
 
     def add(self, batch: ObservedBatch) -> list[ControlStep]:
         """The steps that are over with this micro-batch: mostly none, and two where a change cut one short."""

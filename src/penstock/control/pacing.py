@@ -40,6 +40,10 @@ class CapPace:
     def cap_tuples(self) -> int:
         return self.ladder[self.place]
 
+    def is_full(self, tuples: int) -> bool:
+        """Whether a micro-batch of so many tuples may be a reason to take more, if there is a higher cap."""
+        return tuples >= _FULL * self.cap_tuples and self.place + 1 < len(self.ladder)
+
     def after(self, tuples: int, work_s: float) -> CapPace:
         """After a micro-batch, whose busiest replicas worked so long: up where it was full and short, down if long."""
         if tuples <= 0:
@@ -47,8 +51,7 @@ class CapPace:
         if work_s > LONGEST_WORK_S:
             fits = [i for i, cap in enumerate(self.ladder) if cap * work_s / tuples <= LONGEST_WORK_S]
             return replace(self, place=min(max(fits, default=0), self.place))
-        is_full = tuples >= _FULL * self.cap_tuples
-        if is_full and self.place + 1 < len(self.ladder):
+        if self.is_full(tuples):
             return replace(self, place=self.place + (_RATIO * work_s <= LONGEST_WORK_S))
         return self
 

@@ -51,7 +51,8 @@ class Routing:
         for element in configuration.elements:
             replicas = min(desired.replicas, (highest or {}).get(element.name, desired.replicas))
             if element.route:
-                own = loads.get(element.name) or seen.load_by_slot
+                # The step's own figure is for plants that tell none by element.
+                own = loads.get(element.name) or (() if any(loads.values()) else seen.load_by_slot)
                 split = self._split(element, replicas, own, seen)
                 balanced, slots = self._balanced(split, replicas, own, seen.served_tuples)
                 configuration, moved = configuration.with_element(balanced), moved + slots

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from penstock.control.configuration import Configuration
+from penstock.control.control_step import ControlStep
 from penstock.measure.observation import Observation
 
 Floats = npt.NDArray[np.float64]
 _PACE = 0.3
+_LEAST = 1e-9  # how a load is spread stays known below that
 
 
 class SlotLoads:
@@ -20,16 +23,25 @@ class SlotLoads:
         self._by_element: dict[str, Floats] = {}
 
     def learn(self, observed: Sequence[Observation], period_s: float) -> dict[str, tuple[float, ...]]:
-        """Takes the micro-batches of a step in, and gives seconds of work by slot for a step of that length."""
-        found = {}
-        for element, work_s in _work_s(observed).items():
-            known = self._by_element.get(element)
-            loads = work_s / period_s
-            if known is not None and len(known) == len(loads):
-                loads = known + _PACE * (loads - known)
+        """Takes the micro-batches of a step in, and gives seconds of work by slot for a step of that length.
+
+        An element without tuples, or one whose tuples were not counted by slot, keeps what is known of it: its routes
+        must not change for a quiet moment.
+        """
+        work_s = _work_s(observed)
+        for element, known in self._by_element.items():
+            if element not in work_s and known.max() > _LEAST and not _has_tuples(element, observed):
+                self._by_element[element] = (1 - _PACE) * known
+        for element, own_s in work_s.items():
+            before, loads = self._by_element.get(element), own_s / period_s
+            if before is not None and len(before) == len(loads):
+                loads = before + _PACE * (loads - before)
             self._by_element[element] = loads
-            found[element] = tuple((loads * period_s).tolist())
-        return found
+        return {element: tuple((loads * period_s).tolist()) for element, loads in self._by_element.items()}
+
+
+def _has_tuples(element: str, observed: Sequence[Observation]) -> bool:
+    return any(r.tuples_in for o in observed for r in o.replicas_by_element.get(element, ()))
 
 
 def _work_s(observed: Sequence[Observation]) -> dict[str, Floats]:
@@ -42,4 +54,24 @@ def _work_s(observed: Sequence[Observation]) -> dict[str, Floats]:
             if tuples and (before is None or len(before) == len(counts)):
                 own = np.asarray(counts, np.float64) * (busy_s / tuples)
                 found[name] = own if before is None else before + own
+    return found
+
+
+def work_by_slot(step: ControlStep, configuration: Configuration) -> dict[str, tuple[float, ...]]:
+    """Seconds of work in a step by slot, of elements without a route in one figure; none where slots are not known.
+
+    Of slots that are spread over all replicas, every slot has a like part.
+    """
+    found: dict[str, tuple[float, ...]] = {}
+    settings = {own.name: own for own in configuration.elements}
+    for own in (element for element in step.elements if element.name in settings):
+        route, spread = settings[own.name].route, set(settings[own.name].split)
+        if not route:
+            found[own.name] = (own.busy_s,)
+        elif len(own.load_by_slot) == len(route) and sum(own.load_by_slot) > 0:
+            scale = own.busy_s / sum(own.load_by_slot)
+            part = scale * sum(own.load_by_slot[slot] for slot in spread) / len(route)
+            found[own.name] = tuple(
+                part + (0.0 if slot in spread else scale * load) for slot, load in enumerate(own.load_by_slot)
+            )
     return found

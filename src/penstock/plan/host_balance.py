@@ -74,11 +74,14 @@ def _peak_after(
 
 
 def _changes(homes: Sequence[str], fullest: str, cores_by_host: Mapping[str, int]) -> Iterator[Change]:
-    numbers = Counter(homes)
+    number = Counter(homes)
+    with_room = [
+        host
+        for host in cores_by_host
+        if host != fullest and is_even(number + Counter([host]) - Counter([fullest]), cores_by_host)
+    ]
     for given in (r for r, host in enumerate(homes) if host == fullest):
-        for target in cores_by_host:
-            if target != fullest and is_even(numbers + Counter([target]) - Counter([fullest]), cores_by_host):
-                yield {given: target}
+        yield from ({given: target} for target in with_room)
         for taken, host in enumerate(homes):
             if host != fullest:
                 yield {given: host, taken: fullest}

@@ -33,10 +33,12 @@ class Packing:
         self._cores, self._loads = cores_by_host, loads or {}
         self._beside = dict.fromkeys(cores_by_host, 0.0)
 
-    def place(self, name: str, replicas: int, route: tuple[int, ...], before: Placement | None) -> Placement:
-        """One element's replicas on hosts that have executors now."""
-        loads = _load_by_replica(replicas, route, self._loads.get(name, ()))
-        placement = place(replicas, route, self._cores, before, loads, self._beside)
+    def place(
+        self, name: str, replicas: int, route: tuple[int, ...], before: Placement | None, aim: Placement | None = None
+    ) -> Placement:
+        """One element's replicas on hosts that have executors now; `aim`: where they are going already."""
+        loads = _load_by_replica(replicas, route, self._loads[name]) if self._loads else [1.0] * replicas
+        placement = aim or place(replicas, route, self._cores, before, loads, self._beside)
         for replica, host in enumerate(placement.hosts):
             self._beside[host] += loads[replica]
         return placement
@@ -59,11 +61,12 @@ def place(
     if before is not None and len(before.homes) == replicas and before.route == route:
         homes = list(before.homes)
         hosts = _without_the_lost(homes, cores_by_host, before)
-        _even_out(homes, hosts, cores_by_host)
+        _even_out(homes, hosts, cores_by_host, Counter(route))
         return Placement(tuple(homes), tuple(hosts), route)
-    loads, others, held = load_by_replica or [1.0] * replicas, beside or {}, _slots_held(replicas, route, before)
+    loads = load_by_replica if any(load_by_replica) else [1.0] * replicas
+    others, held = beside or {}, _slots_held(replicas, route, before)
     homes = _homes_by_slots(held, loads, cores_by_host, others)
-    _even_out(homes, list(homes), cores_by_host)
+    _even_out(homes, list(homes), cores_by_host, Counter(route))
     even_out_load(homes, loads, held, cores_by_host, others)
     return Placement(tuple(homes), tuple(homes), route)
 
@@ -74,9 +77,6 @@ def stayed(before: Placement, cores_by_host: Mapping[str, int]) -> Placement:
 
 
 def _load_by_replica(replicas: int, route: tuple[int, ...], loads: Sequence[float]) -> list[float]:
-    """The load of each replica; all alike where it is not known."""
-    if not sum(loads) > 0 or len(loads) != (len(route) or len(loads)):
-        return [1.0] * replicas
     found = [0.0] * replicas
     for slot, load in enumerate(loads):
         found[route[slot] if route else 0] += load
@@ -122,16 +122,19 @@ def _without_the_lost(homes: Sequence[str], cores_by_host: Mapping[str, int], be
     return hosts
 
 
-def _even_out(homes: list[str], hosts: list[str], cores_by_host: Mapping[str, int]) -> None:
-    """Gives replicas of the fullest host a home on the emptiest, while that is the emptier one even with them."""
+def _even_out(homes: list[str], hosts: list[str], cores_by_host: Mapping[str, int], slots: Mapping[int, int]) -> None:
+    """Gives replicas of the fullest host a home on the emptiest, while that is the emptier one even with them.
+
+    Guests go first, then those with the fewest slots.
+    """
     load = Counter(hosts)
     while True:
         most = max(cores_by_host, key=lambda host: (load[host] / cores_by_host[host], host))
         least = min(cores_by_host, key=lambda host: ((load[host] + 1) / cores_by_host[host], host))
         if (load[least] + 1) / cores_by_host[least] >= load[most] / cores_by_host[most]:
             return
-        strangers_first = [(homes[r] != most, r) for r, host in enumerate(hosts) if host == most]
-        replica = max(strangers_first)[1]
+        strangers_first = [(homes[r] != most, -slots[r], r) for r, host in enumerate(hosts) if host == most]
+        replica = max(strangers_first)[2]
         homes[replica] = hosts[replica] = least
         load[most] -= 1
         load[least] += 1

@@ -68,9 +68,12 @@ class Controller:
     def start(self) -> None:
         self._thread.start()
 
-    def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
-        """Whether a decision may follow a micro-batch: until then `committed` need not be told of those before it."""
-        return self.plant.is_due(committed_at_s, configuration)
+    def is_due(self, committed_at_s: float, configuration: Configuration, tuples: int) -> bool | None:
+        """Whether something may follow a micro-batch: until then `committed` need not be told of those before it.
+
+        None where nobody controls any more.
+        """
+        return None if self.failure is not None else self.plant.is_due(committed_at_s, configuration, tuples)
 
     def committed(self, observation: Observation, configuration: Configuration) -> None:
         """A micro-batch is over; called by the thread that runs them."""

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -129,7 +129,14 @@ class Handle:
         """
         check_migration(migration)
         self._check(configuration)
-        self._configuration, self._migration = configuration, migration
+        with self._lock:
+            self._configuration, self._migration = configuration, migration
+        self._write_intake()
+
+    def apply_cap(self, tuples: int) -> None:
+        """Another cap of micro-batches, and nothing else: neither what somebody applies meanwhile, nor its way."""
+        with self._lock:
+            self._configuration = replace(self._configuration, micro_batch_tuples=tuples)
         self._write_intake()
 
     def _check(self, configuration: Configuration) -> None:
@@ -241,7 +248,9 @@ class Handle:
                 self.result.discarded[name] = (before[0] + count, add_checksums(before[1], total))
         self._progress.add(plan.batch, measured.tuples_in)
         controller, committed_s = self.controller, measured.moments.committed_s
-        at_once = None if controller is None else controller.is_due(committed_s, plan.configuration)
+        at_once = None
+        if controller is not None:
+            at_once = controller.is_due(committed_s, plan.configuration, measured.tuples_in)
         for seen, configuration in self._observer.note(measured, plan.configuration, at_once=at_once):
             if controller is not None:
                 controller.committed(seen, configuration)

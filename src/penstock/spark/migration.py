@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.control.configuration import ElementConfiguration
+from penstock.control.configuration import Configuration, ElementConfiguration
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.layout import Layout
 from penstock.plan.moves import Moves, hosts_of_slots, moves_between
@@ -53,9 +53,11 @@ class Situation:
     leaving: frozenset[str] = frozenset()  # hosts that are about to go, and serve their slots until then
     loads: Mapping[str, Sequence[float]] = field(default_factory=dict)  # work by slot when routes were last chosen
 
-    def packing(self) -> Packing:
+    def packing(self, configuration: Configuration) -> Packing:
         """What places the elements of one batch; by load where that of all of them is known."""
-        return Packing(self.cores, self.loads if set(self.movables) <= set(self.loads) else None)
+        routes = {name: configuration.element(name).route for name in self.movables}
+        is_known = all(len(self.loads.get(name, ())) == (len(route) or 1) for name, route in routes.items())
+        return Packing(self.cores, self.loads if is_known else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,27 @@ class _Unready:
     is_held: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """Where an element goes, and from what that was chosen, but for the loads: slots on their way keep their aim."""
+
+    own: ElementConfiguration
+    at: Placement | None
+    cores: Mapping[str, int]
+    placement: Placement
+
+    def is_of(self, own: ElementConfiguration, at: Placement | None, cores: Mapping[str, int]) -> bool:
+        same = (self.own.replicas, self.own.route) == (own.replicas, own.route)
+        return same and self.at == at and self.cores == cores
+
+
 class Migrator:
     """Plans each batch of one query."""
 
     def __init__(self, copier: Copier) -> None:
         self._copier = copier
         self._unready: dict[str, _Unready] = {}
+        self._aims: dict[str, _Aim] = {}
         self._is_first = True
 
     def planned(self, plan: BatchPlan, before: BatchPlan | None, now: Situation) -> BatchPlan:
@@ -98,9 +115,9 @@ class Migrator:
                        target=plan.configuration)  # fmt: skip
 
     def _at_once(self, plan: BatchPlan, before: BatchPlan | None, now: Situation) -> BatchPlan:
-        self._unready = {}
+        self._unready, self._aims = {}, {}
         self._copier.want({}, set(now.cores))
-        placements, packing = {}, now.packing()
+        placements, packing = {}, now.packing(plan.configuration)
         if now.cores:
             for name in now.movables:
                 own = plan.configuration.element(name)
@@ -110,7 +127,7 @@ class Migrator:
         return replace(plan, placements=placements, released=tuple(sorted(now.held)))
 
     def _moved(self, plan: BatchPlan, before: BatchPlan, now: Situation) -> BatchPlan:
-        packing = now.packing()
+        packing = now.packing(plan.configuration)
         parts = {name: self._part(element, plan, before, now, packing) for name, element in now.movables.items()}
         configuration = plan.configuration
         for part in parts.values():
@@ -135,7 +152,10 @@ class Migrator:
     def _part(self, element: Movable, plan: BatchPlan, before: BatchPlan, now: Situation, packing: Packing) -> _Part:
         """What is in force of one element: what is wanted where its slots are there or may be awaited, else the old."""
         own, at = plan.configuration.element(element.name), before.placements.get(element.name)
-        then = packing.place(element.name, own.replicas, own.route, at)
+        known = self._aims.get(element.name)
+        aim = known.placement if known is not None and known.is_of(own, at, now.cores) else None
+        then = packing.place(element.name, own.replicas, own.route, at, aim)
+        self._aims[element.name] = _Aim(own, at, now.cores, then)
         if at is None:
             return _Part(own, then, {})
         here = stayed(at, {**dict.fromkeys(now.leaving, 1), **now.cores})

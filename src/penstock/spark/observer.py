@@ -84,8 +84,7 @@ class Observer:
                 self._noted_at_s = now_s
                 # The next one may take as long as this one did.
                 is_due = 2 * now_s - before_s - self._made_at_s >= EVERY_S if at_once is None else at_once
-                if not is_due:
-                    self._notes.add((measured, configuration))
+                self._notes.add((measured, configuration))
             if is_due:
                 self._make()
             made, self._made = self._made, []

@@ -11,12 +11,12 @@ from typing import Protocol
 from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep
 from penstock.control.energy import Energy
-from penstock.control.observed_steps import PERIOD_S, ObservedBatch, StepGatherer, setting_of, work_s
+from penstock.control.observed_steps import COLD_BATCHES, PERIOD_S, ObservedBatch, StepGatherer, setting_of, work_s
 from penstock.control.pacing import CapPace
+from penstock.control.slot_loads import work_by_slot
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
 
-COLD_BATCHES = 3  # of a start: code is compiled, files are mapped, and what came before the start is in line
 PATIENCE_S = 0.1
 
 
@@ -27,6 +27,10 @@ class Application(Protocol):
     def configuration(self) -> Configuration: ...
 
     def apply(self, configuration: Configuration) -> None: ...
+
+    def apply_cap(self, tuples: int) -> None:
+        """Another cap of micro-batches, and nothing else."""
+        ...
 
 
 class Resources(Protocol):
@@ -89,6 +93,8 @@ class SparkPlant:
         self._in_force: Configuration | None = None
         self._energy = energy
         self._pace, self._ceiling_tuples = pace, None if pace is None else pace.ladder[-1]
+        self._seen_tuples: int | None = None  # the cap of the step that is being decided on
+        self._too_high = False  # whether the next cap was found to be, when a micro-batch was full
 
     @property
     def configuration(self) -> Configuration:
@@ -101,9 +107,15 @@ class SparkPlant:
         self._asked = None  # it is in force, or somebody else has changed it
         return now
 
-    def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
-        """Whether a decision may follow a micro-batch, or what has come is to be looked at; others may wait for it."""
-        return self.resources is not None or self._gatherer.is_due(committed_at_s, configuration)
+    def is_due(self, committed_at_s: float, configuration: Configuration, tuples: int) -> bool:
+        """Whether a decision or a higher cap may follow a micro-batch, or what has come is to be looked at.
+
+        Others may wait for it.
+        """
+        if self._is_closed:
+            return False
+        may_rise = self._pace is not None and not self._too_high and self._pace.is_full(tuples)
+        return may_rise or self.resources is not None or self._gatherer.is_due(committed_at_s, configuration)
 
     def committed(self, observation: Observation, configuration: Configuration) -> None:
         """A micro-batch of the application is over."""
@@ -163,7 +175,8 @@ class SparkPlant:
                 self._look()
                 if self._steps:
                     step = self._steps.popleft()
-                    self._loads = {own.name: own.load_by_slot or (own.busy_s,) for own in step.elements}
+                    self._seen_tuples = step.setting.micro_batch_tuples
+                    self._loads = work_by_slot(step, self._application.configuration)
                     return step
                 self._is_deciding = False
 
@@ -172,10 +185,13 @@ class SparkPlant:
             return
         self.resources.look(self._in_force)
         if self._waiting is not None:
-            self.apply(self._waiting)
+            self._apply(self._waiting)
 
     def apply(self, configuration: Configuration) -> None:
         with self._changed:  # the thread of the micro-batches changes the cap, too
+            known = self._seen_tuples, self._application.configuration.micro_batch_tuples
+            if configuration.micro_batch_tuples not in known:  # else whoever decided leaves it as it is
+                self._ceiling_tuples = configuration.micro_batch_tuples
             self._apply(configuration)
 
     def _apply(self, configuration: Configuration) -> None:
@@ -183,8 +199,6 @@ class SparkPlant:
         self._waiting = configuration if affordable is None else None
         if affordable is None or (affordable != configuration and self._is_as_wide(affordable)):
             return  # it waits; or all that can be had is what there is
-        if configuration.micro_batch_tuples != self._application.configuration.micro_batch_tuples:
-            self._ceiling_tuples = configuration.micro_batch_tuples
         affordable = replace(affordable, micro_batch_tuples=self._cap(affordable))
         if self._places is not None and affordable.elements != self._application.configuration.elements:
             self._places.loads = self._loads
@@ -195,10 +209,12 @@ class SparkPlant:
         """The cap that suits what the last micro-batch took, from the next one on."""
         if self._pace is None:
             return
-        self._pace = self._pace.after(observation.tuples_in, work_s(observation, observation.replicas_by_element))
+        before = self._pace
+        self._pace = before.after(observation.tuples_in, work_s(observation, observation.replicas_by_element))
+        self._too_high = self._pace == before and before.is_full(observation.tuples_in)
         now = self._application.configuration
         if (cap := self._cap(now)) != now.micro_batch_tuples:
-            self._application.apply(replace(now, micro_batch_tuples=cap))
+            self._application.apply_cap(cap)
 
     def _cap(self, configuration: Configuration) -> int:
         if self._pace is None or self._ceiling_tuples is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.control.configuration import Configuration, ElementConfiguration
@@ -25,6 +25,7 @@ def batches_of(shapes: list[tuple[float, float, int]]) -> list[ObservedBatch]:
 eighths = st.integers(1, 12).map(lambda n: n / 8)  # exact in binary, so that sums are
 
 
+@example([(0.03125, 0.125, 1), (0.03125, 0.125, 2), (0.03125, 0.125, 1)])
 @given(st.lists(st.tuples(eighths.map(lambda s: s / 4), eighths, st.sampled_from([1, 1, 1, 2])), max_size=40))
 def test_steps_are_the_same_and_as_early(shapes: list[tuple[float, float, int]]) -> None:
     batches = batches_of(shapes)

@@ -48,7 +48,8 @@ class StepGatherer:
 
     def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
         """Whether a micro-batch that was committed then may end a step, with those that were not added yet."""
-        if self._ended_at_s is None or self._before is None or not _is_alike(configuration, self._before):
+        newest = self._gathered[-1].configuration if self._gathered else self._before
+        if self._ended_at_s is None or newest is None or not _is_alike(configuration, newest):
             return True
         return not 0 <= committed_at_s - self._ended_at_s < self._period_s  # clocks may be set back
 

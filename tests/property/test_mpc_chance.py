@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.control.mpc_chance import CHANCES, ERRORS, ChanceProblem, solve_chance, value_between, waiting_points
@@ -53,13 +53,25 @@ def test_one_step_is_exact(seed: int) -> None:
     assert costs[solution.trajectory[0]] == pytest.approx(min(costs), rel=1e-9)
 
 
-@given(seed=seeds, horizon=st.integers(2, 3))
-def test_more_steps_come_near(seed: int, horizon: int) -> None:
-    """What lies between two points of the grid is a straight line: that alone parts it from the best."""
-    several = problem(seed, horizon, 3)
-    first = solve_chance(several).trajectory[0]
-    best = min(expected_cost(several, u) for u in range(3))
-    assert expected_cost(several, first) <= 1.08 * best + 1e-9
+def ratio_to_best(several: ChanceProblem) -> float:
+    costs = [expected_cost(several, u) for u in range(len(several.per_tuple_s))]
+    return float(costs[solve_chance(several).trajectory[0]] / min(costs))
+
+
+@example(seed=273)
+@example(seed=1240)
+@given(seed=seeds)
+def test_two_steps_are_exact_where_all_first_ones_are_likely(seed: int) -> None:
+    assert ratio_to_best(problem(seed, 2, 3)) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_more_steps_come_near() -> None:
+    """From the third step on, straight lines between points of the grid part it from the best, now and then."""
+    three = [ratio_to_best(problem(seed, 3, 3)) for seed in range(200)]
+    many = [ratio_to_best(problem(seed, 2, 8)) for seed in range(200)]
+    for ratios in (three, many):
+        assert np.mean(ratios) < 1.005
+        assert np.mean(np.array(ratios) > 1.03) <= 0.02
 
 
 @given(seed=seeds, share=st.floats(0.0, 1.3))

@@ -1,7 +1,8 @@
 """Dynamic programming over chances: rates may come higher than forecast, and a broken goal has a price.
 
 The state is (setting, tuples that wait), the latter on a grid with straight lines between its points.  In each step the
-rate is one of six, by how far forecasts were off so far; later decisions know what came, as they will.
+rate is one of six, by how far forecasts were off so far; later decisions know what came, as they will.  Where a goal
+breaks, straight lines are far off: the second step of the likely first ones is worked out for what waits then.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ ERRORS = np.array([-0.798, 0.460, 1.221, 1.723, 2.214, 2.823])
 CHANCES = np.array([0.5, 0.3413, 0.0919, 0.0441, 0.0166, 0.0061])
 CERTAIN = (np.zeros(1), np.ones(1))
 _FINE_S, _FINE_POINTS, _POINTS = 2.4, 17, 26
+_LIKELY = 4  # first settings, by straight lines, whose second step is looked at where it really begins
 HIGHEST_EXCESS = 20.0
 
 
@@ -162,6 +164,26 @@ def _expected_cost(
 expected_cost: Any = njit(nogil=True, cache=True, error_model="numpy")(_expected_cost)
 
 
+def _costs_from(
+    at: int, waiting: float, rate: float, deviation: float, errors: Floats, chances: Floats, per_tuple: Floats,
+    cap: Floats, resource: Floats, replicas: Floats, pauses_s: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float,
+    gf: float, gc: float, physics: Floats, values: Floats, points: Floats,
+) -> Floats:  # fmt: skip
+    """Of a step with each setting, from one setting on, and of all that follow it."""
+    costs = np.empty(len(per_tuple))
+    for u in range(len(per_tuple)):
+        differs = replicas[u] != replicas[at]
+        costs[u] = resource[u] + distance_between(at, u, pn, pf, pc, gn, gf, gc) + (physics[13] if differs else 0.0)
+        costs[u] += expected_cost(
+            rate, deviation, errors, chances, waiting, per_tuple[u], cap[u], physics, pauses_s[u] if differs else 0.0,
+            values[u], points,
+        )  # fmt: skip
+    return costs
+
+
+costs_from: Any = njit(nogil=True, cache=True, error_model="numpy")(_costs_from)
+
+
 def _solve_chance(
     points: Floats, rates: Floats, deviations: Floats, errors: Floats, chances: Floats, per_tuple: Floats, cap: Floats,
     resource: Floats, replicas: Floats, first_pause_s: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float, gf: float,
@@ -192,25 +214,35 @@ def _solve_chance(
             for u in range(settings):
                 values[step, u, b] = min(same[u], other[u])
     trajectory = np.empty(horizon, np.int64)
-    at, least = current, 0.0
+    at, least, explored = current, 0.0, settings * len(errors) * ((horizon - 1) * len(points) + horizon)
     for step in range(horizon):
-        best, choice, pause = np.inf, 0, 0.0
-        for u in range(settings):
-            differs = replicas[u] != replicas[at]
-            own_pause_s = 0.0 if not differs else first_pause_s[u] if step == 0 else pause_s
-            cost = resource[u] + distance_between(at, u, pn, pf, pc, gn, gf, gc) + (change if differs else 0.0)
-            cost += expected_cost(
-                rates[step], deviations[step], errors, chances, waiting, per_tuple[u], cap[u], physics, own_pause_s,
-                values[step + 1, u], points,
-            )  # fmt: skip
-            if cost < best:
-                best, choice, pause = cost, u, own_pause_s
+        pauses_s = first_pause_s if step == 0 else np.full(settings, pause_s)
+        costs = costs_from(
+            at, waiting, rates[step], deviations[step], errors, chances, per_tuple, cap, resource, replicas, pauses_s,
+            pn, pf, pc, gn, gf, gc, physics, values[step + 1], points,
+        )  # fmt: skip
+        choice = int(np.argmin(costs))
         if step == 0:
-            least = best
+            likely = np.argsort(costs)[:_LIKELY] if horizon > 1 else np.empty(0, np.int64)
+            for u in likely:
+                pause = first_pause_s[u] if replicas[u] != replicas[at] else 0.0
+                for i in range(len(errors)):
+                    came = max(rates[0] * (1.0 + deviations[0] * errors[i]), 0.0)
+                    left = outcome_of(came, waiting, per_tuple[u], cap[u], physics, pause)[1]
+                    next_costs = costs_from(
+                        u, left, rates[1], deviations[1], errors, chances, per_tuple, cap, resource, replicas,
+                        np.full(settings, pause_s), pn, pf, pc, gn, gf, gc, physics, values[2], points,
+                    )  # fmt: skip
+                    costs[u] += chances[i] * (next_costs.min() - value_between(values[1, u], points, left))
+            if len(likely):
+                choice = int(likely[np.argmin(costs[likely])])
+                explored += len(likely) * len(errors) ** 2 * settings
+            least = costs[choice]
         trajectory[step] = choice
+        pause = pauses_s[choice] if replicas[choice] != replicas[at] else 0.0
         waiting = outcome_of(rates[step], waiting, per_tuple[choice], cap[choice], physics, pause)[1]
         at = choice
-    return trajectory, least, settings * len(errors) * ((horizon - 1) * len(points) + horizon)
+    return trajectory, least, explored
 
 
 _solve: Any = njit(nogil=True, cache=True, error_model="numpy")(_solve_chance)

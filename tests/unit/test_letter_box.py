@@ -28,6 +28,16 @@ def test_letters_are_counted_beyond_what_is_kept() -> None:
     assert box.table.column("row").to_pylist() == ['{"x": 0}', '{"x": 10}', '{"x": 1}']
 
 
+def test_letters_that_are_not_kept_take_no_memory() -> None:
+    box = LetterBox(kept=10)
+    box.add(0, [letters(*range(200))])
+    before = pa.total_allocated_bytes()
+    for batch in range(1, 50):
+        box.add(batch, [letters(*range(200))])
+    assert pa.total_allocated_bytes() <= before
+    assert (box.count, box.table.num_rows) == (10_000, 10)
+
+
 def test_a_batch_that_comes_again_replaces_its_file(tmp_path: Path) -> None:
     box = LetterBox(tmp_path / "dead")
     box.add(3, [letters(1, 2)])

@@ -236,6 +236,17 @@ def test_another_fusion_waits_for_tuples_that_wait() -> None:
     assert scene.plan(other).configuration == other
 
 
+def test_another_fusion_with_other_elements_waits_too_and_on_a_local_master() -> None:
+    scene = begun()
+    apart = replace(OLD.elements[1], name="second")
+    other = Configuration((*OLD.elements, apart), unfused=("second",))
+    for cores in (BOTH, {}):
+        draft = BatchPlan(scene.batch + 1, 1, scene.batch, other)
+        now = Situation(cores, {"window": WINDOW}, waiting=frozenset({"window"}))  # of the fusion there is
+        plan = scene.migrator.planned(draft, scene.before, now)
+        assert (plan.configuration, plan.target) == (OLD, other)
+
+
 def test_a_new_driver_goes_on_with_what_was_wanted() -> None:
     scene = begun()
     scene.plan(NEW)

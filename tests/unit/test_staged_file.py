@@ -13,7 +13,7 @@ from penstock.control.configuration import Configuration
 from penstock.element.block import block_of
 from penstock.spark import staged_file
 from penstock.spark.checkpoint import BatchPlan
-from penstock.spark.staged_file import StagedFile, claim, publish_files
+from penstock.spark.staged_file import StagedFile, claim, publish_files, sweep_before
 
 
 def test_blocks_are_gathered_into_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,3 +53,14 @@ def test_a_folder_is_of_one_run_alone(tmp_path: Path) -> None:
     claim(sink, "one")
     with pytest.raises(ps.InputError, match="has the files of another run; empty it"):
         claim(sink, "two")
+
+
+def test_what_lost_tasks_staged_is_deleted_when_no_batch_can_need_it(tmp_path: Path) -> None:
+    app = ps.Application("staged")
+    app.source("in", schema={"x": "int64"}).sink("out", ps.sinks.parquet(tmp_path / "out"))
+    (sink,) = app.graph.sinks
+    for batch in (3, 4, 5):
+        StagedFile(sink.connector, sink.schema, BatchPlan(batch, 1, None, Configuration(())), 2, 77).close()  # type: ignore[arg-type]
+    sweep_before(sink.connector, 5)  # type: ignore[arg-type]
+    (left,) = (tmp_path / "out" / ".penstock").iterdir()
+    assert left.name.startswith("batch-000000000005")

@@ -23,7 +23,7 @@ class ClusterExecutors:
     def __init__(self, session: SparkSession) -> None:
         self._context: Any = session.sparkContext
         conf = session.sparkContext.getConf()
-        self._decommissions = conf.get("spark.decommission.enabled", "false") == "true"
+        self.decommissions = conf.get("spark.decommission.enabled", "false") == "true"
         self.is_possible = conf.get("spark.dynamicAllocation.enabled", "false") != "true"
 
     def executors(self) -> tuple[Executor, ...]:
@@ -46,7 +46,7 @@ class ClusterExecutors:
         """Lets some go after the tasks they have; `total` are to stay."""
         names = [executor.name for executor in executors]
         self.ask(total)
-        if self._decommissions:
+        if self.decommissions:
             info = self._context._jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo(
                 "needed no more", self._context._jvm.scala.Option.empty()
             )

@@ -161,6 +161,11 @@ def _pool(
     if not cluster.is_possible:
         tell("Spark's dynamic allocation is on in this session, so that executors are left to it")
         return None
+    if not cluster.decommissions:
+        tell(
+            "spark.decommission.enabled is off in this session: executors that are given back end with the tasks they "
+            "have, which run again elsewhere"
+        )
     most = limits.max_executors or max(-(-highest // room.cores_each), 1)
     return ExecutorPool(cluster, places, ExecutorBounds(1, most, room.cores_each))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -21,10 +21,13 @@ def run_copy(
     session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], portion: Portion
 ) -> dict[str, Integers]:
     """Runs a portion and gives, by host, the slots that have arrived."""
-    slots = [own.tolist() for own in portion.slots_by_host.values()]
+    by_host = _on_living_hosts(session, portion.slots_by_host)
+    if not by_host:
+        return {}
+    slots = [own.tolist() for own in by_host.values()]
     place = directory, unfused, portion.element.number
     function = functools.partial(_given_way, place, epoch, portion.batch, slots, portion.niceness)
-    done = on_each_host(session, list(portion.slots_by_host), function)
+    done = on_each_host(session, list(by_host), function)
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
 
 
@@ -32,13 +35,18 @@ def run_release(
     session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], leftover: Leftover
 ) -> dict[str, Integers]:
     """Has hosts give back the memory of slots, and gives, by host, those that are gone there."""
-    living = cores_by_host(session)  # what was meant for another would be done on one of these
-    by_host = {host: own for host, own in leftover.slots_by_host.items() if host in living}
+    by_host = _on_living_hosts(session, leftover.slots_by_host)
     if not by_host:
         return {}
     place, slots = (directory, unfused, leftover.element.number), [own.tolist() for own in by_host.values()]
     done = on_each_host(session, list(by_host), functools.partial(_released, place, epoch, leftover.batch, slots))
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
+
+
+def _on_living_hosts(session: SparkSession, slots_by_host: Mapping[str, Integers]) -> dict[str, Integers]:
+    """What can be done where it is meant to: what is for another host would be done on one of these."""
+    living = cores_by_host(session)
+    return {host: own for host, own in slots_by_host.items() if host in living}
 
 
 def _released(

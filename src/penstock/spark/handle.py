@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import shutil
 import tempfile
@@ -25,7 +24,6 @@ from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
 from penstock.element.state.home import remove_host_state
 from penstock.element.state.lease import Lease
-from penstock.element.state.whole_file import write_whole
 from penstock.errors import PenstockError
 from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation
@@ -34,6 +32,7 @@ from penstock.spark.control_setup import controller_of
 from penstock.spark.executors import ExecutorWatch
 from penstock.spark.failures import stopped, told_if_spark_died
 from penstock.spark.finished import is_committed, progress_of, total_tuples
+from penstock.spark.intake import Intake
 from penstock.spark.letter_box import LetterBox
 from penstock.spark.micro_batch import BatchResult, MicroBatches
 from penstock.spark.migration import PRE_COPY, check_migration
@@ -85,7 +84,7 @@ class Handle:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
         self._configuration, self._is_scratch = configuration, is_scratch
         self._migration = PRE_COPY
-        self._lock, self._intake_lock = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
         self.result = RunResult()
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
@@ -96,12 +95,13 @@ class Handle:
         self._progress = progress_of(checkpoint, durable=fixed.durable)
         self._executors = ExecutorWatch(session)
         self._observer = observer_of(session, checkpoint.directory, fixed, self._keep)
+        self._intake = Intake(checkpoint.directory, lambda: self._configuration)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
-            accept=lambda result: letters.refuse(result.letters), migration=lambda: self._migration, wake=self._wake,
+            accept=lambda result: letters.refuse(result.letters), migration=lambda: self._migration,
+            wake=self._intake.beat,
         )  # fmt: skip
-        self._beat = 0
-        self._wake() if self._batches.has_waiting else self._write_intake()
+        self._intake.beat() if self._batches.has_waiting else self._intake.write()
         self.controller = None if control is None else controller_of(
             self, control, session, fixed.graph, self._batches.placer, self._observer
         )  # fmt: skip
@@ -131,13 +131,13 @@ class Handle:
         self._check(configuration)
         with self._lock:
             self._configuration, self._migration = configuration, migration
-        self._write_intake()
+        self._intake.write()
 
     def apply_cap(self, tuples: int) -> None:
         """Another cap of micro-batches, and nothing else: neither what somebody applies meanwhile, nor its way."""
         with self._lock:
             self._configuration = replace(self._configuration, micro_batch_tuples=tuples)
-        self._write_intake()
+        self._intake.write()
 
     def _check(self, configuration: Configuration) -> None:
         """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
@@ -260,20 +260,3 @@ class Handle:
             self.result.observations += observations
             if len(self.result.observations) > 2 * _KEPT_OBSERVATIONS:  # the journal has all
                 del self.result.observations[:_KEPT_OBSERVATIONS]
-
-    def _wake(self) -> None:
-        """Has a micro-batch run although no tuples may have come; beats grow over the lives of drivers."""
-        self._beat = max(self._beat + 1, int(time.time() * 1000))
-        self._write_intake()
-
-    def _write_intake(self) -> None:
-        with self._intake_lock:  # whoever applies, the batch at hand and the copier may come at once
-            configuration = self._configuration
-            body = {
-                "micro_batch_tuples": configuration.micro_batch_tuples,
-                "block_rows": configuration.block_rows,
-                "tasks": configuration.elements[0].replicas,
-                "beat": self._beat,
-            }
-            path = str(self.checkpoint.directory / "intake")
-            write_whole("writing what the source may take in", path, json.dumps(body).encode())

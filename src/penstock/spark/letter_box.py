@@ -52,9 +52,10 @@ class LetterBox:
             name = "before-all" if batch == BEFORE_ALL else f"batch-{batch:012d}"
             write_table(table, self._directory, name, "parquet")
         self.count += table.num_rows
-        kept = table if self._limit is None else table.slice(0, self._limit - self._kept)
-        self._tables.append(kept)
-        self._kept += kept.num_rows
+        room = table.num_rows if self._limit is None else min(table.num_rows, self._limit - self._kept)
+        if room:  # a slice would keep all of the table in memory
+            self._tables.append(table if room == table.num_rows else table.take(pa.array(range(room))))
+            self._kept += room
 
 
 def failure(letter: dict[str, str]) -> str:

@@ -41,6 +41,7 @@ from penstock.spark.message import Message, messages_of
 from penstock.spark.migration import PRE_COPY, Migrator, Situation, movable_elements
 from penstock.spark.placer import Placer, placed
 from penstock.spark.rolled_back import again_if_rolled_back
+from penstock.spark.sink_folders import sweep_batches
 from penstock.spark.spark_log import sync_spark_log
 from penstock.spark.staged_file import publish_files
 from penstock.spark.state_slots import slot_function, state_slots
@@ -169,17 +170,20 @@ class MicroBatches:
         target = None if earlier is None else earlier.target
         before = earlier or self.checkpoint.plan(batch - 1)
         draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target)
-        plan = self._migrator.planned(draft, before, self._situation(frame, draft))
+        plan = self._migrator.planned(draft, before, self._situation(frame, draft, before))
         plan = replace(plan, learned=self._learned.for_plan(plan.configuration, before.learned if before else {}))
         self.in_force, self.placer.newest = plan.configuration, plan.placements
         self.checkpoint.write_plan(plan, durable=self.fixed.durable)
         return plan
 
-    def _situation(self, frame: DataFrame, draft: BatchPlan) -> Situation:
-        unfused, ledgers = draft.configuration.unfused, self._ledgers(draft.previous)
-        if unfused not in self._movables:
-            self._movables[unfused] = movable_elements(self.fixed, self.layout(draft.configuration))
+    def _situation(self, frame: DataFrame, draft: BatchPlan, before: BatchPlan | None) -> Situation:
+        ledgers = self._ledgers(draft.previous)
         waiting, held = elements_with_waiting(ledgers), elements_with_held(ledgers)
+        # Tuples wait for an element of the fusion there is, which stays until they are through.
+        laid_out = before.configuration if before is not None and waiting else draft.configuration
+        unfused = laid_out.unfused
+        if unfused not in self._movables:
+            self._movables[unfused] = movable_elements(self.fixed, self.layout(laid_out))
         cores, leaving = self.cores(frame)
         return Situation(
             cores, self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving),
@@ -287,6 +291,7 @@ class MicroBatches:
         logs = {name: Logs(self.checkpoint.logs(name), self.fixed.durable) for name in ledgers}
         collect_garbage(self.manifests, logs, ledgers, oldest)
         self.checkpoint.forget_plans(oldest)
+        sweep_batches(self.fixed.graph, oldest)
 
     def _slots(self, operator: str, configuration: Configuration) -> int:
         pipeline = self.layout(configuration).pipeline

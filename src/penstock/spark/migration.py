@@ -103,16 +103,16 @@ class Migrator:
     def planned(self, plan: BatchPlan, before: BatchPlan | None, now: Situation) -> BatchPlan:
         """The plan with what can be in force of the Configuration that it asks for."""
         is_first, self._is_first = self._is_first, False
-        if before is None or not now.cores or (is_first and before.configuration.unfused == plan.configuration.unfused):
+        is_same = before is not None and before.configuration.unfused == plan.configuration.unfused
+        if before is not None and not is_same and now.waiting:
+            # Tuples that wait do so for an element, which must not be cut otherwise before they are through.
+            kept = replace(plan, configuration=before.configuration)
+            done = self._moved(kept, before, now) if now.cores else self._at_once(kept, before, now)
+            return replace(done, target=plan.configuration)
+        if before is None or not now.cores or is_first or not is_same:
             # A driver that has just begun finds no rows on any host: every slot is rebuilt once, where it is to be.
             return self._at_once(plan, before, now)
-        if before.configuration.unfused == plan.configuration.unfused:
-            return self._moved(plan, before, now)
-        if not now.waiting:
-            return self._at_once(plan, before, now)
-        # Tuples that wait do so for an element, which must not be cut otherwise before they are through.
-        return replace(self._moved(replace(plan, configuration=before.configuration), before, now),
-                       target=plan.configuration)  # fmt: skip
+        return self._moved(plan, before, now)
 
     def _at_once(self, plan: BatchPlan, before: BatchPlan | None, now: Situation) -> BatchPlan:
         self._unready, self._aims = {}, {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.app.connectors import ParquetSink
 from penstock.app.graph import Graph
 from penstock.spark.checkpoint import Fixed
-from penstock.spark.staged_file import claim, sweep_staged
+from penstock.spark.staged_file import claim, sweep_before, sweep_staged
 
 
 def claim_sinks(fixed: Fixed) -> None:
@@ -13,6 +13,13 @@ def claim_sinks(fixed: Fixed) -> None:
     for sink in fixed.graph.sinks:
         if isinstance(sink.connector, ParquetSink):
             claim(sink.connector, fixed.checkpoint_id)
+
+
+def sweep_batches(graph: Graph, oldest: int) -> None:
+    """Deletes what was written for batches before the oldest that may run again, and never published."""
+    for sink in graph.sinks:
+        if isinstance(sink.connector, ParquetSink):
+            sweep_before(sink.connector, oldest)
 
 
 def sweep_sinks(graph: Graph, epoch: int) -> None:

@@ -75,6 +75,13 @@ def claim(sink: ParquetSink, checkpoint_id: str) -> None:
                          "on with that run's checkpoint")  # fmt: skip
 
 
+def sweep_before(sink: ParquetSink, batch: int) -> None:
+    """Deletes what tasks that were lost, or ran twice, staged for batches before this one."""
+    for path in (Path(sink.path) / _STAGE).glob("batch-*@*"):
+        if int(path.name.split("-")[1]) < batch:
+            path.unlink(missing_ok=True)
+
+
 def sweep_staged(sink: ParquetSink, epoch: int) -> None:
     """Deletes what drivers before this one staged and never published."""
     for path in (Path(sink.path) / _STAGE).glob("batch-*@*"):

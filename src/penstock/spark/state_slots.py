@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.app import operators as ops
+from penstock.app.connectors import DataFrameSource, RateSource
 from penstock.app.graph import Graph
 from penstock.control.configuration import Configuration, check_configuration
 from penstock.element.operators.stored_aggregate import can_be_stored
@@ -56,10 +57,15 @@ def can_defer(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
 
 
 def can_hold(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
-    """Whether the splitter may hold its tuples: those of elements that the first one sends to, put off as above."""
+    """Whether the splitter may hold its tuples: those of elements that the first one sends to, put off as above.
+
+    Tuples go on by the numbers they came with, so those of later batches must be higher: DataFrames begin anew.
+    """
     pipeline = layout.pipeline
+    if pipeline.has_intake or any(isinstance(s.connector, DataFrameSource | RateSource) for s in graph.sources):
+        return False
     senders = {pipeline.element_of(graph.producer(stream).name).name for stream in element.inputs}
-    return not pipeline.has_intake and senders == {pipeline.elements[0].name} and can_defer(graph, layout, element)
+    return senders == {pipeline.elements[0].name} and can_defer(graph, layout, element)
 
 
 def is_stored(graph: Graph, operator: ops.Operator) -> bool:

@@ -83,18 +83,23 @@ class SlotLocks:
         while not self._try(start, stop):
             pid = self._holder(start, stop)
             if pid is not None:
-                self._overtake(pid, header, token)
+                self._overtake(pid, start, stop, header, token)
             if time.monotonic() > deadline:
                 who = f"process {pid}" if pid else "a process outside this container"
                 raise StateError(f"slots {start}-{stop - 1} were held by {who} for {self.patience_s:g} s; end it")
             time.sleep(_WAIT_S)
 
-    def _overtake(self, pid: int, header: Header, token: Token) -> None:
-        """Ends the process that holds a slot, unless it has not said yet who it is, or is the newer one."""
-        held = np.flatnonzero(header.fields[Field.HOLDER_PID] == pid)
-        if not len(held):
+    def _overtake(self, pid: int, first: int, stop: int, header: Header, token: Token) -> None:
+        """Ends the process that holds one of these slots, unless it has not said yet who it is, or is the newer one.
+
+        What another process of the same number has left here before it was killed says nothing.
+        """
+        fields = header.fields
+        marked = first + np.flatnonzero(fields[Field.HOLDER_PID, first:stop] == pid)
+        held = [slot for slot in marked if Process(pid, int(fields[Field.HOLDER_START, slot])).is_running()]
+        if not held:
             return
-        start, epoch, attempt = (int(w) for w in header.fields[Field.HOLDER_START : Field.HOLDER_ATTEMPT + 1, held[0]])
+        start, epoch, attempt = (int(w) for w in fields[Field.HOLDER_START : Field.HOLDER_ATTEMPT + 1, held[0]])
         if (epoch, attempt) >= token.rank:
             raise StaleAttemptError(f"{token} came too late: attempt {attempt} of epoch {epoch} holds its slots")
         try:

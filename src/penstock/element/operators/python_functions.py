@@ -150,4 +150,11 @@ def failure(error: BaseException) -> str:
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     own = [(file, line) for file, line in lines if not file.startswith(_NOT_THE_USERS)]
     place = f" at {Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
-    return f"failed with {type(error).__name__}: {error}{place}"
+    return f"failed with {type(error).__name__}: {_message(error)}{place}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the user's own `__str__`
+        return "(its message cannot be told)"

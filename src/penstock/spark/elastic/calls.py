@@ -33,6 +33,13 @@ class Outcome:
     busy_s: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """In the place of a row that Python has no value for, such as a date after the year 9999."""
+
+    error: str
+
+
 class Calls:
     """Calls of one function.  With `error_column` a failed row gives nulls and its error, else its unit fails."""
 
@@ -64,7 +71,12 @@ class Calls:
 
     def arguments(self, unit: Unit) -> list[Any]:
         """What a unit's calls are made with."""
-        return unit.batch.to_pylist() if self.per_tuple else [unit.batch]
+        if not self.per_tuple:
+            return [unit.batch]
+        try:
+            return list(unit.batch.to_pylist())
+        except Exception:
+            return [_row(unit.batch, number) for number in range(unit.batch.num_rows)]
 
     def output(self, result: Any) -> pa.RecordBatch:
         """Dicts of a tuple, or columns of a block, in the output's schema."""
@@ -91,6 +103,13 @@ class Calls:
         if self.error_column is None:
             return batch
         return batch.append_column(self.error_column, pa.nulls(batch.num_rows, pa.string()))
+
+
+def _row(batch: pa.RecordBatch, number: int) -> dict[str, Any] | UnreadableRow:
+    try:
+        return dict(batch.slice(number, 1).to_pylist()[0])
+    except Exception as error:
+        return UnreadableRow(f"cannot be called with a row that cannot become a dict: {_kind(error)}: {error}")
 
 
 def _kind(value: Any) -> str:

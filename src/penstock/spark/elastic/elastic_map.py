@@ -51,6 +51,7 @@ def elastic_map(
     A task that Spark runs again calls the function again for the same rows: calls are at-least-once.
     """
     output = _checked(df, function, schema, max_threads, threads, block_rows, retries, timeout_s, on_error, period_s)
+    given = to_arrow_schema(output)
     if on_error == "column":
         output = StructType([*[StructField(f.name, f.dataType, True) for f in output.fields],
                              StructField(ERROR, StringType(), True)])  # fmt: skip
@@ -58,7 +59,7 @@ def elastic_map(
         "identity": uuid.uuid4().hex, "ordered": ordered, "max_threads": max_threads, "per_tuple": per_tuple,
         "threads": threads, "block_rows": block_rows, "retries": retries, "timeout_s": timeout_s,
         "error_column": ERROR if on_error == "column" else None, "period_s": period_s,
-        "journal": None if journal is None else str(journal), "schema": _arrow(output, on_error),
+        "journal": None if journal is None else str(journal), "schema": given,
     }  # fmt: skip
     return df.mapInArrow(functools.partial(_run, function, options), output)
 
@@ -92,11 +93,6 @@ def _stream(function: Callable[..., Any], options: dict[str, Any]) -> ElasticStr
         calls, keeper, ordered=options["ordered"], block_rows=options["block_rows"],
         name=f"elastic_map: {getattr(function, '__name__', type(function).__name__)}",
     )  # fmt: skip
-
-
-def _arrow(output: StructType, on_error: str) -> pa.Schema:
-    schema = to_arrow_schema(output)
-    return pa.schema(list(schema)[:-1]) if on_error == "column" else schema
 
 
 def _checked(

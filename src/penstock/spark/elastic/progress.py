@@ -51,7 +51,7 @@ class Progress:
     def gave(self, result: Any) -> None:
         """The call came back.  What is no output would be none at another attempt either."""
         try:
-            self._next(self._calls.output(result))
+            self._next(self._calls.output.given(result))
         except BaseException as raised:  # its rows may be made only here, by the user's code
             self._give_up(failure(raised))
 

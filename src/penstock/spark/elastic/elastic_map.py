@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.errors import InputError
 from penstock.spark.elastic.calls import Calls
+from penstock.spark.elastic.kept_streams import KeptStreams
 from penstock.spark.elastic.level_keeper import LevelKeeper, known_level_path
 from penstock.spark.elastic.stream import ElasticStream
 
@@ -64,21 +65,13 @@ def elastic_map(
     return df.mapInArrow(functools.partial(_run, function, options), output)
 
 
-_streams: dict[str, ElasticStream] = {}  # of this worker process, by elastic_map
+_streams = KeptStreams()
 
 
 def _run(
     function: Callable[..., Any], options: dict[str, Any], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    identity = options["identity"]
-    # Taken out while it is in use: a task that fails leaves nothing of its own to the next.
-    stream = _streams.pop(identity, None) or _stream(function, options)
-    try:
-        yield from stream.run(batches)
-    except BaseException:  # the consumer's end of interest, too
-        stream.pool.close()
-        raise
-    _streams[identity] = stream
+    return _streams.run(options["identity"], lambda: _stream(function, options), batches)
 
 
 def _stream(function: Callable[..., Any], options: dict[str, Any]) -> ElasticStream:

@@ -18,6 +18,7 @@ from penstock.measure.element_observation import ElementObservation
 from penstock.spark.elastic.busy_clock import BusyClock, Spent
 
 _LEAST_CALLS = 8
+_HINT_S = 3600.0  # after which what workers told of an `elastic_map` that is over is removed
 _MOST_UNJUDGED_TASKS = 10  # in a row that a level is tried in, before it is given up as one that they cannot keep busy
 _COMPUTES_RATIO = 0.8  # of a period that one thread at work spends on a core
 _STARVED_RATIO = 0.2  # a period in which so much time went by without anything to do says nothing about the level
@@ -140,6 +141,8 @@ class LevelKeeper:
         if self._known is not None:
             with contextlib.suppress(OSError):  # a hint for others; without it they begin at one thread
                 self._known.parent.mkdir(parents=True, exist_ok=True)
+                if not self._known.exists():
+                    _remove_old(self._known.parent)
                 draft = self._known.with_suffix(f".{os.getpid()}")
                 draft.write_text(json.dumps({"level": level}))
                 draft.replace(self._known)
@@ -159,6 +162,13 @@ class LevelKeeper:
 def known_level_path(identity: str) -> Path:
     """Where workers of a host tell each other the level that was found."""
     return Path(temporary_directory(), "elastic", f"{identity}.json")
+
+
+def _remove_old(hints: Path) -> None:
+    for hint in hints.iterdir():
+        with contextlib.suppress(OSError):  # others remove them too
+            if time.time() - hint.stat().st_mtime > _HINT_S:
+                hint.unlink()
 
 
 def _read_level(path: Path | None) -> int:

@@ -15,7 +15,7 @@ class Output:
 
     def __init__(self, schema: pa.Schema, *, per_tuple: bool, error_column: str | None) -> None:
         self._fields, self._per_tuple, self._has_errors = schema, per_tuple, error_column is not None
-        self._keys = RowKeys(schema)
+        self._keys, self._kinds = RowKeys(schema), [(field.name, field.type) for field in schema]
         self._required = [number for number, field in enumerate(schema) if not field.nullable]
         self.schema = schema
         if error_column is not None:
@@ -25,25 +25,27 @@ class Output:
 
     def given(self, result: Any) -> pa.RecordBatch:
         """Dicts of a tuple, or columns of a block."""
-        batch = self._of_dicts(result) if self._per_tuple else self._of_columns(result)
+        columns = self._of_dicts(result) if self._per_tuple else self._of_columns(result)
         for number in self._required:
-            if batch.column(number).null_count:
+            if columns[number].null_count:
                 name = self._fields[number].name
                 raise ValueError(f"must return no null for '{name}', which the schema says is not null")
-        return self._with_errors(batch.columns, pa.nulls(batch.num_rows, pa.string()))
+        if self._has_errors:
+            columns.append(pa.nulls(len(columns[0]), pa.string()))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def failed(self, rows: int, error: str) -> pa.RecordBatch:
         """What a failed call gives where errors go into a column."""
         columns = [pa.nulls(rows, field.type) for field in self._fields]
-        return self._with_errors(columns, pa.array([error] * rows, pa.string()))
+        return pa.RecordBatch.from_arrays([*columns, pa.array([error] * rows, pa.string())], schema=self.schema)
 
-    def _of_dicts(self, result: Any) -> pa.RecordBatch:
+    def _of_dicts(self, result: Any) -> list[pa.Array]:
         rows = dicts_of(result)
         for row in rows:
             self._keys.check(row)
-        return pa.RecordBatch.from_pylist(rows, self._fields)
+        return [pa.array([row.get(name) for row in rows], kind) for name, kind in self._kinds]
 
-    def _of_columns(self, result: Any) -> pa.RecordBatch:
+    def _of_columns(self, result: Any) -> list[pa.Array]:
         table = pa.table(result) if isinstance(result, dict) else result
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
@@ -56,7 +58,4 @@ class Output:
                 raise ValueError(f"must return all columns of the schema; '{name}' is missing; got: {names}")
         cast = pa.table([table.column(field.name).cast(field.type) for field in self._fields], schema=self._fields)
         batches = cast.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], self._fields)
-
-    def _with_errors(self, columns: list[pa.Array], errors: pa.Array) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([*columns, errors] if self._has_errors else columns, schema=self.schema)
+        return batches[0].columns if batches else [pa.array([], kind) for _, kind in self._kinds]

@@ -41,6 +41,20 @@ def test_errors_become_a_column(session: SparkSession) -> None:
     assert ["ValueError: seven" in (row.error or "") for row in rows] == [n in (6, 7) for n in range(10)]
 
 
+def test_a_row_without_a_value_that_the_schema_wants_is_an_error_though_failed_rows_have_nulls(
+    session: SparkSession,
+) -> None:
+    def asked(row: dict[str, Any]) -> dict[str, Any]:
+        return {"id": row["id"]} if row["id"] != 1 else {"name": "one"}
+
+    frame = session.range(0, 3, numPartitions=1)
+    rows = ps.elastic_map(
+        frame, asked, "id long not null, name string", per_tuple=True, on_error="column"
+    ).collect()  # fmt: skip
+    assert [(row.id, row.name) for row in rows] == [(0, None), (None, None), (2, None)]
+    assert "'id' missing; got: name" in rows[1].error
+
+
 def test_a_streaming_frame_keeps_its_pool_between_micro_batches(session: SparkSession, tmp_path: Path) -> None:
     journal = tmp_path / "levels.jsonl"
     source = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 60).option("numPartitions", 1).load()

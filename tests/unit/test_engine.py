@@ -110,6 +110,9 @@ def failing(function: Any) -> ps.Application:
     ("function", "reason"),
     [
         (lambda row: 5, "failed with TypeError: must give None, a dict or several dicts; got int"),
+        (lambda row: "abc", "failed with TypeError: must give None, a dict or several dicts; got str"),
+        (lambda row: "", "failed with TypeError: must give None, a dict or several dicts; got str"),
+        (lambda row: ["abc"], "failed with TypeError: must give None, a dict or several dicts; got list with str"),
         (lambda row: {"y": "text"}, "failed with ArrowInvalid: Could not convert 'text'"),
         (
             lambda row: {"y": 1 // row["x"]},

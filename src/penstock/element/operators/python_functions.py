@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,7 @@ def _per_row(
     origins: list[int] = []
     for number, row in enumerate(block.to_arrow().to_pylist()):
         try:
-            outputs = _dicts(function(dict(row)))
+            outputs = dicts_of(function(dict(row)))
             pa.RecordBatch.from_pylist(outputs, schema)
         except _FAILURES as error:
             letters.add(name, failure(error), row)
@@ -135,14 +135,20 @@ def _per_row(
     return emitted(block, schema, columns, np.array(origins, np.int64))
 
 
-def _dicts(result: Any) -> list[dict[str, Any]]:
+def dicts_of(result: Any) -> list[dict[str, Any]]:
+    """The rows that a function gave for a tuple."""
     if result is None:
         return []
     if isinstance(result, dict):
         return [result]
-    if not isinstance(result, Iterable):
+    if not isinstance(result, Iterable) or isinstance(result, str | bytes | bytearray | Mapping):
         raise TypeError(f"must give None, a dict or several dicts; got {type(result).__name__}")
-    return list(result)
+    rows = list(result)
+    for row in rows:
+        if not isinstance(row, dict):
+            kind = f"{type(result).__name__} with {type(row).__name__}"
+            raise TypeError(f"must give None, a dict or several dicts; got {kind}")
+    return rows
 
 
 def failure(error: BaseException) -> str:
@@ -150,4 +156,11 @@ def failure(error: BaseException) -> str:
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     own = [(file, line) for file, line in lines if not file.startswith(_NOT_THE_USERS)]
     place = f" at {Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
-    return f"failed with {type(error).__name__}: {error}{place}"
+    return f"failed with {type(error).__name__}: {_message(error)}{place}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the user's own `__str__`
+        return "(its message cannot be told)"

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.errors import InputError
 from penstock.spark.elastic.calls import Calls
+from penstock.spark.elastic.kept_streams import KeptStreams
 from penstock.spark.elastic.level_keeper import LevelKeeper, known_level_path
 from penstock.spark.elastic.stream import ElasticStream
 
@@ -51,6 +52,7 @@ def elastic_map(
     A task that Spark runs again calls the function again for the same rows: calls are at-least-once.
     """
     output = _checked(df, function, schema, max_threads, threads, block_rows, retries, timeout_s, on_error, period_s)
+    given = to_arrow_schema(output)
     if on_error == "column":
         output = StructType([*[StructField(f.name, f.dataType, True) for f in output.fields],
                              StructField(ERROR, StringType(), True)])  # fmt: skip
@@ -58,26 +60,18 @@ def elastic_map(
         "identity": uuid.uuid4().hex, "ordered": ordered, "max_threads": max_threads, "per_tuple": per_tuple,
         "threads": threads, "block_rows": block_rows, "retries": retries, "timeout_s": timeout_s,
         "error_column": ERROR if on_error == "column" else None, "period_s": period_s,
-        "journal": None if journal is None else str(journal), "schema": _arrow(output, on_error),
+        "journal": None if journal is None else str(journal), "schema": given,
     }  # fmt: skip
     return df.mapInArrow(functools.partial(_run, function, options), output)
 
 
-_streams: dict[str, ElasticStream] = {}  # of this worker process, by elastic_map
+_streams = KeptStreams()
 
 
 def _run(
     function: Callable[..., Any], options: dict[str, Any], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    identity = options["identity"]
-    # Taken out while it is in use: a task that fails leaves nothing of its own to the next.
-    stream = _streams.pop(identity, None) or _stream(function, options)
-    try:
-        yield from stream.run(batches)
-    except BaseException:  # the consumer's end of interest, too
-        stream.pool.close()
-        raise
-    _streams[identity] = stream
+    return _streams.run(options["identity"], lambda: _stream(function, options), batches)
 
 
 def _stream(function: Callable[..., Any], options: dict[str, Any]) -> ElasticStream:
@@ -92,11 +86,6 @@ def _stream(function: Callable[..., Any], options: dict[str, Any]) -> ElasticStr
         calls, keeper, ordered=options["ordered"], block_rows=options["block_rows"],
         name=f"elastic_map: {getattr(function, '__name__', type(function).__name__)}",
     )  # fmt: skip
-
-
-def _arrow(output: StructType, on_error: str) -> pa.Schema:
-    schema = to_arrow_schema(output)
-    return pa.schema(list(schema)[:-1]) if on_error == "column" else schema
 
 
 def _checked(

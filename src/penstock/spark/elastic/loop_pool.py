@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections import deque
 
 from penstock.element.operators.python_functions import failure
 from penstock.spark.elastic.calls import Calls, Outcome, Unit
-from penstock.spark.elastic.progress import FAILURES, Progress
+from penstock.spark.elastic.progress import Progress
+
+_END_S = 1.0  # that coroutines have to end when the pool is closed
 
 
 class LoopPool:
@@ -22,7 +25,8 @@ class LoopPool:
         self._level = 0
         self._running: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="elastic-loop", daemon=True).start()
+        self._closed = False
+        threading.Thread(target=self._run, name="elastic-loop", daemon=True).start()
 
     def set_level(self, level: int) -> None:
         self._loop.call_soon_threadsafe(self._set, level)
@@ -37,7 +41,18 @@ class LoopPool:
             return None
 
     def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._cancel)
+        with contextlib.suppress(RuntimeError):  # it is closed already
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _run(self) -> None:
+        while not self._closed:
+            # A task of the function's own that wants to end the process (SystemExit) has failed, and ends the loop.
+            with contextlib.suppress(BaseException):
+                self._loop.run_forever()
+        try:
+            self._loop.run_until_complete(_end_all(self._loop))
+        finally:
+            self._loop.close()
 
     def _set(self, level: int) -> None:
         self._level = level
@@ -54,19 +69,27 @@ class LoopPool:
             task.add_done_callback(self._finished)
 
     async def _work(self, progress: Progress) -> None:
-        progress.begin()
-        while not progress.done:
-            if progress.pause_s:
-                await asyncio.sleep(progress.pause_s)
-            await self._call(progress)
-        self._done.put(progress.outcome())
+        try:
+            progress.begin()
+            while progress.has_call():
+                if progress.pause_s:
+                    await asyncio.sleep(progress.pause_s)
+                await self._call(progress)
+            outcome = progress.outcome()
+        except BaseException as raised:  # a task that ended here would leave its unit unanswered for ever
+            if self._closed:
+                raise
+            outcome = progress.broke(raised)
+        self._done.put(outcome)
 
     async def _call(self, progress: Progress) -> None:
         scope = asyncio.timeout(self._calls.timeout_s)
         try:
             async with scope:
                 result = await self._calls.function(progress.argument)
-        except FAILURES as raised:
+        except BaseException as raised:  # whatever it is, CancelledError too, it concerns its rows alone
+            if self._closed:
+                raise
             progress.failed(self._calls.late if scope.expired() else failure(raised))
             return
         if scope.expired():  # it paid no heed to being cancelled
@@ -78,8 +101,16 @@ class LoopPool:
         self._running.discard(task)
         self._fill()
 
-    def _cancel(self) -> None:
+    def _stop(self) -> None:
+        self._closed = True
         self._waiting.clear()
-        for task in self._running:
-            task.cancel()
-        self._loop.call_soon(self._loop.stop)
+        self._loop.stop()
+
+
+async def _end_all(loop: asyncio.AbstractEventLoop) -> None:
+    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_END_S)
+    await loop.shutdown_asyncgens()

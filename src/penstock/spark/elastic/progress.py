@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.element.operators.python_functions import failure
-from penstock.spark.elastic.calls import Calls, Outcome, Unit
+from penstock.spark.elastic.calls import Calls, Outcome, Unit, UnreadableRow
 
-FAILURES = (Exception, SystemExit)  # whatever a user's function raises concerns its rows alone
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 5.0
 
@@ -33,8 +32,14 @@ class Progress:
             self._begin_s = time.perf_counter()
             self._arguments = self._calls.arguments(self.unit)
 
+    def has_call(self) -> bool:
+        """Whether there is another call to make; rows that no call can be made with have failed by then."""
+        while not self._done and isinstance(self.argument, UnreadableRow):
+            self._give_up(self.argument.error)
+        return not self._done
+
     @property
-    def done(self) -> bool:
+    def _done(self) -> bool:
         assert self._arguments is not None
         return self._error is not None or len(self._parts) == len(self._arguments)
 
@@ -46,8 +51,8 @@ class Progress:
     def gave(self, result: Any) -> None:
         """The call came back.  What is no output would be none at another attempt either."""
         try:
-            self._next(self._calls.output(result))
-        except Exception as raised:
+            self._next(self._calls.output.given(result))
+        except BaseException as raised:  # its rows may be made only here, by the user's code
             self._give_up(failure(raised))
 
     def failed(self, error: str) -> None:
@@ -68,6 +73,11 @@ class Progress:
         parts = self._parts
         batch = parts[0] if len(parts) == 1 else pa.concat_batches(parts) if parts else None
         return Outcome(number, rows, batch, None, busy_s)
+
+    def broke(self, raised: BaseException) -> Outcome:
+        """The unit fails, whatever is to become of errors, since nothing is known of its calls."""
+        self._parts, self._error = [], failure(raised)
+        return self.outcome()
 
     def _give_up(self, error: str) -> None:
         if self._calls.error_column is None:

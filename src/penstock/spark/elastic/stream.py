@@ -33,6 +33,7 @@ class ElasticStream:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Outputs of a partition's batches."""
         self.keeper.next_task()
+        self.pool.set_level(self.keeper.level)
         task = _Task(self, batches)
         while (outputs := task.advance()) is not None:
             if outputs:
@@ -111,7 +112,8 @@ class _Task:
         self._collected += 1
         self.stream.learn(outcome)
         keeper = self.stream.keeper
-        if not self._units.ended:  # towards the end of a partition there is not enough to do
+        has_work = self._submitted - self._collected >= keeper.level
+        if has_work or not self._units.ended:  # at the very end of a partition there is not enough to do
             level = keeper.completed(outcome.number, outcome.rows_in, self._submitted)
             if level is not None:
                 self.stream.pool.set_level(level)

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.element.operators.python_functions import failure
 from penstock.spark.elastic.calls import Calls, ElasticFailure, Outcome, Unit
-from penstock.spark.elastic.progress import FAILURES, Progress
+from penstock.spark.elastic.progress import Progress
 
 MOST_LEFT_BEHIND = 64  # a thread in a call cannot be ended, and each has its stack
 _LOOK_S = 0.05  # between two looks for late calls
@@ -65,14 +65,14 @@ class ThreadPool:
 
     def _work(self) -> None:
         while (desk := self._next_desk()) is not None:
-            if not self._finished(desk):
-                with self._changed:
-                    self._left_behind -= 1
-                return
+            outcome = self._outcome(desk)
             with self._changed:
+                if outcome is None:
+                    self._left_behind -= 1
+                    return
                 self._at_work.remove(desk)
                 self._changed.notify()
-            self._done.put(desk.progress.outcome())
+            self._done.put(outcome)
 
     def _next_desk(self) -> _Desk | None:
         with self._changed:
@@ -84,11 +84,18 @@ class ThreadPool:
             self._at_work.add(desk)
             return desk
 
+    def _outcome(self, desk: _Desk) -> Outcome | None:
+        """What became of a unit; None where a call was given up, and the unit is somebody else's."""
+        try:
+            return desk.progress.outcome() if self._finished(desk) else None
+        except BaseException as raised:  # a thread that ended here would leave its unit unanswered for ever
+            return desk.progress.broke(raised)
+
     def _finished(self, desk: _Desk) -> bool:
-        """Makes the calls of a unit; False where one was given up, and the unit is somebody else's."""
+        """Makes the calls of a unit; False where one was given up."""
         progress, timeout_s = desk.progress, self._calls.timeout_s
         progress.begin()
-        while not progress.done and not self._closed:
+        while progress.has_call() and not self._closed:
             if progress.pause_s:
                 time.sleep(progress.pause_s)
             if timeout_s is not None:
@@ -108,7 +115,7 @@ class ThreadPool:
     def _called(self, argument: Any) -> tuple[Any, str | None]:
         try:
             return self._calls.function(argument), None
-        except FAILURES as raised:
+        except BaseException as raised:  # whatever it is, it concerns its rows alone
             return None, failure(raised)
 
     def _look_for_late_calls(self, timeout_s: float) -> None:

@@ -1,0 +1,48 @@
+"""How long a pool was at work: on the clock, on cores, and without anything to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds of the same stretches of time; `starved_s` is a part of `busy_s`."""
+
+    busy_s: float = 0.0
+    cpu_s: float = 0.0
+    starved_s: float = 0.0
+
+
+class BusyClock:
+    """Runs and rests.  Stretches that shall not count are taken back, by going on from what was spent before them."""
+
+    def __init__(self, clock: Callable[[], float], cpu_clock: Callable[[], float]) -> None:
+        self._clock, self._cpu_clock = clock, cpu_clock
+        self._before = Spent()  # the clock ran last
+        self._since: tuple[float, float] | None = None  # it runs, on both clocks
+
+    @property
+    def spent(self) -> Spent:
+        before = self._before
+        if self._since is None:
+            return before
+        since_s, cpu_since_s = self._since
+        busy_s, cpu_s = self._clock() - since_s, self._cpu_clock() - cpu_since_s
+        return Spent(before.busy_s + busy_s, before.cpu_s + cpu_s, before.starved_s)
+
+    def run(self) -> None:
+        self.go_on_from(self.spent)
+
+    def rest(self) -> None:
+        self._before, self._since = self.spent, None
+
+    def starve(self, seconds: float) -> None:
+        """So much of the time went by with nothing to do."""
+        before = self._before
+        self._before = Spent(before.busy_s, before.cpu_s, before.starved_s + seconds)
+
+    def go_on_from(self, spent: Spent) -> None:
+        """Whatever came after that does not count; from now on it runs."""
+        self._before, self._since = spent, (self._clock(), self._cpu_clock())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from penstock.errors import InputError
+from penstock.model.power import SERVER_VOLTAGES, PowerModel
 
 Quality = Literal["service_time", "exponential_latency", "backlog", "latency"]
 QUALITIES: tuple[Quality, ...] = ("service_time", "exponential_latency", "backlog", "latency")
@@ -82,15 +83,17 @@ class Weights:
     change: float = 0.0
     due_s: float = 1.0
     missing: float = 1 - SERVED_RATIO
+    by_p95: bool = False  # the threshold is that of a percentile, whose distance from the mean is measured
 
 
 _VIOLATION_STEPS = 3.0
 _BROKEN_STEPS = 15.0
 _CAP_PART = 0.02
+_CORE_WATTS = PowerModel().watts(1, SERVER_VOLTAGES.frequencies_ghz[-1])
 
 
 def derived_weights(goal: Goal, highest_replicas: int, price: Price, payback_s: float, period_s: float) -> Weights:
-    """Weights in core-steps: one replica for one control step costs 1.
+    """Weights in core-steps: one replica at the highest frequency costs 1 for a control step, whatever the prices.
 
     A step that misses its goal by all of it costs `_VIOLATION_STEPS` steps of every replica there is, so that no
     saving is worth a violation that is foreseen.  A change by one replica costs what one replica costs in `payback_s`,
@@ -99,17 +102,18 @@ def derived_weights(goal: Goal, highest_replicas: int, price: Price, payback_s: 
     """
     threshold_s = goal.threshold_s
     gamma = payback_s / period_s / 2  # both ways, there and back, pay once
-    watts_weight = price.kwh / 1000 / price.core_hour if price.core_hour > 0 else price.kwh / 1000
+    core = price.core_hour + price.kwh / 1000 * _CORE_WATTS
     return Weights(
         quality="backlog" if threshold_s is None else "latency",
         alpha=_VIOLATION_STEPS * highest_replicas / (1 - SERVED_RATIO if threshold_s is None else 1.0),
         beta=1.0,
         gammas=(gamma, gamma, gamma * _CAP_PART),
         threshold_s=threshold_s if threshold_s is not None else 1.0,
-        replicas_weight=1.0 if price.core_hour > 0 else 0.0,
-        watts_weight=watts_weight,
+        replicas_weight=price.core_hour / core,
+        watts_weight=price.kwh / 1000 / core,
         violation=_BROKEN_STEPS * highest_replicas,
         change=payback_s / period_s * highest_replicas / 12,
         due_s=goal.due_s,
         missing=1 - goal.served_ratio,
+        by_p95=goal.p95_s is not None and threshold_s == goal.p95_s / MEAN_TO_P95,
     )

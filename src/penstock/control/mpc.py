@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Decision, Expectation, Hold, change_or_hold
-from penstock.control.goal import Weights
+from penstock.control.goal import MEAN_TO_P95, Weights
 from penstock.control.mpc_backlog import as_tables, solve_backlog
 from penstock.control.mpc_branch import solve_branch
 from penstock.control.mpc_chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance
@@ -129,7 +129,7 @@ class Mpc:
             interval_s=self.interval_s,
             period_s=self.period_s,
             pause_s=0.0 if hopeless else state.pause_s,
-            correction=state.correction * (1 + self.confidence * state.latency_deviation),
+            correction=state.correction * self._tail(state) * (1 + self.confidence * state.latency_deviation),
             spread=state.spread,
         )
 
@@ -156,7 +156,7 @@ class Mpc:
             due_s=self.weights.due_s,
             missing=self.weights.missing,
             blur=min(max(state.latency_deviation, _LEAST_BLUR), _MOST_BLUR),
-            correction=state.correction,
+            correction=state.correction * self._tail(state),
             spread=plain.spread,
             overhead_s=plain.overhead_s,
             limit_tuples_s=plain.limit_tuples_s,
@@ -167,6 +167,10 @@ class Mpc:
             change=self.weights.change,
             errors=CERTAIN if certain else (ERRORS, CHANCES),
         )
+
+    def _tail(self, state: Learned) -> float:
+        """How much further than was assumed the percentile of the goal lies from the mean that is predicted."""
+        return max(state.tail / MEAN_TO_P95, 1.0) if self.weights.by_p95 else 1.0
 
     def resource_cost(self, setting: Setting) -> float:
         """Per core, per watt, or both by their prices.   Eq. 13 and 14"""

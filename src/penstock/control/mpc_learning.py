@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from penstock.control.control_step import ControlStep
+from penstock.control.goal import MEAN_TO_P95
 from penstock.control.hot_keys import heaviest_slot
 from penstock.control.rebalance import DEFAULT_IMBALANCE
 from penstock.control.setting import Setting
@@ -42,6 +43,7 @@ class Learned:
     spread: float = 0.0
     correction: float = 1.0
     latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
+    tail: float = MEAN_TO_P95  # the 95th percentile of latencies over their mean, smoothed
     told_pause_s: float = 0.0
     pause_ratio: float = 1.0
     replicas: int | None = None
@@ -113,7 +115,7 @@ def learn(
         after = _with_balance(after, seen, allowed_imbalance)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
     backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
-    after = _with_correction(after, state, seen, interval_s, by_batches)
+    after = _with_tail(_with_correction(after, state, seen, interval_s, by_batches), seen)
     waitings = (*state.waitings_tuples, seen.backlog_tuples)[-_REMEMBERED_STEPS:]
     return replace(after, backlogs_tuples=backlogs, waitings_tuples=waitings, replicas=seen.setting.replicas)
 
@@ -137,7 +139,8 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
     # A step that did the work of many, or of none, says nothing of a service behind; nor does one on replicas that have
     # just come, or have not: taken for a full service, it would hold back replicas for as long as that is remembered.
     usual = gigacycles / clock / _UNUSUAL < measured_s < gigacycles / clock * _UNUSUAL
-    limit = state.limit.learn(seen.setting.replicas, measured_s) if usual and not seen.is_partial else state.limit
+    learns = usual and not seen.is_partial
+    limit = state.limit.learn(seen.setting.replicas, measured_s, clock) if learns else state.limit
     own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
     return replace(state, service=service, limit=limit, gigacycles=own)
 
@@ -179,6 +182,14 @@ def _with_correction(
         latency_square=after.latency_square + _CORRECTION_PACE * (error**2 - after.latency_square),
         saturated=(ratio.saturated,) if ratio.saturated else (),
     )
+
+
+def _with_tail(state: Learned, seen: ControlStep) -> Learned:
+    """A step with a change says nothing of steady ones."""
+    if seen.reconfigured or not seen.latency_mean_s or seen.latency_p95_s is None:
+        return state
+    ratio = seen.latency_p95_s / seen.latency_mean_s
+    return replace(state, tail=state.tail + _CORRECTION_PACE * (ratio - state.tail))
 
 
 def _with_pause(state: Learned, measured_s: float, without_s: float, with_s: float) -> Learned:

@@ -15,6 +15,7 @@ class Seen:
     replicas: int
     computation_s: float
     step: int
+    clock_ghz: float = 1.0
 
     @property
     def capacity_tuples_s(self) -> float:
@@ -33,10 +34,20 @@ class ServiceLimit:
     seen: tuple[Seen, ...] = ()
     step: int = 0
 
-    def learn(self, replicas: int, computation_s: float) -> ServiceLimit:
+    def learn(self, replicas: int, computation_s: float, clock_ghz: float = 1.0) -> ServiceLimit:
+        """Forgets what cannot be compared: other replicas before the time of the same ones moved, or at another clock.
+
+        A tuple that takes longer for its own sake would else be taken for one that waits for a service.
+        """
         step = self.step + 1
-        kept = [s for s in self.seen if s.replicas != replicas and step - s.step <= self.memory]
-        return replace(self, seen=(*kept, Seen(replicas, computation_s, step)), step=step)
+        before = next((s for s in self.seen if s.replicas == replicas), None)
+        moved = before is not None and not 1 / _CLEAR_RATIO < computation_s / before.computation_s < _CLEAR_RATIO
+        kept = [
+            s
+            for s in self.seen
+            if s.replicas != replicas and step - s.step <= self.memory and s.clock_ghz == clock_ghz and not moved
+        ]
+        return replace(self, seen=(*kept, Seen(replicas, computation_s, step, clock_ghz)), step=step)
 
     @property
     def limit_tuples_s(self) -> float:

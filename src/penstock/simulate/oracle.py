@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,8 +36,10 @@ class Oracle:
         state = self.mpc.learn(state, seen)
         now_s, period_s = seen.ended_at_s, self.mpc.period_s
         steps = self.mpc.horizon
-        counts = [self.arrivals.arrived_by(now_s + i * period_s) for i in range(steps + 1)]
-        rates = np.diff(np.asarray(counts, np.float64)) / period_s * self.margin
+        ahead = math.ceil(self.shape.start_s / period_s - 1e-9)  # what comes while a replica starts needs it, too
+        counts = [self.arrivals.arrived_by(now_s + i * period_s) for i in range(steps + ahead + 1)]
+        coming = np.diff(np.asarray(counts, np.float64)) / period_s * self.margin
+        rates = np.array([coming[i : i + ahead + 1].max() for i in range(steps)])
         factor = max(self.shape.service_factor(now_s + i * period_s) for i in (0, 1))
         top_ghz = (
             self.shape.highest_frequency_ghz if seen.setting.frequency_ghz is not None else clock_ghz(seen.setting)

@@ -43,7 +43,7 @@ class QueuePlant:
         self._rng = np.random.default_rng(seed)
         self._configuration = initial_configuration(shape, start)
         self._ready = start.replicas
-        self._ready_at_s = 0.0  # when replicas beyond `_ready` are there
+        self._coming: list[tuple[float, int]] = []  # from when on there are so many replicas
         self._time_s, self._taken, self._step = 0.0, 0, 0
         self._pause_s, self._unfired, self._pane = 0.0, 0.0, 0
 
@@ -57,9 +57,11 @@ class QueuePlant:
             shares = self.shape.shares(self._time_s)
             moved = float(shares[np.asarray(old.route) != np.asarray(new.route)].sum())
             self._pause_s = self.shape.reconfigure_s + self.shape.move_s * moved
+        self._ready = self._replicas()
         if new.replicas > old.replicas:
-            self._ready = min(self._ready, old.replicas)
-            self._ready_at_s = self._time_s + self.shape.start_s
+            self._coming.append((self._time_s + self.shape.start_s, new.replicas))
+        self._coming = [(ready_at_s, min(n, new.replicas)) for ready_at_s, n in self._coming]
+        self._ready = min(self._ready, new.replicas)
         self._configuration = configuration
 
     def observe(self) -> ControlStep | None:
@@ -80,9 +82,9 @@ class QueuePlant:
 
     def _replicas(self) -> int:
         """How many are there by now."""
-        if self._time_s >= self._ready_at_s:
-            self._ready = self._configuration.element(ELEMENT).replicas
-        return min(self._ready, self._configuration.element(ELEMENT).replicas)
+        self._ready = max([self._ready, *(n for ready_at_s, n in self._coming if ready_at_s <= self._time_s)])
+        self._coming = [own for own in self._coming if own[0] > self._time_s]
+        return self._ready
 
     def _micro_batch(self, sums: StepSums) -> None:
         for begin_s, end_s in self.shape.outages_s:

@@ -41,7 +41,7 @@ class Ds2State:
 
 @dataclass(frozen=True, slots=True)
 class Ds2:
-    """Every `interval_s`, and not for `warm_up_s` after a change; `headroom` above the source's rate."""
+    """Every `interval_s`, from what is measured later than `warm_up_s` after a change; `headroom` above the rate."""
 
     interval_s: float = 10.0
     warm_up_s: float = 30.0
@@ -53,10 +53,12 @@ class Ds2:
         return Ds2State()
 
     def decide(self, state: Ds2State, seen: ControlStep) -> tuple[Ds2State, Decision]:
+        if seen.ended_at_s <= state.not_before_s + 1e-9:
+            return state, Hold("warming up")
         gathered = (*state.gathered, seen)
         state = replace(state, gathered=gathered)
         begun_s = gathered[0].ended_at_s - gathered[0].period_s
-        if seen.ended_at_s < max(state.not_before_s, begun_s + self.interval_s) - 1e-9:
+        if seen.ended_at_s < begun_s + self.interval_s - 1e-9:
             return state, Hold("gathering")
         span_s = sum(s.period_s for s in gathered)
         rate = sum(s.arrived_tuples for s in gathered) / span_s * self.headroom

@@ -48,6 +48,8 @@ class KubernetesHpa:
         ratio = utilization / self.target
         raw = at if abs(ratio - 1) <= self.tolerance else self.bounds.within(math.ceil(at * ratio - 1e-9))
         recent = [(s, n) for s, n in state.recommended if s > now_s - self.stabilisation_s]
+        if state.looked_at_s is None:
+            recent = [(now_s, at)]  # what it starts with counts as recommended
         recommended = (*recent, (now_s, raw))
         wanted = raw if raw >= at else min(max(n for _, n in recommended), at)
         added = tuple((s, n) for s, n in state.added if s > now_s - self.up_period_s)

@@ -48,7 +48,9 @@ class SparkDynamicAllocation:
             return state, Hold("asked a moment ago")
         wanted = min(seen.setting.replicas + state.next_step, self.tasks)
         since_s = state.waiting_since_s if state.waiting_since_s is not None else seen.ended_at_s
-        asked = replace(state, waiting_since_s=since_s, asked_at_s=seen.ended_at_s, next_step=2 * state.next_step)
+        grows = self.bounds.within(wanted) > seen.setting.replicas
+        more = 2 * state.next_step if grows else 1
+        asked = replace(state, waiting_since_s=since_s, asked_at_s=seen.ended_at_s, next_step=more)
         return asked, self.bounds.to(seen, wanted, f"{self.tasks - seen.setting.replicas} tasks wait")
 
     def _idle(self, state: AllocationState, seen: ControlStep) -> tuple[AllocationState, Decision]:

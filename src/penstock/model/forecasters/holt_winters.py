@@ -52,17 +52,20 @@ class HoltWinters:
         return (self.seen + 1) % _LOOK_EVERY == 0
 
     def _with_season(self) -> HoltWinters:
-        """Offsets from the history, where a season has shown itself that is not the one in use."""
+        """Offsets from the last two seasons, their trend taken out, where one shows that is not the one in use."""
         length = self.season if self.season is not None else season_length(self.history)
         if length is None or length == len(self.offsets):
             return self
-        series = np.asarray(self.history)
-        mean = float(series[-2 * length :].mean())
-        first = self.seen + 1 - len(series)  # the number of the history's first measurement
-        places = (first + np.arange(len(series))) % length
-        sums = np.bincount(places, series - mean, minlength=length)
+        series = np.asarray(self.history[:-1][-2 * length :])  # the newest is smoothed in after this
+        time = np.arange(len(series))
+        whole = len(series) == 2 * length
+        slope = float(series[length:].mean() - series[:length].mean()) / length if whole else 0.0
+        line = series.mean() + slope * (time - time.mean())
+        places = (self.seen - len(series) + time) % length
+        sums = np.bincount(places, series - line, minlength=length)
         offsets = sums / np.maximum(np.bincount(places, minlength=length), 1)
-        return replace(self, offsets=tuple(float(x) for x in offsets), base=replace(self.base, level=mean))
+        base = replace(self.base, level=float(line[-1]), trend=slope)
+        return replace(self, offsets=tuple(float(x) for x in offsets), base=base)
 
     def _smoothed(self, value: float) -> HoltWinters:
         if not self.offsets:

@@ -16,6 +16,7 @@ from penstock.control import engine as control_engine
 from penstock.control.element_threads import ElementThreads
 from penstock.control.engine import _cores_beside_others
 from penstock.element.own_cores import own_cores
+from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.errors import InputError
 from tests.reference.threaded import within_time
 
@@ -136,6 +137,16 @@ def test_an_engine_that_nobody_has_any_more_leaves_no_thread() -> None:
     while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("penstock")]:
         gc.collect()
         assert time.monotonic() < deadline_s, left
+
+
+def test_to_read_the_advice_takes_nothing_from_what_the_policy_sees() -> None:
+    engine = ps.Engine(waiting(0).graph, block_rows=16, threads=ps.ElasticThreads(period_s=1e6))
+    for piece in range(10):
+        engine.feed({"numbers": NUMBERS.slice(16 * piece, 16)})
+        assert engine.advice
+    assert isinstance(engine.element, ThreadedElement)
+    assert engine.element.observe().tuples == 160
+    engine.finish()
 
 
 def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:

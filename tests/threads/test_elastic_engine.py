@@ -149,6 +149,16 @@ def test_to_read_the_advice_takes_nothing_from_what_the_policy_sees() -> None:
     engine.finish()
 
 
+def test_steps_that_give_nothing_leave_nothing_behind() -> None:
+    app = ps.Application("nothing")
+    app.source("numbers", schema={"x": "int64"}).functor("none", where="x < 0", emit={"x": "x"}).sink("out")
+    engine = ps.Engine(app.graph, block_rows=1, threads="elastic")
+    engine.feed({"numbers": NUMBERS.slice(0, 500)})
+    assert engine._threads is not None
+    assert not engine._threads._places
+    engine.finish()
+
+
 def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
     wish = ps.ElasticThreads(period_s=0.001)

@@ -88,7 +88,8 @@ class ElementThreads:
 
     def feed(self, blocks: Mapping[str, Block], frontier: Frontier, place: Place = _NOWHERE) -> Given:
         """Takes a step, and gives what is complete by now, in the order of feeding."""
-        self._places[self._fed] = place
+        if place is not _NOWHERE:  # most steps may give nothing, so that nobody would take theirs out
+            self._places[self._fed] = place
         self._fed += 1
         finished = self.element.feed(blocks, frontier)
         self._look()
@@ -167,7 +168,7 @@ class ElementThreads:
 
     def _given(self, finished: Iterable[Finished]) -> Given:
         for step, blocks in finished:
-            yield self._places.pop(step), blocks
+            yield self._places.pop(step, _NOWHERE), blocks
 
     def _look(self, *, is_last: bool = False) -> None:
         """Lets the policy decide where a period is over; at the end of a task notes what there is of one."""

@@ -30,6 +30,14 @@ def waiting(wait_ms: float) -> ps.Application:
     return app
 
 
+def failing() -> ps.Application:
+    app = ps.Application("failing")
+    app.source("numbers", schema={"x": "int64"}).map(
+        "bad", lambda row: {"x": 1 // (row["x"] - 500)}, {"x": "int64"}, per_tuple=True
+    ).sink("out")
+    return app
+
+
 def fed(engine: ps.Engine, pieces: int, rows: int = 16) -> list[int]:
     """Feeds pieces of one block each; what came out."""
     got: list[int] = []
@@ -78,12 +86,8 @@ def test_tables_are_those_of_one_thread(threads: str) -> None:
 
 
 def test_a_failure_reaches_the_user() -> None:
-    app = ps.Application("failing")
-    app.source("numbers", schema={"x": "int64"}).map(
-        "bad", lambda row: {"x": 1 // (row["x"] - 500)}, {"x": "int64"}, per_tuple=True
-    ).sink("out")
     with pytest.raises(ps.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
-        ps.evaluate(app, {"numbers": NUMBERS}, block_rows=16, threads="elastic", on_error="fail")
+        ps.evaluate(failing(), {"numbers": NUMBERS}, block_rows=16, threads="elastic", on_error="fail")
 
 
 @pytest.mark.parametrize(
@@ -147,6 +151,19 @@ def test_to_read_the_advice_takes_nothing_from_what_the_policy_sees() -> None:
     assert isinstance(engine.element, ThreadedElement)
     assert engine.element.observe().tuples == 160
     engine.finish()
+
+
+def test_an_engine_that_failed_leaves_its_cores_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    failed = ps.Engine(failing().graph, threads="elastic", on_error="fail")
+    beside = ps.Engine(waiting(0).graph, threads="elastic")
+    assert beside._threads is not None
+    cores = partial(_cores_beside_others, ref(beside._threads))
+    assert cores() == 7
+    with pytest.raises(ps.OperatorError, match="ZeroDivisionError"):
+        failed.feed({"numbers": NUMBERS.slice(495, 10)})
+    assert cores() == 8
+    beside.finish()
 
 
 def test_steps_that_give_nothing_leave_nothing_behind() -> None:

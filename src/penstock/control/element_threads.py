@@ -114,9 +114,15 @@ class ElementThreads:
             yield finished.blocks
 
     @property
+    def needs_cores(self) -> bool:
+        """Whether a task is under way, and none of its operators has failed."""
+        threaded = self._threaded
+        return self.is_at_work and threaded is not None and not threaded.is_closed
+
+    @property
     def computing_threads(self) -> int:
         """The cores that its threads need; none between tasks."""
-        if not self.is_at_work:
+        if not self.needs_cores:
             return 0
         return self._fixed if self._control is None else self._control.computing_threads
 

@@ -453,6 +453,34 @@ def test_towards_the_end_time_counts_by_the_threads_that_have_a_step() -> None:
     assert (figures.busy_s, figures.complete_s, figures.rate_tuples_s) == (1.5, 1.5, 2.0)
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_who_feeds_is_told_that_another_thread_closed_the_element(ends: bool) -> None:
+    may_end, raised = threading.Event(), []
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert may_end.wait(30)
+        return row
+
+    def feed() -> None:
+        try:
+            for x in range(1 if ends else 100):
+                running.feed(block(x))
+            running.drain()
+        except OperatorError as error:
+            raised.append(str(error))
+
+    running = element(mapped(held), threads=1, queued=["map1"])
+    feeding = threading.Thread(target=feed, daemon=True)
+    feeding.start()
+    within_time(lambda: wait_until(lambda: bool(running._runtime.room._waiters)))  # type: ignore[attr-defined]
+    closing = threading.Thread(target=running.close)  # which waits for the call under way
+    closing.start()
+    feeding.join(30)
+    may_end.set()
+    closing.join(30)
+    assert raised == ["this element was closed while it was fed; what was on its way is lost"]
+
+
 def test_the_rest_is_given_as_it_becomes_complete() -> None:
     second_may_end = threading.Event()
 

@@ -24,6 +24,7 @@ from penstock.element.threads.seat import Seat
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
 from penstock.element.threads.wiring import Wiring
+from penstock.errors import OperatorError
 
 Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]
@@ -109,6 +110,8 @@ class Runtime:
         """Waits, the lock held, until so few steps are in flight; does the work itself while no thread is awake."""
         self._room_at = most
         while self.failure is None and self.in_flight > most:
+            if self.is_closed:  # by another thread: nobody goes on with what is in flight
+                raise OperatorError("this element was closed while it was fed; what was on its way is lost")
             if self.level or not len(self.schedule):
                 self.room.wait()
                 continue

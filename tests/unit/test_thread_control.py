@@ -77,6 +77,14 @@ def test_bounds_are_kept() -> None:
     assert levels[-1] == max(levels) == 6
 
 
+@pytest.mark.parametrize("policy", ["elastic", "elastic_operator"])
+@pytest.mark.parametrize("least", [2, 4])
+def test_levels_above_the_least_are_found(policy: ThreadPolicy, least: int) -> None:
+    control, _ = run(ElasticThreads(least, 32, policy), 2, lambda n: 1e4 * min(n, 12), waits=True)
+    assert 12 <= control.level <= 13
+    assert control.learned.settled
+
+
 def test_multilevel_sets_queues_too_and_keeps_them_from_task_to_task() -> None:
     control, _ = run(ElasticThreads(most=8, policy="multilevel", period_s=1.0), 2, lambda n: 1e4 * n, waits=True)
     assert control.learned.settled

@@ -185,7 +185,7 @@ class ThreadControl:
         if wish.policy == "multilevel":
             rules = PAPER if wish.as_printed else OURS
             return MultiLevel(replace(rules, sensitivity=wish.sensitivity, satisfaction=wish.satisfaction))
-        return _LEAPING if wish.policy == "elastic" else ElasticOperator(wish.tolerance, wish.decay_rate)
+        return _LEAPING if wish.policy == "elastic" else ElasticOperator(wish.tolerance, wish.decay_rate, least=wish.least)
 
     @property
     def _feeding(self) -> int:

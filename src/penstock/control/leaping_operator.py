@@ -84,7 +84,7 @@ class LeapingOperator:
     def _watch(self, state: LeapingState, observation: ElementObservation) -> tuple[LeapingState, str]:
         rate = observation.throughput_tuples_s
         watched = state.steadiness.after(rate)
-        search = state.search
+        search = replace(state.search, max_level=observation.max_level)  # the bound may have moved a little
         change = watched.change(self.tolerance)
         if abs(change) > _SMALL * self.tolerance or (change and watched.periods >= self.patience_periods):
             again = start_search(search.level, search.max_level, upwards=change > 0)
@@ -94,16 +94,18 @@ class LeapingOperator:
         freed = _freed_cores(state, observation.idle_cores)
         if freed and watched.periods > state.idle_wait and search.best < search.max_level:
             level = min(search.max_level, search.best + freed)
-            return self._probe(state, level, watched, f"{freed} cores became idle: try {level}")
+            return self._probe(state, search, level, watched, f"{freed} cores became idle: try {level}")
         if watched.periods >= state.probe_periods and search.best < search.max_level:
             level = min(search.max_level, max(search.best + 1, round(1.25 * search.best)))
-            return self._probe(state, level, watched, f"look upwards once more: try {level}")
+            return self._probe(state, search, level, watched, f"look upwards once more: try {level}")
         steady = "steady" if not change else f"rate changed by {change:+.0%}, too little to look again so soon"
         known = [cores for cores in (state.idle_cores, observation.idle_cores) if cores is not None]
         return replace(state, steadiness=watched, idle_cores=min(known, default=None)), f"hold: {steady}"
 
-    def _probe(self, state: LeapingState, level: int, watched: Steadiness, reason: str) -> tuple[LeapingState, str]:
-        probe = replace(state.search, level=level, top_rate=watched.anchor)
+    def _probe(
+        self, state: LeapingState, search: LevelSearch, level: int, watched: Steadiness, reason: str
+    ) -> tuple[LeapingState, str]:
+        probe = replace(search, level=level, top_rate=watched.anchor)
         return replace(state, search=probe, probing=True), reason
 
     def _after_probe(self, state: LeapingState, rate: float) -> tuple[LeapingState, str]:

@@ -425,7 +425,9 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
                 break
     assert figures.holds_gil == {"spins"}
     assert running.holds_gil == {"spins"}
-    assert gil_advice(figures.holds_gil) == ("operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",)
+    assert gil_advice(figures.holds_gil) == (
+        "operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",
+    )
 
 
 def test_towards_the_end_time_counts_by_the_threads_that_have_a_step() -> None:

@@ -176,6 +176,23 @@ def test_steps_that_give_nothing_leave_nothing_behind() -> None:
     engine.finish()
 
 
+def test_the_bound_of_multilevel_does_not_follow_the_trials_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    wish = ps.ElasticThreads(policy="multilevel")
+    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
+    own, other = first._threads, second._threads
+    assert own is not None
+    bounds = []
+    for level in (1, 2, 4, 7):
+        used = property(lambda threads, level=level: level if threads is other else 1)
+        monkeypatch.setattr(ElementThreads, "computing_threads", used)
+        bounds.append(own._cores())
+    assert bounds == [4, 4, 4, 4]
+    second.finish()
+    assert own._cores() == 8, "the other one is done"
+    first.finish()
+
+
 def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
     wish = ps.ElasticThreads(period_s=0.001)

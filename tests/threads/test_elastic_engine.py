@@ -76,6 +76,34 @@ def test_a_load_that_computes_keeps_to_the_cores() -> None:
     assert engine.found.seen.level <= own_cores()
 
 
+def test_a_load_that_waits_is_found_to_beside_one_that_computes() -> None:
+    ends = threading.Event()
+    app = ps.Application("computing")
+    app.source("numbers", schema={"x": "int64"}).load("works", flop_per_tuple=2_000_000).sink("out")
+    beside = ps.Engine(app.graph, block_rows=1, threads=ps.ElasticThreads(period_s=0.1))
+    engine = ps.Engine(waiting(5).graph, block_rows=16, threads=ps.ElasticThreads(1, 16, period_s=0.1))
+
+    def compute() -> None:
+        while not ends.is_set():
+            beside.feed({"numbers": NUMBERS.slice(0, 1)})
+        beside.finish()
+
+    def feed() -> None:
+        while engine.found is None or not engine.found.seen.waits:
+            engine.feed({"numbers": NUMBERS.slice(0, 16)})
+        engine.finish()
+
+    computing = threading.Thread(target=compute)
+    computing.start()
+    try:
+        within_time(feed)
+    finally:
+        ends.set()
+        computing.join(30)
+    assert beside.found is not None
+    assert not beside.found.seen.waits
+
+
 @pytest.mark.parametrize("threads", ["elastic", "elastic:2-3", "multilevel"])
 def test_tables_are_those_of_one_thread(threads: str) -> None:
     app = waiting(0)

@@ -499,6 +499,12 @@ def test_the_rest_is_given_as_it_becomes_complete() -> None:
         assert list(running.rest()) == []
 
 
+def alone_calls() -> WaitingCalls:
+    calls = WaitingCalls(1)
+    calls.is_alone = True
+    return calls
+
+
 def test_calls_that_wait_are_told_from_those_that_compute() -> None:
     def computing(row: dict[str, Any]) -> dict[str, Any]:
         end_s = time.thread_time() + 0.02
@@ -511,8 +517,7 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
         return row
 
     for function, waits in ((computing, False), (waiting, True)):
-        calls = WaitingCalls(1)
-        calls.is_alone = True
+        calls = alone_calls()
         graph = mapped(function)
         own = Element(graph, DeadLetters(), {"out": "out"})
         with element(graph, around=Around(own, wire(own, graph), calls)) as running:
@@ -521,6 +526,72 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
         computed_s, waited_s = calls.take()
         assert (waited_s > computed_s) is waits
         assert calls.take() == (0.0, 0.0)
+
+
+def test_a_call_waits_though_another_element_computes_meanwhile() -> None:
+    ends, shares = threading.Event(), []
+
+    def compute() -> None:
+        with element(mapped(lambda row: [burn(1, 20_000_000), row][1])) as beside:
+            while not ends.is_set():
+                beside.feed(block(0))
+
+    def waits(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.2)
+        return row
+
+    calls, graph = alone_calls(), mapped(waits)
+    own = Element(graph, DeadLetters(), {"out": "out"})
+    computing = threading.Thread(target=compute)
+    computing.start()
+    try:
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for free in (False, False, True):
+                calls.gil_is_free = lambda free=free: free  # type: ignore[misc]
+                running.feed(block(0))
+                computed_s, waited_s = calls.take()
+                shares.append(computed_s / (computed_s + waited_s))
+    finally:
+        ends.set()
+        computing.join(30)
+    assert shares[2] < 0.1
+    assert shares[1] > 2 * shares[2], "it might have waited for the GIL as long as the other one computed"
+
+
+def test_what_an_element_computes_that_a_call_feeds_is_the_call_s() -> None:
+    with element(mapped(lambda row: [burn(1, 100_000_000), row][1]), threads=1, queued=["map1"]) as inner:
+        calls = alone_calls()
+        calls.gil_is_free = lambda: True
+        graph = mapped(lambda row: [inner.feed(block(0)), inner.drain(), row][2])
+        own = Element(graph, DeadLetters(), {"out": "out"})
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for _ in range(3):
+                calls.take()
+                running.feed(block(0))
+            computed_s, waited_s = calls.take()
+    assert computed_s > waited_s
+
+
+@pytest.mark.parametrize(
+    ("taken", "free"),
+    [
+        ([], False),
+        ([False] * 19, False),
+        ([False] * 20, True),
+        ([True] * 20 + [False] * 17, True),
+        ([True] * 20 + [False] * 16, False),
+        ([False] * 40 + [True], False),
+    ],
+)
+def test_the_gil_is_free_where_looks_hardly_ever_find_it_taken(taken: list[bool], free: bool) -> None:
+    seat = Seat()
+    sampler = Sampler({1: seat})
+    sampler.sample(10_000_000)  # nobody is in an operator: it says nothing
+    graph = mapped(lambda row: row)
+    seat.stage = wire(Element(graph, DeadLetters(), {"out": "out"}), graph).stages[0]
+    for each in taken:
+        sampler.sample(300_000 if each else 30_000)
+    assert sampler.gil_is_free is free
 
 
 def test_the_sampler_counts_how_long_it_may_have_had_the_gil() -> None:

@@ -158,6 +158,7 @@ class ElementThreads:
             schedule=self._schedule, around=Around(staged, wiring, self._calls),
         )  # fmt: skip
         self._calls.sampled_ns = self._threaded.sampled_ns
+        self._calls.gil_is_free = self._threaded.gil_is_free
         self._front = frozenset(s.operator.name for s in wiring.stages) if lanes else readers_of_sources(self._graph)
         self.is_at_work = True
 

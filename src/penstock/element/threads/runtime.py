@@ -17,6 +17,7 @@ from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Frontier
 from penstock.element.threads.calls import TimedCalls
 from penstock.element.threads.failures import failure_of
+from penstock.element.threads.other_elements import ELEMENTS
 from penstock.element.threads.rate import Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.schedule import Schedule
@@ -71,6 +72,7 @@ class Runtime:
         self.is_closed = False
         self._reorder = Reorder[tuple[Step, Outputs]](ordered=ordered)
         self._release = release
+        ELEMENTS.add(self)
 
     def feed(self, seat: Seat, number: int, blocks: Mapping[str, Block], frontier: Frontier) -> None:
         """Takes a step in and runs it as far as no queue stops it; waits while too many steps are in flight."""

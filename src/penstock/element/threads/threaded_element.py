@@ -205,6 +205,12 @@ class ThreadedElement:
         return (lambda: 0) if sampler is None else (lambda: sampler.held_ns)
 
     @property
+    def gil_is_free(self) -> Callable[[], bool]:
+        """Tells whether threads hardly ever wait for the GIL, in this element or any other; False if nobody knows."""
+        sampler = self._sampler
+        return (lambda: False) if sampler is None else (lambda: sampler.gil_is_free)
+
+    @property
     def operator_cpu_s(self) -> dict[str, float]:
         """CPU seconds by operator, extrapolated from the calls that were timed."""
         calls = self._runtime.calls

@@ -16,6 +16,7 @@ from penstock.control import engine as control_engine
 from penstock.control.element_threads import ElementThreads
 from penstock.control.engine import _cores_beside_others
 from penstock.element.own_cores import own_cores
+from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.errors import InputError
 from tests.reference.threaded import within_time
 
@@ -26,6 +27,14 @@ def waiting(wait_ms: float) -> ps.Application:
     app = ps.Application("waiting")
     numbers = app.source("numbers", schema={"x": "int64"})
     numbers.load("asks", wait_ms_per_block=wait_ms).functor("twice", emit={"x": "x * 2"}).sink("out")
+    return app
+
+
+def failing() -> ps.Application:
+    app = ps.Application("failing")
+    app.source("numbers", schema={"x": "int64"}).map(
+        "bad", lambda row: {"x": 1 // (row["x"] - 500)}, {"x": "int64"}, per_tuple=True
+    ).sink("out")
     return app
 
 
@@ -67,6 +76,34 @@ def test_a_load_that_computes_keeps_to_the_cores() -> None:
     assert engine.found.seen.level <= own_cores()
 
 
+def test_a_load_that_waits_is_found_to_beside_one_that_computes() -> None:
+    ends = threading.Event()
+    app = ps.Application("computing")
+    app.source("numbers", schema={"x": "int64"}).load("works", flop_per_tuple=2_000_000).sink("out")
+    beside = ps.Engine(app.graph, block_rows=1, threads=ps.ElasticThreads(period_s=0.1))
+    engine = ps.Engine(waiting(5).graph, block_rows=16, threads=ps.ElasticThreads(1, 16, period_s=0.1))
+
+    def compute() -> None:
+        while not ends.is_set():
+            beside.feed({"numbers": NUMBERS.slice(0, 1)})
+        beside.finish()
+
+    def feed() -> None:
+        while engine.found is None or not engine.found.seen.waits:
+            engine.feed({"numbers": NUMBERS.slice(0, 16)})
+        engine.finish()
+
+    computing = threading.Thread(target=compute)
+    computing.start()
+    try:
+        within_time(feed)
+    finally:
+        ends.set()
+        computing.join(30)
+    assert beside.found is not None
+    assert not beside.found.seen.waits
+
+
 @pytest.mark.parametrize("threads", ["elastic", "elastic:2-3", "multilevel"])
 def test_tables_are_those_of_one_thread(threads: str) -> None:
     app = waiting(0)
@@ -77,12 +114,8 @@ def test_tables_are_those_of_one_thread(threads: str) -> None:
 
 
 def test_a_failure_reaches_the_user() -> None:
-    app = ps.Application("failing")
-    app.source("numbers", schema={"x": "int64"}).map(
-        "bad", lambda row: {"x": 1 // (row["x"] - 500)}, {"x": "int64"}, per_tuple=True
-    ).sink("out")
     with pytest.raises(ps.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
-        ps.evaluate(app, {"numbers": NUMBERS}, block_rows=16, threads="elastic", on_error="fail")
+        ps.evaluate(failing(), {"numbers": NUMBERS}, block_rows=16, threads="elastic", on_error="fail")
 
 
 @pytest.mark.parametrize(
@@ -136,6 +169,56 @@ def test_an_engine_that_nobody_has_any_more_leaves_no_thread() -> None:
     while left := [thread.name for thread in threading.enumerate() if thread.name.startswith("penstock")]:
         gc.collect()
         assert time.monotonic() < deadline_s, left
+
+
+def test_to_read_the_advice_takes_nothing_from_what_the_policy_sees() -> None:
+    engine = ps.Engine(waiting(0).graph, block_rows=16, threads=ps.ElasticThreads(period_s=1e6))
+    for piece in range(10):
+        engine.feed({"numbers": NUMBERS.slice(16 * piece, 16)})
+        assert engine.advice
+    assert isinstance(engine.element, ThreadedElement)
+    assert engine.element.observe().tuples == 160
+    engine.finish()
+
+
+def test_an_engine_that_failed_leaves_its_cores_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    failed = ps.Engine(failing().graph, threads="elastic", on_error="fail")
+    beside = ps.Engine(waiting(0).graph, threads="elastic")
+    assert beside._threads is not None
+    cores = partial(_cores_beside_others, ref(beside._threads))
+    assert cores() == 7
+    with pytest.raises(ps.OperatorError, match="ZeroDivisionError"):
+        failed.feed({"numbers": NUMBERS.slice(495, 10)})
+    assert cores() == 8
+    beside.finish()
+
+
+def test_steps_that_give_nothing_leave_nothing_behind() -> None:
+    app = ps.Application("nothing")
+    app.source("numbers", schema={"x": "int64"}).functor("none", where="x < 0", emit={"x": "x"}).sink("out")
+    engine = ps.Engine(app.graph, block_rows=1, threads="elastic")
+    engine.feed({"numbers": NUMBERS.slice(0, 500)})
+    assert engine._threads is not None
+    assert not engine._threads._places
+    engine.finish()
+
+
+def test_the_bound_of_multilevel_does_not_follow_the_trials_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    wish = ps.ElasticThreads(policy="multilevel")
+    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
+    own, other = first._threads, second._threads
+    assert own is not None
+    bounds = []
+    for level in (1, 2, 4, 7):
+        used = property(lambda threads, level=level: level if threads is other else 1)
+        monkeypatch.setattr(ElementThreads, "computing_threads", used)
+        bounds.append(own._cores())
+    assert bounds == [4, 4, 4, 4]
+    second.finish()
+    assert own._cores() == 8, "the other one is done"
+    first.finish()
 
 
 def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
 from penstock.element.kernels.flops import burn
+from penstock.element.threads.figures import gil_advice
 from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.sampler import Sampler
@@ -423,7 +424,10 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
             if figures.holds_gil:
                 break
     assert figures.holds_gil == {"spins"}
-    assert figures.advice == ("operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",)
+    assert running.holds_gil == {"spins"}
+    assert gil_advice(figures.holds_gil) == (
+        "operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",
+    )
 
 
 def test_towards_the_end_time_counts_by_the_threads_that_have_a_step() -> None:
@@ -451,6 +455,34 @@ def test_towards_the_end_time_counts_by_the_threads_that_have_a_step() -> None:
     assert (figures.busy_s, figures.complete_s, figures.rate_tuples_s) == (1.5, 1.5, 2.0)
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_who_feeds_is_told_that_another_thread_closed_the_element(ends: bool) -> None:
+    may_end, raised = threading.Event(), []
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert may_end.wait(30)
+        return row
+
+    def feed() -> None:
+        try:
+            for x in range(1 if ends else 100):
+                running.feed(block(x))
+            running.drain()
+        except OperatorError as error:
+            raised.append(str(error))
+
+    running = element(mapped(held), threads=1, queued=["map1"])
+    feeding = threading.Thread(target=feed, daemon=True)
+    feeding.start()
+    within_time(lambda: wait_until(lambda: bool(running._runtime.room._waiters)))  # type: ignore[attr-defined]
+    closing = threading.Thread(target=running.close)  # which waits for the call under way
+    closing.start()
+    feeding.join(30)
+    may_end.set()
+    closing.join(30)
+    assert raised == ["this element was closed while it was fed; what was on its way is lost"]
+
+
 def test_the_rest_is_given_as_it_becomes_complete() -> None:
     second_may_end = threading.Event()
 
@@ -467,6 +499,12 @@ def test_the_rest_is_given_as_it_becomes_complete() -> None:
         assert list(running.rest()) == []
 
 
+def alone_calls() -> WaitingCalls:
+    calls = WaitingCalls(1)
+    calls.is_alone = True
+    return calls
+
+
 def test_calls_that_wait_are_told_from_those_that_compute() -> None:
     def computing(row: dict[str, Any]) -> dict[str, Any]:
         end_s = time.thread_time() + 0.02
@@ -479,8 +517,7 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
         return row
 
     for function, waits in ((computing, False), (waiting, True)):
-        calls = WaitingCalls(1)
-        calls.is_alone = True
+        calls = alone_calls()
         graph = mapped(function)
         own = Element(graph, DeadLetters(), {"out": "out"})
         with element(graph, around=Around(own, wire(own, graph), calls)) as running:
@@ -489,6 +526,72 @@ def test_calls_that_wait_are_told_from_those_that_compute() -> None:
         computed_s, waited_s = calls.take()
         assert (waited_s > computed_s) is waits
         assert calls.take() == (0.0, 0.0)
+
+
+def test_a_call_waits_though_another_element_computes_meanwhile() -> None:
+    ends, shares = threading.Event(), []
+
+    def compute() -> None:
+        with element(mapped(lambda row: [burn(1, 20_000_000), row][1])) as beside:
+            while not ends.is_set():
+                beside.feed(block(0))
+
+    def waits(row: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.2)
+        return row
+
+    calls, graph = alone_calls(), mapped(waits)
+    own = Element(graph, DeadLetters(), {"out": "out"})
+    computing = threading.Thread(target=compute)
+    computing.start()
+    try:
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for free in (False, False, True):
+                calls.gil_is_free = lambda free=free: free  # type: ignore[misc]
+                running.feed(block(0))
+                computed_s, waited_s = calls.take()
+                shares.append(computed_s / (computed_s + waited_s))
+    finally:
+        ends.set()
+        computing.join(30)
+    assert shares[2] < 0.1
+    assert shares[1] > 2 * shares[2], "it might have waited for the GIL as long as the other one computed"
+
+
+def test_what_an_element_computes_that_a_call_feeds_is_the_call_s() -> None:
+    with element(mapped(lambda row: [burn(1, 100_000_000), row][1]), threads=1, queued=["map1"]) as inner:
+        calls = alone_calls()
+        calls.gil_is_free = lambda: True
+        graph = mapped(lambda row: [inner.feed(block(0)), inner.drain(), row][2])
+        own = Element(graph, DeadLetters(), {"out": "out"})
+        with element(graph, around=Around(own, wire(own, graph), calls)) as running:
+            for _ in range(3):
+                calls.take()
+                running.feed(block(0))
+            computed_s, waited_s = calls.take()
+    assert computed_s > waited_s
+
+
+@pytest.mark.parametrize(
+    ("taken", "free"),
+    [
+        ([], False),
+        ([False] * 19, False),
+        ([False] * 20, True),
+        ([True] * 20 + [False] * 17, True),
+        ([True] * 20 + [False] * 16, False),
+        ([False] * 40 + [True], False),
+    ],
+)
+def test_the_gil_is_free_where_looks_hardly_ever_find_it_taken(taken: list[bool], free: bool) -> None:
+    seat = Seat()
+    sampler = Sampler({1: seat})
+    sampler.sample(10_000_000)  # nobody is in an operator: it says nothing
+    graph = mapped(lambda row: row)
+    seat.stage = wire(Element(graph, DeadLetters(), {"out": "out"}), graph).stages[0]
+    for each in taken:
+        sampler.sample(300_000 if each else 30_000)
+    assert sampler.gil_is_free is free
 
 
 def test_the_sampler_counts_how_long_it_may_have_had_the_gil() -> None:

@@ -79,6 +79,29 @@ def test_it_takes_the_same_levels_as_the_listing(rates, max_level):
         assert [p if p is not None else "unknown" for p in state.last] == listing.last
 
 
+@given(rates=rates, max_level=st.integers(1, 12), least=st.integers(2, 6))
+@settings(max_examples=200, deadline=None)
+def test_with_more_threads_at_least_it_is_the_listing_from_there_on(rates, max_level, least):
+    policy, listing = ElasticOperator(TOLERANCE, DECAY_RATE, least=least), Listing()
+    state, setting = policy.start(observed(0, least, least - 1 + max_level))
+    assert setting.threads == least
+    for rate in rates:
+        listing.period(rate, max_level)
+        state, setting, reason = policy.decide(state, observed(rate, setting.threads, least - 1 + max_level))
+        assert (setting.threads, state.peaking) == (listing.n + least, listing.peaking), reason
+
+
+def test_where_the_least_changes_it_goes_on_from_there():
+    state, _ = climbed(ElasticOperator(), [100, 200, 201, 201])
+    assert state.n + 1 == 3
+    _, setting, _ = ElasticOperator(least=5).decide(state, observed(202, 5, 16))
+    assert setting.threads == 6
+    fewer, reason = ElasticState(4, False, (None,) * 4 + (200.0,), (None,) * 4 + (200.0,)), ""
+    for rate in (200, 200, 200, 150, 200, 200):
+        fewer, setting, reason = ElasticOperator().decide(fewer, observed(rate, fewer.n + 1, 16))
+    assert (setting.threads, reason) == (4, "hold: stable from above")
+
+
 @given(level=st.integers(0, 8), rate=st.floats(1, 1e6), factor=st.floats(1.0, 3.0))
 def test_rates_that_do_not_fall_never_go_back_down(level, rate, factor):
     policy = ElasticOperator()

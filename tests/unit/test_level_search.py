@@ -189,6 +189,26 @@ def test_idle_cores_that_bring_nothing_are_tried_ever_more_rarely():
     assert gaps == sorted(gaps)
 
 
+@pytest.mark.parametrize(("bound", "later"), [(5, 6), (7, 8), (70, 87)])
+def test_a_few_more_threads_that_are_allowed_are_used_by_and_by(bound, later):
+    run = Rates(LeapingOperator(probe_periods=50), bound)
+    run.run(lambda n: n, 40)
+    assert run.levels[-1] == bound
+    run.max_level = later
+    run.run(lambda n: n, 5)
+    assert run.levels[-1] == bound, "they are too few to search at once"
+    run.run(lambda n: n, 60)
+    assert run.levels[-1] == later
+
+
+def test_a_new_search_keeps_to_what_is_allowed_by_then():
+    run = Rates(LeapingOperator(), 32)
+    run.run(lambda n: min(n, 8), 40)
+    run.max_level = 12
+    run.run(lambda n: 2 * min(n, 24), 40)
+    assert max(run.levels[40:]) == run.levels[-1] == 12
+
+
 def test_fewer_threads_allowed_are_obeyed_at_once_and_more_are_used():
     run = Rates(LeapingOperator(), 16)
     run.run(lambda n: n, 30)

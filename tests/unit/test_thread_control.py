@@ -11,7 +11,7 @@ import pytest
 from penstock.control.configuration import Configuration, ElementConfiguration
 from penstock.control.elastic_threads import ElasticThreads, ThreadPolicy
 from penstock.control.element_setting import ElementSetting
-from penstock.control.thread_control import Share, ThreadControl, learned_from_text
+from penstock.control.thread_control import LearnedThreads, Share, ThreadControl, learned_from_text
 from penstock.measure.element_observation import ElementObservation
 from penstock.spark.learned_by_replica import LearnedByReplica
 
@@ -27,10 +27,16 @@ def share(level: int, rate_tuples_s: float, *, busy_s: float = 0.25, waits: bool
 
 
 def run(
-    wish: ElasticThreads, cores: int, rate: Callable[[int], float], *, waits: bool, tasks: int = 400
+    wish: ElasticThreads,
+    cores: int,
+    rate: Callable[[int], float],
+    *,
+    waits: bool,
+    tasks: int = 400,
+    learned: LearnedThreads | None = None,
 ) -> tuple[ThreadControl, list[int]]:
     """Task after task, each by a new worker that knows only what the one before wrote down."""
-    control, levels = ThreadControl(wish, cores), []
+    control, levels = ThreadControl(wish, cores, learned), []
     for _ in range(tasks):
         levels.append(control.level)
         control.take(share(control.level, rate(control.level), waits=waits))
@@ -75,6 +81,32 @@ def test_bounds_are_kept() -> None:
     assert min(levels[8:]) == control.level == 3  # the first two periods are for a look at one thread alone
     _, levels = run(ElasticThreads(least=3, most=6), 2, lambda n: 1e4 * n, waits=True)
     assert levels[-1] == max(levels) == 6
+
+
+@pytest.mark.parametrize("policy", ["elastic", "elastic_operator"])
+@pytest.mark.parametrize("least", [2, 4])
+def test_levels_above_the_least_are_found(policy: ThreadPolicy, least: int) -> None:
+    control, _ = run(ElasticThreads(least, 32, policy), 2, lambda n: 1e4 * min(n, 12), waits=True)
+    assert 12 <= control.level <= 13
+    assert control.learned.settled
+
+
+def test_levels_above_the_least_are_found_once_they_pay() -> None:
+    wish = ElasticThreads(least=4, most=32)
+    control, _ = run(wish, 2, lambda n: 1e4, waits=True)
+    assert control.level == 4
+    control, _ = run(wish, 2, lambda n: 2e4 * min(n, 12), waits=True, learned=control.learned)
+    assert 12 <= control.level <= 13
+
+
+def test_what_was_learned_with_another_least_is_gone_on_from() -> None:
+    control, _ = run(ElasticThreads(most=32), 2, lambda n: 1e4, waits=True)
+    assert control.level == 1
+    control, levels = run(ElasticThreads(4, 32), 2, lambda n: 1e4 * min(n, 12), waits=True, learned=control.learned)
+    assert levels[0] == 4
+    assert 12 <= control.level <= 13
+    control, _ = run(ElasticThreads(2, 32), 2, lambda n: 1e4 * min(n, 3), waits=True, learned=control.learned)
+    assert control.level == 3
 
 
 def test_multilevel_sets_queues_too_and_keeps_them_from_task_to_task() -> None:

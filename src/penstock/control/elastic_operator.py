@@ -25,21 +25,26 @@ class ElasticState:
 
 @dataclass(frozen=True, slots=True)
 class ElasticOperator:
-    """The policy with its two constants, which the paper does not give (record 0020 has the sweep)."""
+    """The policy with its two constants, which the paper does not give (record 0020 has the sweep).
+
+    Levels below `least` threads are never in force, and nothing is known of them; the listing has 1.
+    """
 
     tolerance: float = 0.05
     decay_rate: float = 0.01
     settled_after: int = 5
+    least: int = 1
 
     def start(self, observation: ElementObservation) -> tuple[ElasticState, ElementSetting]:
-        """One thread; the queue placement stays what it is."""
-        return ElasticState(), ElementSetting(1, observation.queued)
+        """The least threads; the queue placement stays what it is."""
+        return self._lifted(ElasticState()), ElementSetting(self.least, observation.queued)
 
     def settled(self, state: ElasticState) -> bool:
         return state.steady_periods >= self.settled_after
 
     def decide(self, state: ElasticState, observation: ElementObservation) -> tuple[ElasticState, ElementSetting, str]:
         """One evaluation of the thread level, with the rate of the period just over."""
+        state = self._lifted(state)
         if not observation.settled:
             return state, ElementSetting(state.n + 1, observation.queued), "hold: the last change is not in force yet"
         measured = self._record(state, observation.throughput_tuples_s)
@@ -51,6 +56,15 @@ class ElasticOperator:
     def less(self, a: float, b: float) -> bool:
         """Whether b is above a by the tolerance."""
         return b > 0 if a == 0 else (b - a) / a >= self.tolerance
+
+    def _lifted(self, state: ElasticState) -> ElasticState:
+        """A state that began with fewer threads than are the least now."""
+        if state.n + 1 >= self.least:
+            return state
+        unknown = (None,) * (self.least - len(state.peak))
+        return replace(
+            state, n=self.least - 1, peaking=False, peak=(*state.peak, *unknown), last=(*state.last, *unknown)
+        )
 
     def _record(self, state: ElasticState, rate: float) -> ElasticState:
         """`peak` and `last` after this period's rate."""
@@ -69,12 +83,15 @@ class ElasticOperator:
 
     def _move(self, state: ElasticState, rate: float, max_level: int) -> tuple[ElasticState, str]:
         n, here = state.n, state.peak[state.n]
-        below = state.peak[n - 1] if n > 0 else None  # known: levels are entered one by one
+        is_least = n + 1 == self.least
+        below = None if is_least else state.peak[n - 1]
         assert here is not None
         if state.peaking:
             return self._after_step_down(state, rate)
         if self.less(rate, here):
             return self._step_down(state, "below this level's peak")
+        if not is_least and below is None:  # levels are entered one by one: only where the least was more before
+            return self._step_down(state, "what they give is not known")
         if below is not None and self.less(here, below):
             return self._step_down(state, "the level below had a higher peak")
         if below is None or self.less(below, here):
@@ -89,8 +106,9 @@ class ElasticOperator:
         return state, f"keep {state.n + 1} threads: not slower than one more"
 
     def _step_down(self, state: ElasticState, why: str) -> tuple[ElasticState, str]:
-        if state.n == 0:
-            return state, f"hold: {why}, but one thread is the least"
+        if state.n + 1 == self.least:
+            threads = "one thread is" if self.least == 1 else f"{self.least} threads are"
+            return state, f"hold: {why}, but {threads} the least"
         return replace(state, n=state.n - 1, peaking=True), f"down to {state.n} threads: {why}"
 
     def _step_up(self, state: ElasticState, here: float, max_level: int) -> tuple[ElasticState, str]:

@@ -88,7 +88,8 @@ class ElementThreads:
 
     def feed(self, blocks: Mapping[str, Block], frontier: Frontier, place: Place = _NOWHERE) -> Given:
         """Takes a step, and gives what is complete by now, in the order of feeding."""
-        self._places[self._fed] = place
+        if place is not _NOWHERE:  # most steps may give nothing, so that nobody would take theirs out
+            self._places[self._fed] = place
         self._fed += 1
         finished = self.element.feed(blocks, frontier)
         self._look()
@@ -113,9 +114,15 @@ class ElementThreads:
             yield finished.blocks
 
     @property
+    def needs_cores(self) -> bool:
+        """Whether a task is under way, and none of its operators has failed."""
+        threaded = self._threaded
+        return self.is_at_work and threaded is not None and not threaded.is_closed
+
+    @property
     def computing_threads(self) -> int:
         """The cores that its threads need; none between tasks."""
-        if not self.is_at_work:
+        if not self.needs_cores:
             return 0
         return self._fixed if self._control is None else self._control.computing_threads
 
@@ -151,6 +158,7 @@ class ElementThreads:
             schedule=self._schedule, around=Around(staged, wiring, self._calls),
         )  # fmt: skip
         self._calls.sampled_ns = self._threaded.sampled_ns
+        self._calls.gil_is_free = self._threaded.gil_is_free
         self._front = frozenset(s.operator.name for s in wiring.stages) if lanes else readers_of_sources(self._graph)
         self.is_at_work = True
 
@@ -167,7 +175,7 @@ class ElementThreads:
 
     def _given(self, finished: Iterable[Finished]) -> Given:
         for step, blocks in finished:
-            yield self._places.pop(step), blocks
+            yield self._places.pop(step, _NOWHERE), blocks
 
     def _look(self, *, is_last: bool = False) -> None:
         """Lets the policy decide where a period is over; at the end of a task notes what there is of one."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from weakref import ReferenceType, WeakSet, ref
+from weakref import ReferenceType, ref
 
 from penstock.app.graph import Graph
 from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
 from penstock.control.element_threads import ElementThreads
-from penstock.control.fair_share import fair_max_level
+from penstock.control.fair_share import even_share, fair_max_level
 from penstock.element import engine as fixed
 from penstock.element.block import Block
 from penstock.element.element import Element
 from penstock.element.engine import Batches, extend
+from penstock.element.live_set import LiveSet
 from penstock.element.own_cores import own_cores
 from penstock.element.running import running_operator
 from penstock.element.threads.schedule import OLDEST_FIRST
@@ -26,7 +27,7 @@ from penstock.measure.replica_threads import ThreadsLeft
 
 Threads = int | str | ElasticThreads
 
-_side_by_side: WeakSet[ElementThreads] = WeakSet()  # the elastic engines of this process
+_side_by_side: LiveSet[ElementThreads] = LiveSet()  # the elastic engines of this process
 
 
 class Engine(fixed.Engine):
@@ -89,7 +90,8 @@ class Engine(fixed.Engine):
         element = Element(self.graph, letters, self.collected, make=sharded(running_operator, None))
         self._threads = own = ElementThreads(self.graph, self.graph, letters, schedule)
         _side_by_side.add(own)
-        own.begin(element, self._wish, partial(_cores_beside_others, ref(own)))
+        is_even = self._wish.policy == "multilevel"
+        own.begin(element, self._wish, partial(_cores_beside_others, ref(own), is_even=is_even))
         return own.element
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
@@ -107,9 +109,15 @@ class Engine(fixed.Engine):
             self.element.close()
 
 
-def _cores_beside_others(own: ReferenceType[ElementThreads]) -> int:
-    """The cores for one engine: its even share of those of this process, and what others at work leave of theirs."""
+def _cores_beside_others(own: ReferenceType[ElementThreads], *, is_even: bool = False) -> int:
+    """The cores for one engine: its even share of those of this process, and what others at work leave of theirs.
+
+    `is_even`: only the former, for `multilevel`. It begins anew whenever its bound moves, so two that follow each
+    other's trials would never settle.
+    """
     threads = own()
-    others = [each.computing_threads for each in list(_side_by_side) if each is not threads and each.is_at_work]
+    others = [each.computing_threads for each in _side_by_side.now() if each is not threads and each.needs_cores]
+    if is_even:
+        return even_share(len(others) + 1, own_cores())
     needed = 0 if threads is None else threads.computing_threads
     return fair_max_level([needed, *others], 0, own_cores())

@@ -11,6 +11,10 @@ def fair_max_level(levels: Sequence[int], own: int, cores: int) -> int:
     Computing elements that each seek their own best win cores from one another by ever more threads, and all lose
     (record 0020).
     """
-    share = max(1, cores // len(levels))
     others = sum(levels) - levels[own]
-    return max(share, cores - others)
+    return max(even_share(len(levels), cores), cores - others)
+
+
+def even_share(elements: int, cores: int) -> int:
+    """The threads of each of so many elements, whatever the others use; at least one."""
+    return max(1, cores // elements)

@@ -34,7 +34,7 @@ class LeapingState:
 
 @dataclass(frozen=True, slots=True)
 class LeapingOperator:
-    """The policy. `tolerance` is the change of the rate that starts a new search.
+    """The policy. `tolerance` is the change of the rate that starts a new search; levels below `least` are not tried.
 
     One of up to four times that can gain little, and a search takes some changes: it comes after `patience_periods`.
     """
@@ -44,23 +44,25 @@ class LeapingOperator:
     rules: LevelRules = DEFAULT_RULES
     probe_periods: int = 180
     longest_probe_periods: int = 1440
+    least: int = 1
 
     def start(self, observation: ElementObservation) -> tuple[LeapingState, ElementSetting]:
-        """One thread; the queue placement stays what it is."""
-        state = LeapingState(start_search(1, observation.max_level), probe_periods=self.probe_periods)
-        return state, ElementSetting(1, observation.queued)
+        """The least threads; the queue placement stays what it is."""
+        return self._begun(self.least, observation.max_level), ElementSetting(self.least, observation.queued)
 
     def settled(self, state: LeapingState) -> bool:
         return state.search.done and not state.probing
 
     def decide(self, state: LeapingState, observation: ElementObservation) -> tuple[LeapingState, ElementSetting, str]:
         """The level for the next period."""
+        if state.search.least != self.least:
+            state = self._begun(max(state.search.level, self.least), observation.max_level)
         if not observation.settled:
             reason = "hold: the last change is not in force yet"
         elif state.search.level > observation.max_level:
-            state, reason = self._fewer_allowed(state, observation.max_level)
+            state, reason = self._fewer_allowed(observation.max_level)
         elif self._more_allowed(state, observation.max_level):
-            again = start_search(state.search.level, observation.max_level)
+            again = start_search(state.search.level, observation.max_level, least=self.least)
             again, reason = step(again, observation.throughput_tuples_s, self.rules)
             state, reason = LeapingState(again, probe_periods=self.probe_periods), f"more threads are allowed: {reason}"
         elif state.probing:
@@ -72,8 +74,12 @@ class LeapingOperator:
             state = replace(state, search=search, steadiness=UNWATCHED, idle_cores=None)
         return state, ElementSetting(state.search.level, observation.queued), reason
 
-    def _fewer_allowed(self, state: LeapingState, max_level: int) -> tuple[LeapingState, str]:
-        search = start_search(max_level, max_level, upwards=False)
+    def _begun(self, level: int, max_level: int) -> LeapingState:
+        search = start_search(level, max_level, least=self.least)
+        return LeapingState(search, probe_periods=self.probe_periods)
+
+    def _fewer_allowed(self, max_level: int) -> tuple[LeapingState, str]:
+        search = start_search(max_level, max_level, upwards=False, least=self.least)
         return LeapingState(search, probe_periods=self.probe_periods), f"only {max_level} threads are allowed"
 
     def _more_allowed(self, state: LeapingState, max_level: int) -> bool:
@@ -84,32 +90,34 @@ class LeapingOperator:
     def _watch(self, state: LeapingState, observation: ElementObservation) -> tuple[LeapingState, str]:
         rate = observation.throughput_tuples_s
         watched = state.steadiness.after(rate)
-        search = state.search
+        search = replace(state.search, max_level=observation.max_level)  # the bound may have moved a little
         change = watched.change(self.tolerance)
         if abs(change) > _SMALL * self.tolerance or (change and watched.periods >= self.patience_periods):
-            again = start_search(search.level, search.max_level, upwards=change > 0)
+            again = start_search(search.level, search.max_level, upwards=change > 0, least=self.least)
             again, reason = step(again, rate, self.rules)
             state = LeapingState(again, probe_periods=self.probe_periods)
             return state, f"rate changed by {change:+.0%}: {reason}"
         freed = _freed_cores(state, observation.idle_cores)
         if freed and watched.periods > state.idle_wait and search.best < search.max_level:
             level = min(search.max_level, search.best + freed)
-            return self._probe(state, level, watched, f"{freed} cores became idle: try {level}")
+            return self._probe(state, search, level, watched, f"{freed} cores became idle: try {level}")
         if watched.periods >= state.probe_periods and search.best < search.max_level:
             level = min(search.max_level, max(search.best + 1, round(1.25 * search.best)))
-            return self._probe(state, level, watched, f"look upwards once more: try {level}")
+            return self._probe(state, search, level, watched, f"look upwards once more: try {level}")
         steady = "steady" if not change else f"rate changed by {change:+.0%}, too little to look again so soon"
         known = [cores for cores in (state.idle_cores, observation.idle_cores) if cores is not None]
         return replace(state, steadiness=watched, idle_cores=min(known, default=None)), f"hold: {steady}"
 
-    def _probe(self, state: LeapingState, level: int, watched: Steadiness, reason: str) -> tuple[LeapingState, str]:
-        probe = replace(state.search, level=level, top_rate=watched.anchor)
+    def _probe(
+        self, state: LeapingState, search: LevelSearch, level: int, watched: Steadiness, reason: str
+    ) -> tuple[LeapingState, str]:
+        probe = replace(search, level=level, top_rate=watched.anchor)
         return replace(state, search=probe, probing=True), reason
 
     def _after_probe(self, state: LeapingState, rate: float) -> tuple[LeapingState, str]:
         search = state.search
         if rate > search.top_rate * (1 + self.tolerance):
-            again, reason = step(start_search(search.level, search.max_level), rate, self.rules)
+            again, reason = step(start_search(search.level, search.max_level, least=self.least), rate, self.rules)
             return LeapingState(again, probe_periods=self.probe_periods), f"more threads pay now: {reason}"
         wait = min(2 * state.probe_periods, self.longest_probe_periods)
         back = replace(search, level=search.best)

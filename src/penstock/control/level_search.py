@@ -26,6 +26,7 @@ class LevelSearch:
     low: int = 0
     high: int = 0
     seen: tuple[tuple[int, float], ...] = ()  # levels and their rates, in the order they were measured
+    least: int = 1
 
     @property
     def done(self) -> bool:
@@ -51,9 +52,9 @@ class LevelRules:
 DEFAULT_RULES = LevelRules()
 
 
-def start_search(level: int, max_level: int, *, upwards: bool = True) -> LevelSearch:
+def start_search(level: int, max_level: int, *, upwards: bool = True, least: int = 1) -> LevelSearch:
     """A search that begins with a measurement of `level`."""
-    return LevelSearch(level, max_level, upwards, high=max_level + 1)
+    return LevelSearch(level, max_level, upwards, low=least - 1, high=max_level + 1, least=least)
 
 
 def step(search: LevelSearch, rate: float, rules: LevelRules) -> tuple[LevelSearch, str]:
@@ -76,7 +77,7 @@ def step(search: LevelSearch, rate: float, rules: LevelRules) -> tuple[LevelSear
 
 def _first_level(search: LevelSearch) -> int:
     """The level it began with, while no leap has paid; otherwise 0, which no level is."""
-    unpaid = search.low == 0 if search.upwards else search.high == search.max_level + 1
+    unpaid = search.low == search.least - 1 if search.upwards else search.high == search.max_level + 1
     return search.best if unpaid else 0
 
 
@@ -103,7 +104,7 @@ def _leap(search: LevelSearch, rules: LevelRules, why: str) -> tuple[LevelSearch
         if level > search.best:
             return replace(search, level=level), f"{why}; try {level}"
     else:
-        level = max(search.best // 2, 1, search.low + 1)
+        level = max(search.best // 2, search.low + 1)
         if level < search.best:
             return replace(search, level=level), f"{why}; try {level}"
     if search.stage == "leap" and _first_level(search):

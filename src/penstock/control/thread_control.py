@@ -18,13 +18,12 @@ from penstock.control.elastic_operator import ElasticOperator
 from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.element_policy import ElementPolicy
 from penstock.control.element_setting import ElementSetting
-from penstock.control.leaping_operator import LeapingOperator, LeapingState
-from penstock.control.level_search import start_search
+from penstock.control.leaping_operator import LeapingOperator
 from penstock.control.multilevel.policy import MultiLevel
 from penstock.control.multilevel.rules import OURS, PAPER
 from penstock.measure.element_observation import ElementObservation
 
-_VERSION = 2
+_VERSION = 3
 STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
 # A service may take more than it did without any sign of it, so one looks upwards now and then.
 _LEAPING = LeapingOperator(probe_periods=60, longest_probe_periods=480)
@@ -166,7 +165,7 @@ class ThreadControl:
         policy = self._policy()
         state = known.state
         if state is None or (most != known.most and self._wish.policy == "multilevel"):
-            state, setting = self._started(observation)
+            state, setting = policy.start(observation)
             if known.setting.queued:
                 reason = f"begin anew: up to {most} threads"
                 return replace(known, state=state, setting=setting, reason=reason, settled=False, most=most)
@@ -174,18 +173,14 @@ class ThreadControl:
         settled = policy.settled(state)
         return replace(known, state=state, setting=setting, reason=reason, settled=settled, most=most)
 
-    def _started(self, observation: ElementObservation) -> tuple[Any, ElementSetting]:
-        if self._wish.policy == "elastic":
-            search = start_search(self._wish.least, observation.max_level)
-            return LeapingState(search, probe_periods=_LEAPING.probe_periods), ElementSetting(self._wish.least)
-        return self._policy().start(observation)
-
     def _policy(self) -> ElementPolicy[Any]:
         wish = self._wish
         if wish.policy == "multilevel":
             rules = PAPER if wish.as_printed else OURS
             return MultiLevel(replace(rules, sensitivity=wish.sensitivity, satisfaction=wish.satisfaction))
-        return _LEAPING if wish.policy == "elastic" else ElasticOperator(wish.tolerance, wish.decay_rate)
+        if wish.policy == "elastic":
+            return replace(_LEAPING, least=wish.least)
+        return ElasticOperator(wish.tolerance, wish.decay_rate, least=wish.least)
 
     @property
     def _feeding(self) -> int:

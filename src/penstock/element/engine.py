@@ -15,6 +15,7 @@ from penstock.element.element import Element
 from penstock.element.intake import Intake
 from penstock.element.position import EVERYTHING
 from penstock.element.steps import Steps
+from penstock.element.threads.figures import gil_advice
 from penstock.element.threads.schedule import OLDEST_FIRST, schedule_of
 from penstock.element.threads.setting_checks import checked_queues, checked_threads
 from penstock.element.threads.threaded_element import MAX_THREADS, ThreadedElement
@@ -73,7 +74,7 @@ class Engine:
     @property
     def advice(self) -> tuple[str, ...]:
         """What was found out about the threads, one sentence each."""
-        return self.element.observe().advice if isinstance(self.element, ThreadedElement) else ()
+        return gil_advice(self.element.holds_gil) if isinstance(self.element, ThreadedElement) else ()
 
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""

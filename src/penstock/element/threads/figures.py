@@ -29,14 +29,9 @@ class ThreadFigures:
     holds_gil: frozenset[str]
     complete_s: float = 0.0
 
-    @property
-    def advice(self) -> tuple[str, ...]:
-        """A sentence for each operator that threads cannot speed up."""
-        return gil_advice(self.holds_gil)
-
 
 def gil_advice(operators: Iterable[str]) -> tuple[str, ...]:
-    """What to do about operators that hold the GIL."""
+    """A sentence for each operator that threads cannot speed up, and what to do about it."""
     return tuple(
         f"operator '{name}' holds the GIL: a second thread gained nothing; use replicas instead"
         for name in sorted(set(operators))

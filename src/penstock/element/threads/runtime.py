@@ -17,6 +17,7 @@ from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Frontier
 from penstock.element.threads.calls import TimedCalls
 from penstock.element.threads.failures import failure_of
+from penstock.element.threads.other_elements import ELEMENTS
 from penstock.element.threads.rate import Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.schedule import Schedule
@@ -24,6 +25,7 @@ from penstock.element.threads.seat import Seat
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
 from penstock.element.threads.wiring import Wiring
+from penstock.errors import OperatorError
 
 Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]
@@ -70,6 +72,7 @@ class Runtime:
         self.is_closed = False
         self._reorder = Reorder[tuple[Step, Outputs]](ordered=ordered)
         self._release = release
+        ELEMENTS.add(self)
 
     def feed(self, seat: Seat, number: int, blocks: Mapping[str, Block], frontier: Frontier) -> None:
         """Takes a step in and runs it as far as no queue stops it; waits while too many steps are in flight."""
@@ -109,6 +112,8 @@ class Runtime:
         """Waits, the lock held, until so few steps are in flight; does the work itself while no thread is awake."""
         self._room_at = most
         while self.failure is None and self.in_flight > most:
+            if self.is_closed:  # by another thread: nobody goes on with what is in flight
+                raise OperatorError("this element was closed while it was fed; what was on its way is lost")
             if self.level or not len(self.schedule):
                 self.room.wait()
                 continue

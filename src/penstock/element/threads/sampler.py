@@ -15,6 +15,8 @@ PERIOD_S = 0.02
 _BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
 _FREE_LOOKS = 100  # at first: by then it is known who works, and who holds the GIL
 _LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
+_FREE_NS = 100_000  # beside kernels 20 to 50 microseconds were measured
+_LOOKS, _NEWEST, _MOST_TAKEN = 20, 3, 3  # a GIL that is taken for half of the time passes for free once in 1,200
 _ENOUGH = 5
 _LONGEST_US = 1_000_000
 
@@ -35,6 +37,7 @@ class Sampler(threading.Thread):
         self.counts: dict[str, float] = {}
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
+        self._taken: tuple[bool, ...] = ()
         self._moment = np.array([0, 0, time.perf_counter_ns(), 0])
         sleep_then_stamp(0, np.zeros(WORDS, np.int64))  # compiled now: looks would be missed meanwhile
 
@@ -79,11 +82,19 @@ class Sampler(threading.Thread):
         for name in seen:
             self.counts[name] = self.counts.get(name, 0.0) + 1.0
         operators = set(seen)
+        if seen:
+            self._taken = (*self._taken[1 - _LOOKS :], waited_ns > _FREE_NS)
         if waited_ns < _LATE_NS:
             for name in operators:
                 self.prompt[name] = self.prompt.get(name, 0) + 1
         elif len(operators) == 1 and not any(seat.is_away for seat in seats):
             self.late[seen[0]] = self.late.get(seen[0], 0) + 1
+
+    @property
+    def gil_is_free(self) -> bool:
+        """Whether the newest looks, while threads were in operators, hardly ever found the GIL taken."""
+        taken = self._taken
+        return len(taken) == _LOOKS and sum(taken) <= _MOST_TAKEN and not any(taken[-_NEWEST:])
 
     def holds_gil(self) -> frozenset[str]:
         """Operators in which threads were late more often than not."""

@@ -16,18 +16,20 @@ class Seat:
     The feeding thread `is_away` while its caller does something else.
     """
 
-    __slots__ = ("_clock", "_cpu_s", "is_away", "stage", "step", "untimed")
+    __slots__ = ("_clock", "_cpu_s", "is_away", "native_id", "stage", "step", "untimed")
 
     def __init__(self) -> None:
         self.stage: ThreadedStage | None = None
         self.step: Step | None = None
         self.untimed = 0  # calls until the next one that is timed
         self.is_away = False
+        self.native_id = 0
         self._cpu_s = 0.0
         self._clock: int | None = None
 
     def take(self) -> None:
         """Called on the thread that sits down, so that others can read its clock."""
+        self.native_id = threading.get_native_id()
         self._clock = time.pthread_getcpuclockid(threading.get_ident())
 
     @property

@@ -169,9 +169,14 @@ class ThreadedElement:
             cpu_s_by_thread=tuple(seat.cpu_s for seat in seats),
             most_in_queue=queues,
             in_flight=runtime.in_flight,
-            holds_gil=frozenset() if self._sampler is None else self._sampler.holds_gil(),
+            holds_gil=self.holds_gil,
             complete_s=last.busy_s - earlier.busy_s,
         )
+
+    @property
+    def holds_gil(self) -> frozenset[str]:
+        """Operators that threads cannot speed up, as far as is known; to ask begins no new period."""
+        return frozenset() if self._sampler is None else self._sampler.holds_gil()
 
     @property
     def steps(self) -> int:
@@ -198,6 +203,12 @@ class ThreadedElement:
         """Tells how long the sampler may have kept other threads from the GIL so far; keeps no element from its end."""
         sampler = self._sampler
         return (lambda: 0) if sampler is None else (lambda: sampler.held_ns)
+
+    @property
+    def gil_is_free(self) -> Callable[[], bool]:
+        """Tells whether threads hardly ever wait for the GIL, in this element or any other; False if nobody knows."""
+        sampler = self._sampler
+        return (lambda: False) if sampler is None else (lambda: sampler.gil_is_free)
 
     @property
     def operator_cpu_s(self) -> dict[str, float]:

@@ -177,3 +177,14 @@ def test_last_moments_that_tell_nothing_are_not_followed() -> None:
         rate = float(rng.normal(1000, 50))
         plain, told = plain.learn(rate), told.learn(rate, float(rng.normal(1000, 100)))
     assert told.share() < 1.1 * plain.share()
+
+
+def test_a_season_found_on_a_trend_begins_with_that_trend() -> None:
+    forecaster, errors = HoltWinters(), []
+    for step in range(900):
+        value = 1000 + 20 * step + 300 * np.sin(2 * np.pi * step / 40)
+        if step > 100:
+            errors.append(abs(forecaster.forecast(1)[0] - value) / value)
+        forecaster = forecaster.learn(value)
+    assert len(forecaster.offsets) == 40
+    assert max(errors) < 0.04

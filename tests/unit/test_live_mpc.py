@@ -8,10 +8,12 @@ import numpy as np
 
 from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep
-from penstock.control.goal import throughput
+from penstock.control.goal import Goal, Price, latency, throughput
+from penstock.control.guard import Guard
 from penstock.control.live_mpc import LiveMpc, near
 from penstock.control.loop import Loop
 from penstock.control.mpc_presets import default_mpc
+from penstock.control.qos import breaks
 from penstock.control.setting import Grid, Setting
 from penstock.generate.arrivals import counted_arrivals
 from penstock.simulate.plant_shape import PlantShape
@@ -61,3 +63,43 @@ def test_no_cap_is_tried_that_would_hold_up_decisions() -> None:
         3_000,
         12_000,
     )
+
+
+def controlled(shape: PlantShape, rates: list[float], goal: Goal) -> list[ControlStep]:
+    """The steps of a run under the default policy, from four replicas on."""
+    arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.array(rates).astype(np.int64))
+    plant = QueuePlant(shape, arrivals, Setting(4, None, 48_000), end_s=float(len(rates)))
+    loop = Loop(default_mpc(goal, Grid(tuple(range(1, 13)), caps_tuples=(48_000,))), goal, Guard())
+    return [record.seen for record in loop.run(plant)]
+
+
+def test_tuples_that_take_longer_ask_for_more_replicas_and_not_for_fewer() -> None:
+    rates = [1200.0] * 40 + [1200.0 + 60 * i for i in range(20)] + [2400.0] * 60
+    shape = PlantShape(service_factor=lambda t: 2.0 if t > 62 else 1.0)
+    seen = controlled(shape, rates, latency(mean_ms=1000))
+    slower = [step.setting.replicas for step in seen if step.ended_at_s > 66]
+    assert min(slower) >= 5, "2,400 tuples/s of 2 ms"
+    assert sum(breaks(latency(mean_ms=1000), step) for step in seen) <= 4
+
+
+def test_a_percentile_that_lies_far_from_the_mean_is_kept() -> None:
+    goal = latency(p95_ms=1500)
+    seen = controlled(PlantShape(interval_s=1.0), [2500.0] * 120, goal)
+    assert sum(breaks(goal, step) for step in seen[20:]) <= 2
+
+
+def test_only_the_ratio_of_prices_matters() -> None:
+    rates = [6000.0] * 40 + [1500.0] * 60
+    ends = {
+        price: controlled_at(price, rates)[-1].setting.replicas
+        for price in (Price(1.0, 0.0), Price(0.0, 0.3), Price(1e-6, 0.3), Price(1e6, 3.0))
+    }
+    assert set(ends.values()) <= {2, 3}
+
+
+def controlled_at(price: Price, rates: list[float]) -> list[ControlStep]:
+    arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.array(rates).astype(np.int64))
+    plant = QueuePlant(PlantShape(), arrivals, Setting(8, None, 48_000), end_s=float(len(rates)))
+    grid = Grid(tuple(range(1, 13)), caps_tuples=(48_000,))
+    loop = Loop(default_mpc(throughput(), grid, price=price), throughput(), Guard())
+    return [record.seen for record in loop.run(plant)]

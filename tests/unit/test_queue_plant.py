@@ -115,6 +115,23 @@ def test_new_replicas_come_when_they_have_started() -> None:
     assert ready[-1][1] == 8
 
 
+def test_asking_for_more_does_not_put_off_those_on_their_way() -> None:
+    changed = plant(replace(EVEN, start_s=3.0), rate=800, replicas=1)
+    ready = []
+    for replicas in range(2, 10):
+        changed.apply(changed.configuration.with_replicas(ELEMENT, replicas))
+        step = changed.observe()
+        assert step is not None
+        ready.append(step.replicas_ready or step.setting.replicas)
+    assert ready[:2] == [1, 1]
+    assert ready == sorted(ready)
+    assert ready[-1] >= 5
+    changed.apply(changed.configuration.with_replicas(ELEMENT, 4))
+    step = changed.observe()
+    assert step is not None
+    assert (step.replicas_ready or 4) == 4, "those on their way are not waited for any more"
+
+
 def test_windows_that_fire_do_their_work_in_bursts() -> None:
     seen = steps(plant(replace(EVEN, fires_every_s=5.0), replicas=8))
     busy = [s.busy_ratio for s in seen]

@@ -70,7 +70,7 @@ def test_ds2_decides_once_per_interval_and_warms_up_after_a_change() -> None:
     for number in range(1, 13):
         state, decision = policy.decide(state, step(number, replicas=2))
         decisions.append(wanted(decision))
-    assert decisions == [None, None, 3, None, None, None, None, 3, None, None, None, None]
+    assert decisions == [None, None, 3, *[None] * 7, 3, None], "what is measured in five seconds does not count"
 
 
 def spl(steps: list[ControlStep], **other: object) -> list[int | None]:
@@ -159,6 +159,19 @@ def test_hpa_adds_at_most_twice_or_four_in_a_period() -> None:
     policy = KubernetesHpa(target=0.1)
     assert wanted(policy.decide(policy.start(), step(1, 1, 1000, 0.001))[1]) == 5
     assert wanted(policy.decide(policy.start(), step(1, 6, 6000, 0.001))[1]) == 12
+
+
+def test_hpa_does_not_go_down_at_its_first_look() -> None:
+    policy = KubernetesHpa(sync_s=1, stabilisation_s=3)
+    assert isinstance(policy.decide(policy.start(), step(1, 8, 700.0, 0.001))[1], Hold)
+
+
+def test_spark_allocation_asks_for_one_again_where_it_got_none() -> None:
+    policy = SparkDynamicAllocation(12, bounds=Bounds(1, 4))
+    state = policy.start()
+    for number in range(1, 200):
+        state, _ = policy.decide(state, step(number, 4, micro_batch_s=2.0))
+    assert state.next_step == 1
 
 
 def test_hpa_goes_down_to_the_highest_of_its_recommendations() -> None:

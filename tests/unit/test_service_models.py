@@ -53,6 +53,17 @@ def test_no_limit_where_replicas_help_or_nothing_can_be_said(seen: list[tuple[in
     assert math.isinf(limit.limit_tuples_s)
 
 
+def test_a_tuple_that_takes_longer_for_its_own_sake_is_no_full_service() -> None:
+    limit = ServiceLimit().learn(3, 0.001).learn(4, 0.001).learn(4, 0.002)
+    assert math.isinf(limit.limit_tuples_s)
+    assert limit.own_computation_s(0.002) == 0.002
+
+
+def test_a_lower_clock_is_no_full_service() -> None:
+    limit = ServiceLimit().learn(4, 0.001, 2.0).learn(6, 0.00167, 1.2)
+    assert math.isinf(limit.limit_tuples_s)
+
+
 def test_a_limit_is_forgotten_so_that_it_is_tried_again() -> None:
     limit = ServiceLimit(memory=3).learn(4, 0.001)
     for _ in range(5):

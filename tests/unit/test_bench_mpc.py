@@ -30,7 +30,7 @@ def test_what_a_live_decision_takes_is_told_by_size() -> None:
     rows = measure_live(EFFORT, small, horizon=2)
     assert summary(rows, this_machine(), EFFORT)["live_ms"].keys() == {"12"}
     assert rows[0].median_ms > 0
-    assert rows[0].explored == 3 * 6 * (26 + 2) + 3 * 6 * 6 * 3, "the second step of all three first ones, too"
+    assert rows[0].explored >= 3 * 6 * (26 + 2) + 3 * 6 * 6, "the second step of the best first one, too"
     assert not same_optimum(rows)  # nothing that it could be compared with
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep
@@ -73,13 +74,15 @@ def controlled(shape: PlantShape, rates: list[float], goal: Goal) -> list[Contro
     return [record.seen for record in loop.run(plant)]
 
 
-def test_tuples_that_take_longer_ask_for_more_replicas_and_not_for_fewer() -> None:
-    rates = [1200.0] * 40 + [1200.0 + 60 * i for i in range(20)] + [2400.0] * 60
-    shape = PlantShape(service_factor=lambda t: 2.0 if t > 62 else 1.0)
-    seen = controlled(shape, rates, latency(mean_ms=1000))
-    slower = [step.setting.replicas for step in seen if step.ended_at_s > 66]
-    assert min(slower) >= 5, "2,400 tuples/s of 2 ms"
-    assert sum(breaks(latency(mean_ms=1000), step) for step in seen) <= 4
+@pytest.mark.parametrize("factor", [1.5, 2.0, 2.5])
+@pytest.mark.parametrize("rises", [True, False])
+def test_tuples_that_take_longer_ask_for_more_replicas_and_not_for_fewer(factor: float, rises: bool) -> None:
+    before = [1200.0] * 40 + [1200.0 + 60 * i for i in range(20)] if rises else [2400.0] * 60
+    shape = PlantShape(service_factor=lambda t: factor if t > 62 else 1.0)
+    seen = controlled(shape, before + [2400.0] * 60, latency(mean_ms=1000))
+    slower = [step.setting.replicas for step in seen if step.ended_at_s > 72]
+    assert min(slower) >= 2.4 * factor, "2,400 tuples/s of so many ms"
+    assert sum(breaks(latency(mean_ms=1000), step) for step in seen) <= 8
 
 
 def test_a_percentile_that_lies_far_from_the_mean_is_kept() -> None:

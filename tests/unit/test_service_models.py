@@ -54,9 +54,23 @@ def test_no_limit_where_replicas_help_or_nothing_can_be_said(seen: list[tuple[in
 
 
 def test_a_tuple_that_takes_longer_for_its_own_sake_is_no_full_service() -> None:
-    limit = ServiceLimit().learn(3, 0.001).learn(4, 0.001).learn(4, 0.002)
+    limit = ServiceLimit().learn(3, 0.001).learn(4, 0.001).checked(4, 0.002).learn(4, 0.002)
     assert math.isinf(limit.limit_tuples_s)
     assert limit.own_computation_s(0.002) == 0.002
+
+
+def test_a_step_in_which_the_time_changed_is_not_compared_with_more_replicas() -> None:
+    limit = ServiceLimit().learn(4, 0.001).checked(4, 0.0013).learn(4, 0.0013)  # half of it was slower
+    assert math.isinf(limit.checked(7, 0.002).learn(7, 0.002).limit_tuples_s)
+    steady = limit.checked(4, 0.00131).learn(4, 0.00131)
+    assert steady.learn(7, 0.0023).limit_tuples_s == pytest.approx(7 / 0.0023)
+
+
+def test_what_others_did_since_outdates_a_time() -> None:
+    limit = ServiceLimit().learn(4, 0.00115).learn(7, 0.002)
+    assert not math.isinf(limit.limit_tuples_s)
+    assert math.isinf(limit.learn(5, 0.002).limit_tuples_s), "a full service would have let five do as much as seven"
+    assert limit.learn(5, 5 / limit.limit_tuples_s).limit_tuples_s == limit.limit_tuples_s
 
 
 def test_a_lower_clock_is_no_full_service() -> None:

@@ -139,8 +139,10 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
     # A step that did the work of many, or of none, says nothing of a service behind; nor does one on replicas that have
     # just come, or have not: taken for a full service, it would hold back replicas for as long as that is remembered.
     usual = gigacycles / clock / _UNUSUAL < measured_s < gigacycles / clock * _UNUSUAL
-    learns = usual and not seen.is_partial
-    limit = state.limit.learn(seen.setting.replicas, measured_s, clock) if learns else state.limit
+    limit = state.limit
+    if not seen.is_partial:
+        limit = limit.checked(seen.setting.replicas, measured_s)
+        limit = limit.learn(seen.setting.replicas, measured_s, clock) if usual else limit
     own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
     return replace(state, service=service, limit=limit, gigacycles=own)
 

@@ -85,11 +85,9 @@ class Routing:
         self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...], tuples: float
     ) -> tuple[ElementConfiguration, int]:
         known = len(load_by_slot) == len(element.route)
-        spread = set(element.split)  # a like share of these is on every replica
-        loads = tuple(
-            0.0 if slot in spread else load
-            for slot, load in enumerate(load_by_slot if known else (1.0,) * len(element.route))
-        )
+        loads = load_by_slot if known else (1.0,) * len(element.route)
+        if element.split:  # a like share of these is on every replica
+            loads = tuple(0.0 if slot in element.split else load for slot, load in enumerate(loads))
         if replicas == element.replicas:
             if not known or replicas == 1:
                 return element, 0

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 _USEFUL_PART = 0.25  # of the gain that replicas should bring
+_MOVED_RATIO = 1.2  # of two times of a tuple with the same replicas
+_LESS = 0.85
 _CLEAR_RATIO = 1.3  # fewer replicas more say nothing: a gain of a tenth is lost in the noise of measured times
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What so many replicas were able to do, and in which step."""
+    """What so many replicas were able to do, and in which step; not `steady`: maybe for a part of it only."""
 
     replicas: int
     computation_s: float
     step: int
     clock_ghz: float = 1.0
+    steady: bool = True
 
     @property
     def capacity_tuples_s(self) -> float:
@@ -33,21 +36,27 @@ class ServiceLimit:
     memory: int = 30
     seen: tuple[Seen, ...] = ()
     step: int = 0
+    moved: bool = False  # the time of a tuple, in the step at hand
 
     def learn(self, replicas: int, computation_s: float, clock_ghz: float = 1.0) -> ServiceLimit:
-        """Forgets what cannot be compared: other replicas before the time of the same ones moved, or at another clock.
-
-        A tuple that takes longer for its own sake would else be taken for one that waits for a service.
-        """
+        """One more step; what other replicas did at another clock cannot be compared."""
         step = self.step + 1
-        before = next((s for s in self.seen if s.replicas == replicas), None)
-        moved = before is not None and not 1 / _CLEAR_RATIO < computation_s / before.computation_s < _CLEAR_RATIO
         kept = [
-            s
-            for s in self.seen
-            if s.replicas != replicas and step - s.step <= self.memory and s.clock_ghz == clock_ghz and not moved
+            s for s in self.seen if s.replicas != replicas and step - s.step <= self.memory and s.clock_ghz == clock_ghz
         ]
-        return replace(self, seen=(*kept, Seen(replicas, computation_s, step, clock_ghz)), step=step)
+        own = Seen(replicas, computation_s, step, clock_ghz, not self.moved)
+        return replace(self, seen=(*kept, own), step=step, moved=False)
+
+    def checked(self, replicas: int, computation_s: float) -> ServiceLimit:
+        """Without anything seen before, where the same replicas take clearly longer now, or less long.
+
+        A tuple that takes longer for its own sake would else be taken for one that waits for a service: what fewer
+        replicas did is from before.
+        """
+        before = next((s for s in self.seen if s.replicas == replicas), None)
+        if before is None or 1 / _MOVED_RATIO < computation_s / before.computation_s < _MOVED_RATIO:
+            return self
+        return replace(self, seen=(), moved=True)
 
     @property
     def limit_tuples_s(self) -> float:
@@ -64,7 +73,17 @@ class ServiceLimit:
             (fewer, more)
             for fewer in self.seen
             for more in self.seen
-            if more.replicas >= _CLEAR_RATIO * fewer.replicas
+            if fewer.steady
+            and more.replicas >= _CLEAR_RATIO * fewer.replicas
             and more.capacity_tuples_s
             < fewer.capacity_tuples_s * (1 + _USEFUL_PART * (more.replicas / fewer.replicas - 1))
+            and not self._is_outdated(fewer, more)
         ]
+
+    def _is_outdated(self, fewer: Seen, more: Seen) -> bool:
+        """Whether others have done less since than a full service would have let them."""
+        return any(
+            other.capacity_tuples_s < _LESS * min(other.replicas / fewer.computation_s, more.capacity_tuples_s)
+            for other in self.seen
+            if other.step > fewer.step and other.replicas >= fewer.replicas
+        )

@@ -82,7 +82,7 @@ class SparkPlant:
         places: LoadedPlaces | None = None,
     ) -> None:
         self._application, self.resources, self._places = application, resources, places
-        self._loads: dict[str, tuple[float, ...]] = {}
+        self._seen: ControlStep | None = None
         self._gatherer, self._cold = StepGatherer(period_s, single, cores), cold_batches
         self._patience_s = patience_s
         self._changed = threading.Condition()
@@ -175,8 +175,7 @@ class SparkPlant:
                 self._look()
                 if self._steps:
                     step = self._steps.popleft()
-                    self._seen_tuples = step.setting.micro_batch_tuples
-                    self._loads = work_by_slot(step, self._application.configuration)
+                    self._seen, self._seen_tuples = step, step.setting.micro_batch_tuples
                     return step
                 self._is_deciding = False
 
@@ -200,8 +199,9 @@ class SparkPlant:
         if affordable is None or (affordable != configuration and self._is_as_wide(affordable)):
             return  # it waits; or all that can be had is what there is
         affordable = replace(affordable, micro_batch_tuples=self._cap(affordable))
-        if self._places is not None and affordable.elements != self._application.configuration.elements:
-            self._places.loads = self._loads
+        now = self._application.configuration
+        if self._places is not None and self._seen is not None and affordable.elements != now.elements:
+            self._places.loads = work_by_slot(self._seen, now)
         self._application.apply(affordable)
         self._asked = (affordable, self._application.configuration)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+_CONSTANT = 0.05
 _FURTHEST = 3.0  # a forecast stays within e^3 of the last value
 
 
@@ -47,16 +50,22 @@ class Autoregressive:
         last = self.recent[-1]
         if not len(self.weights):
             return (math.expm1(last),) * steps
-        changes = list(np.diff(self.recent)[-self.order :])
+        *weights, constant = self.weights.tolist()  # plain numbers: arrays this small cost more than their arithmetic
+        known = self.recent[-(self.order + 1) :]
+        changes = [_bounded(new - old) for old, new in itertools.pairwise(known)]
         values, total = [], 0.0
         for _ in range(steps):
-            change = float(self.weights @ _inputs(np.asarray(changes)))
+            change = sum(map(operator.mul, weights, changes), constant * _CONSTANT)
             total = min(max(total + change, -_FURTHEST), _FURTHEST)
             values.append(max(math.expm1(last + total), 0.0))
-            changes = [*changes[1:], change]
+            changes = [*changes[1:], _bounded(change)]
         return tuple(values)
 
 
 def _inputs(changes: Floats) -> Floats:
     """The changes, bounded, and a constant."""
-    return np.append(np.clip(changes, -1.0, 1.0), 0.05)
+    return np.append(np.clip(changes, -1.0, 1.0), _CONSTANT)
+
+
+def _bounded(change: float) -> float:
+    return min(max(change, -1.0), 1.0)

@@ -150,6 +150,24 @@ def test_after_a_change_it_searches_from_where_it_is():
     assert any(reason.startswith("rate changed by +") for reason in run.reasons)
 
 
+@pytest.mark.parametrize("when", ["probe", "search"])
+def test_a_knee_that_moves_while_other_levels_are_tried_is_noticed_afterwards(when):
+    run = Rates(LeapingOperator(patience_periods=0, probe_periods=10, longest_probe_periods=20), 64)
+
+    def knee(at: int):
+        return lambda n: n if n <= at else at * (at / n)
+
+    if when == "probe":
+        run.run(knee(16), 12)
+        while "look upwards" not in run.reasons[-1]:
+            run.run(knee(16), 1)
+    else:
+        while not run.reasons or "refine" not in run.reasons[-1]:
+            run.run(knee(16), 1)
+    run.run(knee(6), 40)
+    assert 5 <= run.levels[-1] <= 7
+
+
 def test_cores_given_back_unnoticed_are_found_by_looking_upwards_once_more():
     run = Rates(LeapingOperator(probe_periods=50), 32)
     run.run(lambda n: min(n, 8) - 0.2 * max(0, n - 8), 40)

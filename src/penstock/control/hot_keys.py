@@ -29,11 +29,11 @@ def heaviest_slot(load_by_slot: Sequence[float], period_s: float, split: Contain
     Capacity goes with 1 / max(heaviest share, 1 / n): from n = 1 / share on, the heaviest slot alone sets the pace.
     """
     total = sum(load_by_slot)
-    whole = [load for slot, load in enumerate(load_by_slot) if slot not in split] if split else load_by_slot
+    whole = [0.0 if slot in split else load for slot, load in enumerate(load_by_slot)] if split else load_by_slot
     heaviest = max(whole, default=0.0)
     if total <= 0 or heaviest <= 0:
         return None
-    slot = next(slot for slot, load in enumerate(load_by_slot) if load == heaviest and slot not in split)
+    slot = whole.index(heaviest)
     share = load_by_slot[slot] / total
     return HotSlot(slot, share, load_by_slot[slot] / period_s, max(math.ceil(1 / share - 1e-9), 1))
 

@@ -14,6 +14,7 @@ from penstock.control.steadiness import UNWATCHED, Steadiness
 from penstock.measure.element_observation import ElementObservation
 
 _SMALL = 4.0  # changes of up to so many tolerances
+_LOST = 0.7  # of the rate that a level was chosen for
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,9 @@ class LeapingOperator:
         watched = state.steadiness.after(rate)
         search = replace(state.search, max_level=observation.max_level)  # the bound may have moved a little
         change = watched.change(self.tolerance)
+        if 2 <= watched.periods <= 3 and watched.anchor < _LOST * search.top_rate:
+            # It changed while other levels were tried, so that the hold began with the new rate.
+            change = watched.anchor / search.top_rate - 1
         if abs(change) > _SMALL * self.tolerance or (change and watched.periods >= self.patience_periods):
             again = start_search(search.level, search.max_level, upwards=change > 0, least=self.least)
             again, reason = step(again, rate, self.rules)

@@ -182,7 +182,8 @@ def test_a_process_id_that_was_given_anew_is_not_killed(cluster: Cluster) -> Non
     bystander.wait_for("opened")
     fields = cluster.window.memory.header.fields
     fields[Field.HOLDER_PID] = bystander.process.pid
-    cluster.window.memory.locks._overtake(bystander.process.pid, cluster.window.memory.header, Token(9, 9, 9))
+    header = cluster.window.memory.header
+    cluster.window.memory.locks._overtake(bystander.process.pid, 0, fields.shape[1], header, Token(9, 9, 9))
     assert bystander.process.poll() is None
 
 

@@ -415,6 +415,9 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
     app = ps.Application("two_kinds")
     spun = app.source("numbers", schema=SCHEMA).map("spins", spins, SCHEMA, per_tuple=True)
     spun.load("burns", 10_000_000).sink("out")
+    with element(app.graph, threads=1) as first:  # compiles, which holds the GIL
+        first.feed(block(0))
+        first.drain()
     with element(app.graph, queued=["spins"], threads=1) as running:
         for _ in range(20):  # the sampler looks at random moments: until it has seen enough
             for x in range(30):

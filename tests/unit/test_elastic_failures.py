@@ -16,6 +16,7 @@ from penstock.spark.elastic.calls import Calls, ElasticFailure, Unit
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.loop_pool import LoopPool
 from penstock.spark.elastic.stream import ElasticStream
+from tests.unit.elastic_results import rows_within
 
 OUT = pa.schema({"m": pa.int64()})
 NUMBERS = pa.RecordBatch.from_pydict({"n": [0, 1, 2]})
@@ -25,22 +26,11 @@ FIRST_DAY_OF_10000 = 2_932_897  # days since 1970; Python's dates end the day be
 def results(
     function: Callable[..., Any], batch: pa.RecordBatch = NUMBERS, *, is_column: bool = True, **options: Any
 ) -> list[dict[str, Any]]:
-    """On a thread of its own: whatever hangs fails the test, and not the tests after it."""
     given = {"per_tuple": True, "retries": 1, "timeout_s": None, **options}
     calls = Calls(function, OUT, error_column="error" if is_column else None, **given)
     own = ElasticStream(calls, LevelKeeper(64, 1.0, fixed=2), ordered=True, block_rows=50, name="asked")
     own._call_s = 1e-9  # as after many quick calls: units of 1,024 rows
-    done: Future[list[dict[str, Any]]] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result([row for part in own.run([batch]) for row in part.to_pylist()])
-        except Exception as error:
-            done.set_exception(error)
-        own.pool.close()
-
-    threading.Thread(target=run, daemon=True).start()
-    return done.result(timeout=10)
+    return rows_within(own, batch, 10)
 
 
 class NoException(BaseException):

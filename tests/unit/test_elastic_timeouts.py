@@ -7,7 +7,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from penstock.spark.elastic.calls import Calls, ElasticFailure, Unit
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.stream import ElasticStream
 from penstock.spark.elastic.thread_pool import MOST_LEFT_BEHIND, ThreadPool
+from tests.unit.elastic_results import rows_within
 
 ROWS, LATE_ROW, TIMEOUT_S = 400, 150, 0.2
 OUT = pa.schema({"m": pa.int64()})
@@ -79,19 +79,8 @@ def stream(function: Function, *, retries: int, per_tuple: bool = True, level: i
 
 
 def results(own: ElasticStream, rows: int = ROWS) -> list[dict[str, Any]]:
-    """On a thread of its own: whatever hangs fails the test, and not the tests after it."""
     batch = pa.RecordBatch.from_pydict({"n": list(range(rows))})
-    done: Future[list[dict[str, Any]]] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result([row for part in own.run([batch]) for row in part.to_pylist()])
-        except Exception as error:
-            done.set_exception(error)
-        own.pool.close()
-
-    threading.Thread(target=run, daemon=True).start()
-    return done.result(timeout=25)
+    return rows_within(own, batch, 25)
 
 
 @pytest.mark.parametrize("name", ["plain", "soon"])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from penstock.control.mpc_dynamic import cheapest_along, distance_between
+from penstock.control.mpc_dynamic import cheapest_before, distance_between
 from penstock.control.mpc_problem import BacklogProblem, Floats, Solution, TableProblem, quality_cost
 from penstock.model.micro_batch import capacity_kernel, predict_step
 
@@ -112,7 +112,6 @@ def _solve_backlog(
     current: int, backlog: float, code: int, physics: Floats,
 ) -> tuple[Any, int]:  # fmt: skip
     horizon, settings = len(rates), len(per_tuple)
-    n, f, c = len(pn), len(pf), len(pc)
     pause_s = physics[4]
     values = np.zeros((horizon + 1, settings, len(bins)))
     still, moved = np.empty(settings), np.empty(settings)
@@ -125,11 +124,7 @@ def _solve_backlog(
                 if pause_s > 0.0:
                     cost, left = step_of(u, rates[step], bins[b], pause_s, per_tuple, cap, replicas, code, physics)
                     moved[u] = cost + resource[u] + value_at(values[step + 1, u], bins, left)
-            same = cheapest_along(cheapest_along(still, pc, gc, n * f, 1), pf, gf, n, c)
-            other = cheapest_along(cheapest_along(moved, pc, gc, n * f, 1), pf, gf, n, c)
-            other = cheapest_along(other, pn, gn, 1, f * c)
-            for u in range(settings):
-                values[step, u, b] = min(same[u], other[u])
+            values[step, :, b] = cheapest_before(still, moved, pn, pf, pc, gn, gf, gc)
     trajectory = np.empty(horizon, np.int64)
     at = current
     for step in range(horizon):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from penstock.control.mpc_dynamic import cheapest_along, distance_between
+from penstock.control.mpc_dynamic import cheapest_before, distance_between
 from penstock.control.mpc_problem import Floats
 from penstock.model.micro_batch_run import run_step
 
@@ -94,13 +94,41 @@ def _costs_from(
 costs_from: Any = njit(nogil=True, cache=True, error_model="numpy")(_costs_from)
 
 
+def _with_second_steps(
+    costs: Floats, at: int, waiting: float, rates: Floats, deviations: Floats, errors: Floats, chances: Floats,
+    per_tuple: Floats, cap: Floats, resource: Floats, replicas: Floats, first_pause_s: Floats, pn: Floats, pf: Floats,
+    pc: Floats, gn: float, gf: float, gc: float, physics: Floats, values: Floats, points: Floats,
+) -> int:  # fmt: skip
+    """Puts right the costs of the likely first settings, and says how many outcomes that took."""
+    explored, pauses_s = 0, np.full(len(per_tuple), physics[12])
+    rough = costs.copy()  # infinite where the second step was worked out
+    for _ in range(_LIKELY):
+        u = int(np.argmin(rough))
+        if rough[u] > _NEAR * costs.min():
+            break
+        pause_s = first_pause_s[u] if replicas[u] != replicas[at] else 0.0
+        for i in range(len(errors)):
+            came = max(rates[0] * (1.0 + deviations[0] * errors[i]), 0.0)
+            left = outcome_of(came, waiting, per_tuple[u], cap[u], physics, pause_s)[1]
+            next_costs = costs_from(
+                u, left, rates[1], deviations[1], errors, chances, per_tuple, cap, resource, replicas, pauses_s,
+                pn, pf, pc, gn, gf, gc, physics, values[2], points,
+            )  # fmt: skip
+            costs[u] += chances[i] * (next_costs.min() - value_between(values[1, u], points, left))
+        rough[u] = np.inf
+        explored += len(errors) ** 2 * len(per_tuple)
+    return explored
+
+
+with_second_steps: Any = njit(nogil=True, cache=True, error_model="numpy")(_with_second_steps)
+
+
 def _solve_chance(
     points: Floats, rates: Floats, deviations: Floats, errors: Floats, chances: Floats, per_tuple: Floats, cap: Floats,
     resource: Floats, replicas: Floats, first_pause_s: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float, gf: float,
     gc: float, current: int, waiting: float, physics: Floats,
 ) -> tuple[Any, float, int]:  # fmt: skip
     horizon, settings = len(rates), len(per_tuple)
-    n, f, c = len(pn), len(pf), len(pc)
     pause_s, change = physics[12], physics[13]
     values = np.zeros((horizon + 1, settings, len(points)))
     still, moved = np.empty(settings), np.empty(settings)
@@ -118,11 +146,7 @@ def _solve_chance(
                         rates[step], deviations[step], errors, chances, points[b], per_tuple[u], cap[u], physics,
                         pause_s, values[step + 1, u], points,
                     )  # fmt: skip
-            same = cheapest_along(cheapest_along(still, pc, gc, n * f, 1), pf, gf, n, c)
-            other = cheapest_along(cheapest_along(moved, pc, gc, n * f, 1), pf, gf, n, c)
-            other = cheapest_along(other, pn, gn, 1, f * c)
-            for u in range(settings):
-                values[step, u, b] = min(same[u], other[u])
+            values[step, :, b] = cheapest_before(still, moved, pn, pf, pc, gn, gf, gc)
     trajectory = np.empty(horizon, np.int64)
     at, least, explored = current, 0.0, settings * len(errors) * ((horizon - 1) * len(points) + horizon)
     for step in range(horizon):
@@ -132,25 +156,13 @@ def _solve_chance(
             pn, pf, pc, gn, gf, gc, physics, values[step + 1], points,
         )  # fmt: skip
         choice = int(np.argmin(costs))
-        if step == 0 and horizon > 1:
-            rough = costs.copy()  # infinite where the second step was worked out
-            for _ in range(_LIKELY):
-                choice = int(np.argmin(rough))
-                if rough[choice] > _NEAR * costs.min():
-                    break
-                pause = first_pause_s[choice] if replicas[choice] != replicas[at] else 0.0
-                for i in range(len(errors)):
-                    came = max(rates[0] * (1.0 + deviations[0] * errors[i]), 0.0)
-                    left = outcome_of(came, waiting, per_tuple[choice], cap[choice], physics, pause)[1]
-                    next_costs = costs_from(
-                        choice, left, rates[1], deviations[1], errors, chances, per_tuple, cap, resource, replicas,
-                        np.full(settings, pause_s), pn, pf, pc, gn, gf, gc, physics, values[2], points,
-                    )  # fmt: skip
-                    costs[choice] += chances[i] * (next_costs.min() - value_between(values[1, choice], points, left))
-                rough[choice] = np.inf
-                explored += len(errors) ** 2 * settings
-            choice = int(np.argmin(costs))
         if step == 0:
+            if horizon > 1:
+                explored += with_second_steps(
+                    costs, current, waiting, rates, deviations, errors, chances, per_tuple, cap, resource, replicas,
+                    first_pause_s, pn, pf, pc, gn, gf, gc, physics, values, points,
+                )  # fmt: skip
+                choice = int(np.argmin(costs))
             least = costs[choice]
         trajectory[step] = choice
         pause = pauses_s[choice] if replicas[choice] != replicas[at] else 0.0

@@ -45,6 +45,19 @@ def _cheapest_along(values: Floats, positions: Floats, gamma: float, outer: int,
 cheapest_along: Any = njit(nogil=True, cache=True)(_cheapest_along)
 
 
+def _cheapest_before(
+    still: Floats, moved: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float, gf: float, gc: float
+) -> Any:
+    """For each setting the cheapest next one, by what that costs with the same replicas and with others."""
+    n, f, c = len(pn), len(pf), len(pc)
+    same = cheapest_along(cheapest_along(still, pc, gc, n * f, 1), pf, gf, n, c)
+    other = cheapest_along(cheapest_along(moved, pc, gc, n * f, 1), pf, gf, n, c)
+    return np.minimum(same, cheapest_along(other, pn, gn, 1, f * c))
+
+
+cheapest_before: Any = njit(nogil=True, cache=True)(_cheapest_before)
+
+
 def _distance_between(a: int, b: int, pn: Floats, pf: Floats, pc: Floats, gn: float, gf: float, gc: float) -> float:
     caps, frequencies = len(pc), len(pf)
     n = pn[a // (frequencies * caps)] - pn[b // (frequencies * caps)]

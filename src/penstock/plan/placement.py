@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.plan.host_balance import even_out_load
+from penstock.plan.host_balance import even_out_load, is_even
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ def place(
     if before is not None and len(before.homes) == replicas and before.route == route:
         homes = list(before.homes)
         hosts = _without_the_lost(homes, cores_by_host, before)
-        _even_out(homes, hosts, cores_by_host, Counter(route))
+        _even_out(homes, hosts, cores_by_host, route)
         return Placement(tuple(homes), tuple(hosts), route)
     loads = load_by_replica if any(load_by_replica) else [1.0] * replicas
     others, held = beside or {}, _slots_held(replicas, route, before)
     homes = _homes_by_slots(held, loads, cores_by_host, others)
-    _even_out(homes, list(homes), cores_by_host, Counter(route))
+    _even_out(homes, list(homes), cores_by_host, route)
     even_out_load(homes, loads, held, cores_by_host, others)
     return Placement(tuple(homes), tuple(homes), route)
 
@@ -122,17 +122,16 @@ def _without_the_lost(homes: Sequence[str], cores_by_host: Mapping[str, int], be
     return hosts
 
 
-def _even_out(homes: list[str], hosts: list[str], cores_by_host: Mapping[str, int], slots: Mapping[int, int]) -> None:
+def _even_out(homes: list[str], hosts: list[str], cores_by_host: Mapping[str, int], route: tuple[int, ...]) -> None:
     """Gives replicas of the fullest host a home on the emptiest, while that is the emptier one even with them.
 
     Guests go first, then those with the fewest slots.
     """
     load = Counter(hosts)
-    while True:
+    while not is_even(load, cores_by_host):
         most = max(cores_by_host, key=lambda host: (load[host] / cores_by_host[host], host))
         least = min(cores_by_host, key=lambda host: ((load[host] + 1) / cores_by_host[host], host))
-        if (load[least] + 1) / cores_by_host[least] >= load[most] / cores_by_host[most]:
-            return
+        slots = Counter(route)
         strangers_first = [(homes[r] != most, -slots[r], r) for r, host in enumerate(hosts) if host == most]
         replica = max(strangers_first)[2]
         homes[replica] = hosts[replica] = least

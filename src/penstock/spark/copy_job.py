@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from pyspark.sql import SparkSession
@@ -21,32 +21,32 @@ def run_copy(
     session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], portion: Portion
 ) -> dict[str, Integers]:
     """Runs a portion and gives, by host, the slots that have arrived."""
-    by_host = _on_living_hosts(session, portion.slots_by_host)
-    if not by_host:
-        return {}
-    slots = [own.tolist() for own in by_host.values()]
     place = directory, unfused, portion.element.number
-    function = functools.partial(_given_way, place, epoch, portion.batch, slots, portion.niceness)
-    done = on_each_host(session, list(by_host), function)
-    return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
+    function = functools.partial(_given_way, place, epoch, portion.batch, portion.niceness)
+    return _on_living_hosts(session, portion.slots_by_host, function)
 
 
 def run_release(
     session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], leftover: Leftover
 ) -> dict[str, Integers]:
     """Has hosts give back the memory of slots, and gives, by host, those that are gone there."""
-    by_host = _on_living_hosts(session, leftover.slots_by_host)
+    place = directory, unfused, leftover.element.number
+    function = functools.partial(_released, place, epoch, leftover.batch)
+    return _on_living_hosts(session, leftover.slots_by_host, function)
+
+
+def _on_living_hosts(
+    session: SparkSession,
+    slots_by_host: Mapping[str, Integers],
+    function: Callable[[Sequence[Sequence[int]], int], bytes],
+) -> dict[str, Integers]:
+    """What `function` gives for the slots of each host that has executors: another's would be done on one of these."""
+    living = cores_by_host(session)
+    by_host = {host: own.tolist() for host, own in slots_by_host.items() if host in living}
     if not by_host:
         return {}
-    place, slots = (directory, unfused, leftover.element.number), [own.tolist() for own in by_host.values()]
-    done = on_each_host(session, list(by_host), functools.partial(_released, place, epoch, leftover.batch, slots))
+    done = on_each_host(session, list(by_host), functools.partial(function, list(by_host.values())))
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
-
-
-def _on_living_hosts(session: SparkSession, slots_by_host: Mapping[str, Integers]) -> dict[str, Integers]:
-    """What can be done where it is meant to: what is for another host would be done on one of these."""
-    living = cores_by_host(session)
-    return {host: own for host, own in slots_by_host.items() if host in living}
 
 
 def _released(
@@ -61,8 +61,8 @@ def _given_way(
     place: tuple[str, tuple[str, ...], int],
     epoch: int,
     batch: int,
-    slots: Sequence[Sequence[int]],
     niceness: int,
+    slots: Sequence[Sequence[int]],
     host: int,
 ) -> bytes:
     """Copies on a host, behind the tasks of micro-batches there; gives the slots that are there now."""

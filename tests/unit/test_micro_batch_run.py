@@ -9,7 +9,7 @@ import pytest
 
 from penstock.control.setting import Setting
 from penstock.generate.arrivals import counted_arrivals
-from penstock.model.micro_batch import steady_duration_s
+from penstock.model.micro_batch import duration_kernel
 from penstock.model.micro_batch_run import run_step
 from penstock.simulate.plant_shape import PlantShape, even_keys
 from penstock.simulate.queue_plant import QueuePlant
@@ -39,7 +39,7 @@ def test_it_ends_in_the_steady_state() -> None:
     waiting = 0.0
     for _ in range(30):
         _, _, waiting, latency_s = run_step(700.0, waiting, 0.001, 0.0, 0.15, 1e9, math.inf, 0.0, 1.0, 0.0)
-    duration_s = steady_duration_s(700.0, 0.001, 0.15, 1e9)
+    duration_s = duration_kernel(700.0, 0.001, 0.15, 1e9, 0.0)
     assert waiting == pytest.approx(700 * duration_s, rel=1e-3)
     assert latency_s == pytest.approx(1.5 * duration_s, rel=1e-3)
 

@@ -10,7 +10,7 @@ import pytest
 from penstock.control.control_step import ControlStep
 from penstock.control.setting import Setting
 from penstock.generate.arrivals import Arrivals, counted_arrivals
-from penstock.model.micro_batch import steady_duration_s
+from penstock.model.micro_batch import duration_kernel
 from penstock.simulate.plant_shape import PlantShape, even_keys, zipf_keys
 from penstock.simulate.queue_plant import ELEMENT, QueuePlant
 
@@ -49,7 +49,7 @@ def test_the_same_seed_gives_the_same_steps_and_another_does_not() -> None:
 
 def test_a_steady_micro_batch_is_as_long_as_the_formula_says() -> None:
     last = steps(plant())[-8]  # arrivals end with the run
-    assert last.micro_batch_s == pytest.approx(steady_duration_s(3000, 0.001 / 4, 0.1, 1e9), rel=0.01)
+    assert last.micro_batch_s == pytest.approx(duration_kernel(3000.0, 0.001 / 4, 0.1, 1e9, 0.0), rel=0.01)
     assert last.latency_mean_s == pytest.approx(1.5 * last.micro_batch_s, rel=0.03)
     assert last.latency_p95_s == pytest.approx(1.95 * last.micro_batch_s, rel=0.03)
     assert last.offered_ratio == pytest.approx(0.75, rel=0.02)

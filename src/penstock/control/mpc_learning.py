@@ -16,6 +16,7 @@ from penstock.model.micro_batch import predict_step
 from penstock.model.micro_batch_run import run_step
 from penstock.model.service_limit import ServiceLimit
 from penstock.model.service_time import ServiceTime
+from penstock.model.throughput import computation_s, ideal_service_s
 
 _PACE = 0.4
 _CORRECTION_PACE = 0.2
@@ -79,11 +80,10 @@ class Learned:
         return math.sqrt(self.latency_square)
 
     def per_tuple_s(self, setting: Setting) -> float:
-        """Ideal service time of a setting.   Eq. 1 and 5"""
+        """Ideal service time of a setting.   Eq. 1-5"""
         assert self.gigacycles is not None
-        # The heaviest slot stays on one replica, however many there are: its share of the work bounds Eq. 3.
-        share = max(self.imbalance / setting.replicas, self.heaviest_share) if setting.replicas > 1 else 1.0
-        return self.gigacycles / clock_ghz(setting) * min(share, 1.0)
+        alone_s = computation_s(self.gigacycles, clock_ghz(setting))
+        return ideal_service_s(alone_s, setting.replicas, self.imbalance, self.heaviest_share)
 
 
 def clock_ghz(setting: Setting) -> float:

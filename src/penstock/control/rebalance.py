@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from penstock.model.throughput import work_by_replica
+
 Floats = npt.NDArray[np.float64]
 _EXCHANGES = 4  # for each replica, at most
 _FURTHER = 1e-3  # of the ceiling: what one more slot may move for
@@ -27,7 +29,7 @@ def imbalance(
     route: Sequence[int] | npt.NDArray[np.int64], load_by_slot: Sequence[float] | Floats, replicas: int
 ) -> float:
     """The busiest replica's load over the mean; 1 where there is no load."""
-    loads = np.bincount(np.asarray(route, np.int64), np.asarray(load_by_slot, np.float64), minlength=replicas)
+    loads = work_by_replica(load_by_slot, route, replicas)
     mean = float(loads.mean())
     return float(loads.max()) / mean if mean > 0 else 1.0
 
@@ -54,7 +56,7 @@ def rebalance(
     ceiling = max((1 + allowed) * loads.sum() / replicas, loads.max())
     new = _placed(old, loads, _taken_off(old, loads, state, replicas, ceiling), replicas)
     new = _evened(old, new, loads, replicas, ceiling)
-    if np.bincount(new, loads, minlength=replicas).max() > ceiling * (1 + 1e-12):
+    if work_by_replica(loads, new, replicas).max() > ceiling * (1 + 1e-12):
         packed = _placed(old, loads, list(range(len(loads))), replicas)
         if imbalance(packed, loads, replicas) < imbalance(new, loads, replicas) - max(allowed / 2, 1e-12):
             new = packed
@@ -107,7 +109,7 @@ def _evened(
     """With slots moved or exchanged between the busiest replica and others, while any is above the ceiling."""
     new = new.copy()
     for _ in range(_EXCHANGES * replicas):
-        totals = np.bincount(new, loads, minlength=replicas).astype(np.float64)
+        totals = work_by_replica(loads, new, replicas)
         busiest = int(np.argmax(totals))
         if totals[busiest] <= ceiling * (1 + 1e-12):
             break

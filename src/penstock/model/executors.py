@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 _WEIGHT = 0.3
@@ -32,7 +31,3 @@ class ExecutorStart:
     def cautious_s(self) -> float:
         """A time that most starts keep."""
         return self.mean_s + _DEVIATIONS * self.deviation_s
-
-    def lead_steps(self, period_s: float) -> int:
-        """How many control steps before its need an executor must be asked for."""
-        return math.ceil(self.cautious_s / period_s)

@@ -6,6 +6,8 @@ from typing import Any
 
 from numba import njit
 
+from penstock.model.latency import kingman_waiting_s
+
 HIGHEST_LATENCY_S = 1e6
 
 
@@ -22,7 +24,7 @@ def _predict_step(
     period_s: float,
     pause_s: float,
 ) -> tuple[float, float, float]:
-    """Tuples served, tuples left behind, and mean latency (s) of a step.
+    """Tuples served, tuples left behind, and mean latency (s) of a step: Eq. 6, and what comes with micro-batches.
 
     `per_tuple_s`: ideal service time of the element (Eq. 5), so that a tuple takes a replica `replicas` times as long;
     `spread`: (ca^2 + cs^2) / 2 of Kingman's formula (Eq. 7); `overhead_s`: a micro-batch without tuples; `cap_tuples`:
@@ -41,8 +43,7 @@ def _predict_step(
         in_one = min(queued, cap_tuples)
         duration_s = max(duration_s, overhead_s + in_one * per_tuple_s)
     waiting_s = queued / capacity if capacity > 0.0 else HIGHEST_LATENCY_S
-    utilization = min(rate_tuples_s * per_tuple_s, 0.999)
-    waiting_s += utilization / (1.0 - utilization) * spread * per_tuple_s
+    waiting_s += kingman_waiting_s(rate_tuples_s, per_tuple_s, spread)
     latency_s = per_tuple_s * replicas + 1.5 * duration_s + waiting_s
     # The micro-batch with the pause ends that much later, and the next one is the larger for it.
     latency_s += pause_s * min(1.5 * (duration_s + pause_s) / period_s, 1.0)
@@ -79,14 +80,3 @@ def capacity_tuples_s(per_tuple_s: float, overhead_s: float, cap_tuples: float) 
     900.0
     """
     return float(_largest_capacity(per_tuple_s, overhead_s, cap_tuples))
-
-
-def steady_duration_s(
-    rate_tuples_s: float, per_tuple_s: float, overhead_s: float, cap_tuples: float, interval_s: float = 0.0
-) -> float:
-    """How long a micro-batch takes at a steady rate; at or above full utilization that of a full one.
-
-    >>> steady_duration_s(500.0, 0.001, 0.2, 100_000)
-    0.4
-    """
-    return float(_steady_duration(rate_tuples_s, per_tuple_s, overhead_s, cap_tuples, interval_s))

@@ -6,6 +6,7 @@ from typing import Any
 
 from numba import njit
 
+from penstock.model.latency import kingman_waiting_s
 from penstock.model.micro_batch import HIGHEST_LATENCY_S
 
 _MOST_BATCHES = 50  # of a step, where they would take next to no time
@@ -42,8 +43,7 @@ def _run_step(
         lasts_s = max(took_s, interval_s, period_s / _MOST_BATCHES)
         waiting += rate_tuples_s * lasts_s - taken
         time_s += lasts_s
-    utilization = min(rate_tuples_s * per_tuple_s, 0.999)
-    latency_s = utilization / (1.0 - utilization) * spread * per_tuple_s  # Eq. 7
+    latency_s = kingman_waiting_s(rate_tuples_s, per_tuple_s, spread)
     if served > 0.0:
         latency_s += latencies_s / served
     return time_s, served, waiting, min(latency_s, HIGHEST_LATENCY_S)

@@ -48,8 +48,3 @@ class PowerModel:
 
     def watts(self, replicas: int, frequency_ghz: float) -> float:
         return self.capacitance * replicas * frequency_ghz * self.voltages.volts_at(frequency_ghz) ** 2
-
-
-def fitted_capacitance(voltages: VoltageTable, replicas: int, frequency_ghz: float, measured_watts: float) -> float:
-    """C_eff from one measurement."""
-    return measured_watts / (replicas * frequency_ghz * voltages.volts_at(frequency_ghz) ** 2)

@@ -73,6 +73,20 @@ def test_ds2_decides_once_per_interval_and_warms_up_after_a_change() -> None:
     assert decisions == [None, None, 3, *[None] * 7, 3, None], "what is measured in five seconds does not count"
 
 
+def test_ds2_gathers_anew_when_a_change_of_fusion_makes_other_elements() -> None:
+    def fused(number: int, *names: str) -> ControlStep:
+        return step(number, elements=tuple(ElementLoad(name, 4, 1000, 1000, 3.0) for name in names))
+
+    policy = Ds2(interval_s=3, warm_up_s=0)
+    steps = [fused(1, "a", "b"), fused(2, "a", "b", "c"), *(fused(n, "c", "a") for n in range(3, 6))]
+    state, decisions = policy.start(), []
+    for seen in steps:
+        state, decision = policy.decide(state, seen)
+        decisions.append(decision.because)
+    assert decisions[:4] == ["gathering"] * 4
+    assert decisions[4].startswith("true rates ask for 3")
+
+
 def spl(steps: list[ControlStep], **other: object) -> list[int | None]:
     policy = replace(Spl(adaptation_s=1), **other)  # type: ignore[arg-type]
     state, decisions = policy.start(), []
@@ -209,6 +223,15 @@ def test_spark_batch_ratio_adds_the_ratio_and_takes_one() -> None:
     assert wanted(policy.decide(policy.start(), step(1, 2, 1000, 0.005))[1]) == 4
     assert wanted(policy.decide(policy.start(), step(1, 6, 1000, 0.001))[1]) == 5
     assert isinstance(policy.decide(policy.start(), step(1, 4, 1000, 0.002))[1], Hold)
+
+
+def test_spark_batch_ratio_looks_for_the_first_time_after_a_whole_interval_whatever_the_clock_says() -> None:
+    policy, epoch_s = SparkBatchRatio(scaling_s=3), 1.7e9
+    state, decisions = policy.start(), []
+    for number in range(1, 4):
+        state, decision = policy.decide(state, step(number, 2, 1000, 0.005, ended_at_s=epoch_s + number))
+        decisions.append(wanted(decision))
+    assert decisions == [None, None, 4]
 
 
 def test_time_constants_follow_a_speed_up() -> None:

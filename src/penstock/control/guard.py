@@ -53,8 +53,8 @@ class Guard:
         self, state: GuardState, seen: ControlStep, decision: Decision, *, goal_broken: bool
     ) -> tuple[GuardState, Decision]:
         """The decision, or a Hold that says why not."""
-        unsettled = None if seen.settled_below else (state.unsettled_since or seen.step)
-        state = replace(state, unsettled_since=unsettled)
+        since = seen.step if state.unsettled_since is None else state.unsettled_since
+        state = replace(state, unsettled_since=None if seen.settled_below else since)
         checked = decision
         if isinstance(decision, Change):
             refusal = self._refusal(state, seen, decision, goal_broken)

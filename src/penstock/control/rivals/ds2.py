@@ -33,7 +33,7 @@ def optimal_parallelism(elements: Sequence[ElementLoad], source_tuples_s: float)
 
 @dataclass(frozen=True, slots=True)
 class Ds2State:
-    """Steps gathered since the last decision, and when decisions are allowed again."""
+    """Steps gathered since the last decision, all with the same elements, and when decisions are allowed again."""
 
     gathered: tuple[ControlStep, ...] = ()
     not_before_s: float = 0.0
@@ -55,7 +55,8 @@ class Ds2:
     def decide(self, state: Ds2State, seen: ControlStep) -> tuple[Ds2State, Decision]:
         if seen.ended_at_s <= state.not_before_s + 1e-9:
             return state, Hold("warming up")
-        gathered = (*state.gathered, seen)
+        same = not state.gathered or _names(state.gathered[-1]) == _names(seen)  # a change of fusion makes others
+        gathered = (*state.gathered, seen) if same else (seen,)
         state = replace(state, gathered=gathered)
         begun_s = gathered[0].ended_at_s - gathered[0].period_s
         if seen.ended_at_s < begun_s + self.interval_s - 1e-9:
@@ -71,8 +72,12 @@ class Ds2:
         return Ds2State((), seen.ended_at_s + pause_s), decision
 
 
+def _names(step: ControlStep) -> tuple[str, ...]:
+    return tuple(element.name for element in step.elements)
+
+
 def _summed(steps: Sequence[ControlStep]) -> list[ElementLoad]:
-    """Each element over all the steps."""
+    """Each element over all the steps, which have the same ones."""
     return [
         replace(
             last,

@@ -11,10 +11,10 @@ from penstock.control.rivals.bounds import FULL_RANGE, Bounds
 
 @dataclass(frozen=True, slots=True)
 class RatioState:
-    """Ratios gathered since the last look, and when that was."""
+    """Ratios gathered since the last look, and when that was; the first step begins with one."""
 
     ratios: tuple[float, ...] = ()
-    looked_at_s: float = 0.0
+    looked_at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class SparkBatchRatio:
     def decide(self, state: RatioState, seen: ControlStep) -> tuple[RatioState, Decision]:
         ratio = seen.offered_ratio
         ratios = state.ratios if ratio is None else (*state.ratios, ratio)
-        if seen.ended_at_s < state.looked_at_s + self.scaling_s - 1e-9 or not ratios:
-            return RatioState(ratios, state.looked_at_s), Hold("between two looks")
+        looked_at_s = seen.ended_at_s - seen.period_s if state.looked_at_s is None else state.looked_at_s
+        if seen.ended_at_s < looked_at_s + self.scaling_s - 1e-9 or not ratios:
+            return RatioState(ratios, looked_at_s), Hold("between two looks")
         mean = sum(ratios) / len(ratios)
         step = max(round(mean), 1) if mean >= self.up else -1 if mean <= self.down else 0
         decision = self.bounds.to(seen, seen.setting.replicas + step, f"processing time over interval {mean:.2f}")

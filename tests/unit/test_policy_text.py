@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.cli import main
+from penstock.control.control_step import ControlStep
 from penstock.control.control_wish import ControlWish, policy_of
+from penstock.control.decision import Change
 from penstock.control.goal import latency, throughput
 from penstock.control.live_mpc import LiveMpc
 from penstock.control.mpc_presets import ALPHAS, paper_strategy
@@ -19,7 +21,7 @@ from penstock.control.named_policies import named_policy
 from penstock.control.policy_settings import POLICY_NAMES, SETTINGS_BY_POLICY, settings_text
 from penstock.control.policy_text import policy_problems, policy_text
 from penstock.control.rivals.thresholds import Thresholds
-from penstock.control.setting import Grid
+from penstock.control.setting import Grid, Setting
 from penstock.errors import InputError
 
 GRID = Grid((1, 2, 3, 4))
@@ -134,3 +136,18 @@ def test_docs_and_help_list_every_policy_with_its_settings(capsys: pytest.Captur
             main([command, "--help"])
         told = " ".join(capsys.readouterr().out.split())
         assert [name for name in POLICY_NAMES if f"{name}: {settings_text(name)}" not in told] == []
+
+
+@pytest.mark.parametrize("service_s", [8e-6, 0.001, 0.05])
+def test_strategies_by_throughput_find_enough_replicas_however_long_a_tuple_takes(service_s: float) -> None:
+    policy = named_policy("th-node:switching=no", throughput(), Grid(tuple(range(1, 13))))
+    rate = 7.5 / service_s  # the work of seven replicas and a half
+    state = policy.start()
+    for number in range(1, 6):
+        seen = ControlStep(
+            number, float(number), 1.0, Setting(2), rate, 2 / service_s, 0.0, 1.0, micro_batch_s=0.5, overhead_s=0.0,
+            service_s=service_s,
+        )  # fmt: skip
+        state, decision = policy.decide(state, seen)
+    assert isinstance(decision, Change)
+    assert decision.setting.replicas == 8

@@ -31,6 +31,7 @@ from penstock.model.forecasters.tracked import Tracked
 from penstock.model.micro_batch import capacity_tuples_s, predict_step
 from penstock.model.micro_batch_run import run_step
 from penstock.model.power import PowerModel
+from penstock.model.throughput import computation_s
 
 _FULL = 0.95  # of what a service takes: what is planned for where it is the bottleneck
 _LEAST_BLUR, _MOST_BLUR = 0.02, 0.1  # a model that is off by more says nothing about chances
@@ -46,7 +47,8 @@ class Mpc:
     rate, since micro-batches grow without bound as utilization nears 1.  `pause_s`: service lost by a change
     of replicas.  `lead_steps`: steps from asking for a replica to having it.  `interval_s`: micro-batches begin at
     least so far apart.  `allowed_imbalance`: what balancing leaves.  `solver`: with backlog in the state, or the
-    paper's costs by dynamic programming or branch and bound.
+    paper's costs by dynamic programming or branch and bound.  `alpha_tuple_s`: alpha is for tuples that take so long on
+    one replica at the highest frequency, and follows what they take; None: as it is.
     """
 
     grid: Grid
@@ -62,6 +64,7 @@ class Mpc:
     lead_steps: int = 0
     interval_s: float = 0.0
     allowed_imbalance: float = DEFAULT_IMBALANCE
+    alpha_tuple_s: float | None = None
     name: str = "mpc"
 
     def start(self) -> Learned:
@@ -122,7 +125,7 @@ class Mpc:
             current=self.grid.index(current),
             backlog_tuples=0.0 if hopeless else state.backlog_tuples,
             quality=self.weights.quality,
-            alpha=self.weights.alpha,
+            alpha=self._alpha(state),
             threshold_s=self.weights.threshold_s,
             overhead_s=state.overhead_s or 0.0,
             limit_tuples_s=limit,
@@ -167,6 +170,13 @@ class Mpc:
             change=self.weights.change,
             errors=CERTAIN if certain else (ERRORS, CHANCES),
         )
+
+    def _alpha(self, state: Learned) -> float:
+        """Service times are weighed by how long a tuple takes, else those of quick ones cost next to nothing."""
+        if self.alpha_tuple_s is None or not state.gigacycles:
+            return self.weights.alpha
+        alone_s = computation_s(state.gigacycles, self.grid.frequencies_ghz[-1] or 1.0)
+        return self.weights.alpha * self.alpha_tuple_s / alone_s
 
     def _tail(self, state: Learned) -> float:
         """How much further than was assumed the percentile of the goal lies from the mean that is predicted."""

@@ -19,6 +19,7 @@ PAPER_FREQUENCIES_GHZ = tuple(round(1.2 + 0.1 * i, 1) for i in range(9))
 PAPER_REPLICAS = tuple(range(1, 13))
 PAPER_GRID = Grid(PAPER_REPLICAS, PAPER_FREQUENCIES_GHZ)
 BETA, GAMMA = 0.5, 0.4
+PAPER_TUPLE_S = 0.001  # about what a tuple takes one replica there, at the highest frequency
 ALPHAS: dict[Strategy, dict[Workload, float]] = {
     "Th-Node": {"random_walk": 200.0, "real": 200.0},
     "Th-Power": {"random_walk": 200.0, "real": 300.0},

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.control.goal import Goal, Price
 from penstock.control.mpc import Mpc
-from penstock.control.mpc_presets import ALPHAS, Strategy, default_mpc, paper_strategy
+from penstock.control.mpc_presets import ALPHAS, PAPER_TUPLE_S, Strategy, default_mpc, paper_strategy
 from penstock.control.policy import Policy
 from penstock.control.policy_settings import SettingValue
 from penstock.control.policy_text import policy_text
@@ -41,6 +41,7 @@ def named_policy(
     """A policy over a grid of settings; of the paper's strategies only costs and weights are taken.
 
     Rivals' time constants, given ones too, are divided by `speed_up`.  Price, willingness and pause are for `mpc`.
+    Alpha of `th-node` and `th-power` follows how long a tuple takes, since the paper's is of its own tuples.
 
     >>> from penstock.control.goal import throughput
     >>> named_policy("thresholds:high=0.7,low=0.5", throughput(), Grid((1, 2, 3))).name
@@ -71,6 +72,8 @@ def _strategy(strategy: Strategy, goal: Goal, grid: Grid, settings: Mapping[str,
         horizon=int(settings.get("horizon", _PAPER_HORIZON)),
         threshold_s=goal.threshold_s or 1.0,
     )
+    if strategy.startswith("Th"):  # its alpha is of service times as long as the paper's
+        policy = replace(policy, alpha_tuple_s=PAPER_TUPLE_S)
     by_power = strategy.endswith("Power")  # the others keep the highest frequency
     return replace(policy, grid=grid if by_power else replace(grid, frequencies_ghz=grid.frequencies_ghz[-1:]))
 

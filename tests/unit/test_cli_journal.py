@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from penstock.cli import WRONG, main
+from penstock.cli.journal_decisions import show_decisions
 from penstock.control.configuration import Configuration, ElementConfiguration, even_route
 from penstock.control.decision import Expectation
 from penstock.control.journal import Journal
-from penstock.control.recorded_decision import RecordedDecision, StepFigures
+from penstock.control.recorded_decision import Judged, RecordedDecision, StepFigures
 from penstock.control.setting import Setting
 from penstock.measure.latency_sketch import sketch_of
 from penstock.measure.observation import (
@@ -184,3 +186,27 @@ def test_decisions_are_shown_with_what_came_of_them(tmp_path: Path, capsys: pyte
     body = json.loads(capsys.readouterr().out)
     assert [own["decision"]["decided"]["replicas"] for own in body["decisions"]] == [1, 1]
     assert body["decisions"][0]["outcome"]["latency_mean_s"] == 0.5
+
+
+def test_a_percentile_that_is_judged_apart_is_counted_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path)
+    journal = Journal(tmp_path / "journal.jsonl", "prices")
+    for step in (1, 2):
+        seen = StepFigures(2_000.0, 1_900.0, 70.0, 0.5, 0.2, 0.6)
+        one = RecordedDecision(step, "mpc", Setting(2), Setting(2), Setting(2), "as it is", seen, broken_p95=step == 2)
+        journal.decide(step, one)
+    assert called(str(tmp_path)) in (0, None)
+    out = capsys.readouterr().out
+    assert "the goal broken in 0" in out
+    assert "the 95th percentile was above its bound in 1 of 2 steps" in out
+
+
+def test_a_table_without_the_first_changes_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    decisions = [
+        Judged(RecordedDecision(n, "mpc", Setting(1), Setting(2), Setting(2), "demand", requested=True), None)
+        for n in range(1, 46)
+    ]
+    show_decisions(Console(width=200), decisions)
+    assert "what mpc changed: the last 40 of 45 changes" in capsys.readouterr().out
+    show_decisions(Console(width=200), decisions[:40])
+    assert "the last" not in capsys.readouterr().out

@@ -14,7 +14,8 @@ from penstock.control.goal import Goal, Price, derived_weights, latency, through
 from penstock.control.guard import Guard, GuardState
 from penstock.control.hot_keys import advice, heaviest_slot, slots_to_split
 from penstock.control.loop import Loop, Record
-from penstock.control.qos import breaks
+from penstock.control.qos import breaks, breaks_p95_apart
+from penstock.control.recorded_decision import recorded
 from penstock.control.routing import Routing
 from penstock.control.setting import Grid, Setting, amplitude
 from penstock.errors import InputError
@@ -94,6 +95,11 @@ def test_the_guard_waits_for_a_level_below_but_not_for_ever() -> None:
     kinds = [type(d) for d in check(Guard(patience_steps=3), moves)]
     assert kinds == [Hold, Hold, Hold, Change, Change, Change, Change]
     assert isinstance(check(Guard(), moves[:1], goal_broken=True)[0], Change)
+
+
+def test_the_guards_patience_begins_with_the_first_step_whatever_its_number() -> None:
+    moves = [(step(n, 4, settled_below=False), to(5)) for n in range(5)]
+    assert [type(d) for d in check(Guard(patience_steps=3), moves)] == [Hold, Hold, Hold, Change, Change]
 
 
 def test_the_guard_does_not_answer_its_own_backlog_with_more_replicas() -> None:
@@ -204,6 +210,17 @@ def test_violations() -> None:
     assert breaks(latency(mean_ms=500), step(1, latency_mean_s=0.6))
     assert breaks(latency(p95_ms=500), step(1, latency_mean_s=0.1, latency_p95_s=0.6))
     assert breaks(latency(p95_ms=500), step(1, backlog_tuples=9.0))
+
+
+def test_a_percentile_is_judged_apart_where_the_goal_bounds_the_mean_too() -> None:
+    both, seen = latency(mean_ms=300, p95_ms=500), step(1, latency_mean_s=0.2, latency_p95_s=0.6)
+    assert not breaks(both, seen)
+    assert breaks_p95_apart(both, seen) is True
+    assert breaks_p95_apart(both, replace(seen, latency_p95_s=0.4)) is False
+    for one in (latency(p95_ms=500), latency(mean_ms=300), throughput()):
+        assert breaks_p95_apart(one, seen) is None
+    held = Record(seen, Hold("as it is"), Hold("as it is"), None)
+    assert recorded(held, "mpc", both, passive=False).broken_p95 is True
 
 
 @pytest.mark.parametrize(

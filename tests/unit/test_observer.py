@@ -19,6 +19,7 @@ from penstock.apps.vwap import vwap_per_ticker
 from penstock.bench.driver_measuring import task_reports
 from penstock.control.configuration import Configuration, default_configuration
 from penstock.control.journal import newest_batch, read_journal
+from penstock.control.run_start import RunStart
 from penstock.measure.batch_figures import Moments
 from penstock.measure.cpu_meter import CpuMeter
 from penstock.measure.measured_batch import MeasuredBatch
@@ -188,3 +189,15 @@ def test_whoever_makes_them_all_are_given_with_the_next_micro_batch(tmp_path: Pa
     given += [watched.note(6, 2.0, at_once=False), watched.note(7, 0.1, at_once=True)]
     assert [[seen.batch for seen, _ in made] for made in given] == [[0], [], [], [1, 2], [3, 4], [5], [], [6, 7]]
     assert given[3] == [(watched.seen[1], configured(1)), (watched.seen[2], configured(3))]
+
+
+def test_a_start_is_noted_behind_what_the_driver_before_left_over(tmp_path: Path) -> None:
+    for number, batches in enumerate(((0, 1), (2,)), 1):
+        watched = Watched(tmp_path)
+        watched.observer.started(RunStart(float(number)))
+        for batch in batches:
+            watched.note(batch, 0.1, at_once=False)  # noted, and not made: the driver is killed
+    Watched(tmp_path)
+    run = read_journal(tmp_path / "journal.jsonl")
+    assert run.start == RunStart(2.0)
+    assert [[line.observation.batch for line in lines] for lines in run.by_start()] == [[0, 1], [2]]

@@ -81,7 +81,9 @@ def journal(path: Path, batches: int) -> Path:
     return path
 
 
-def replayed(path: Path, capsys: pytest.CaptureFixture[str], speed_up: float = 1.0, **options: Any) -> dict[str, Any]:
+def replayed(
+    path: Path, capsys: pytest.CaptureFixture[str], speed_up: float | None = 1.0, **options: Any
+) -> dict[str, Any]:
     """The JSON object of `penstock replay` with these options."""
     replay_command(ReplayWish(path, ControlOptions(**options), speed_up, as_json=True))
     body: dict[str, Any] = json.loads(capsys.readouterr().out)

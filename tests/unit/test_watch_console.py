@@ -171,7 +171,7 @@ def test_threads_and_what_they_cannot_speed_up_are_shown() -> None:
     lines = drawn(view_of([last]), 110)
     assert any("replicas" in line and "threads" in line for line in lines)
     assert any(line.startswith(" trades") and "8 ..." in line for line in lines)
-    sentence = "operator 'filter' holds the GIL: a second thread gained nothing; use replicas instead"
+    sentence = "operator 'filter' held the GIL in most looks at it: threads cannot speed it up; use replicas instead"
     assert any(sentence in line for line in lines)
     assert sentence in plain_line([last], configuration(), 1.0)
     assert not any("threads" in line for line in drawn(view_of(run_of(1)), 110))
@@ -193,5 +193,7 @@ def test_what_control_thinks_is_shown() -> None:
         assert wanted in text
     held = dict(control_lines(replace(decision, decided=Setting(2), because="a level below is settling")))
     assert held["decision"] == "step 7: stay at 2 replicas (mpc wants 4 replicas)"
+    assert dict(control_lines(replace(decision, broken_p95=True)))["p95"].startswith("above its bound")
+    assert "p95" not in dict(control_lines(replace(decision, broken_p95=False)))
     assert "would go" in dict(control_lines(replace(decision, passive=True)))["decision"]
     assert control_lines(None) == [("control", "waiting for the first control step")]

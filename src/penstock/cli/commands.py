@@ -222,17 +222,22 @@ def replay(
     willingness: WillingnessFlag = None,
     limit: LimitFlag = None,
     p95_ms: Annotated[
-        float | None, typer.Option(metavar="MS", help="Short for --goal 'latency p95_ms=MS'; else throughput.")
+        float | None, typer.Option(metavar="MS", help="Short for --goal 'latency p95_ms=MS'; else as in the run.")
     ] = None,
     max_replicas: Annotated[
-        int | None, typer.Option(metavar="N", help="Short for --limit max_replicas=N; else the most that the run had.")
+        int | None, typer.Option(metavar="N", help="Short for --limit max_replicas=N; else as in the run.")
     ] = None,
     speed_up: Annotated[
-        float, typer.Option(metavar="X", help="How many times as fast the trace was replayed: rivals follow.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            metavar="X", help="How many times as fast the trace was replayed: rivals follow; else as the journal says."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
     """Show what another policy would have decided in a recorded run.
+
+    Goal, limits and the speed-up of a trace are those of the run where none are given.
 
     Examples:
 

@@ -22,9 +22,11 @@ def show_decisions(screen: Console, decisions: Sequence[Judged]) -> None:
         return
     changes = [own for own in decisions if own.decision.requested or own.decision.decided != own.decision.setting]
     if changes:
-        policy = decisions[-1].decision.policy
-        show_table(screen, f"what {policy} changed" + (" or would have" if decisions[-1].decision.passive else ""),
-                   _table(changes[-_SHOWN:]))  # fmt: skip
+        policy, passive = decisions[-1].decision.policy, decisions[-1].decision.passive
+        title = f"what {policy} changed" + (" or would have" if passive else "")
+        if len(changes) > _SHOWN:
+            title += f": the last {_SHOWN} of {len(changes)} changes"
+        show_table(screen, title, _table(changes[-_SHOWN:]))
     for line in summary_lines(decisions, len(changes)):
         screen.print(line, markup=False, soft_wrap=True)
 
@@ -40,12 +42,19 @@ def summary_lines(decisions: Sequence[Judged], changes: int) -> list[str]:
         lines.append(
             f"latency was {statistics.median(errors):.0%} off what was expected (median of {len(errors)} steps)"
         )
+    lines += _p95_lines(decisions)
     lines += _saturation_lines(decisions)
     lines += _energy_lines([own.decision.seen for own in decisions])
     useful = [own.decision.highest_useful_replicas for own in decisions if own.decision.highest_useful_replicas]
     if useful:
         lines.append(f"the heaviest slot makes at most {useful[-1]} replicas useful (last step)")
     return lines
+
+
+def _p95_lines(decisions: Sequence[Judged]) -> list[str]:
+    """Of a goal that bounds mean and percentile, which goes by the mean: the latter by itself."""
+    apart = [own.decision.broken_p95 for own in decisions if own.decision.broken_p95 is not None]
+    return [f"the 95th percentile was above its bound in {sum(apart)} of {amount(len(apart), 'step')}"] if apart else []
 
 
 def _saturation_lines(decisions: Sequence[Judged]) -> list[str]:

@@ -17,10 +17,10 @@ from penstock.control.control_step import ControlStep
 from penstock.control.control_wish import ControlWish, control_wish, policy_of
 from penstock.control.decision import Change
 from penstock.control.goal import Goal
-from penstock.control.journal import read_journal
+from penstock.control.journal import RecordedRun, read_journal
 from penstock.control.limits import Limits, grid_within
 from penstock.control.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
-from penstock.control.qos import breaks
+from penstock.control.qos import breaks, breaks_p95_apart
 from penstock.control.replay import Replayed, replay
 from penstock.control.setting import Grid
 from penstock.errors import InputError
@@ -28,11 +28,11 @@ from penstock.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class ReplayWish:
-    """What was asked for on the command line."""
+    """What was asked for on the command line; what was not is as in the run, as far as its journal tells."""
 
     journal: Path
     control: ControlOptions = field(default_factory=ControlOptions)
-    speed_up: float = 1.0
+    speed_up: float | None = None
     as_json: bool = False
 
 
@@ -41,16 +41,18 @@ def replay_command(wish: ReplayWish) -> None:
     asked = _checked(wish)
     path = wish.journal / "journal.jsonl" if wish.journal.is_dir() else wish.journal
     run = read_journal(path)
-    batches = [ObservedBatch(line.observation, line.configuration) for line in run.lines]
-    steps = list(control_steps(batches[COLD_BATCHES:], single=run.single))
+    asked = as_started(asked, wish.control, run)
+    speed_up = run.start.speed_up if wish.speed_up is None else wish.speed_up
+    steps = steps_of(run)
     if not steps:
         raise InputError(
-            f"the journal '{path}' has no whole control step of a second after the {COLD_BATCHES} cold micro-batches"
+            f"the journal '{path}' has no whole control step of a second after the {COLD_BATCHES} cold micro-batches "
+            "of a start"
         )
     grid = grid_of(steps, asked.limits)
-    policy = policy_of(asked, grid, speed_up=wish.speed_up)
+    policy = policy_of(asked, grid, speed_up=speed_up)
     result = replay(steps, policy, grid)
-    body = summary(run.application, policy.name, result, asked.goal)
+    body = summary(run.application, policy.name, result, asked.goal) | {"speed_up": speed_up}
     if wish.as_json:
         print(json.dumps(body))
     else:
@@ -60,7 +62,7 @@ def replay_command(wish: ReplayWish) -> None:
 def _checked(wish: ReplayWish) -> ControlWish:
     """The options as `penstock run` takes them; without a goal, it is to keep up with the stream."""
     problems: list[str] = []
-    if not 0 < wish.speed_up < math.inf:
+    if wish.speed_up is not None and not 0 < wish.speed_up < math.inf:
         problems.append(f"--speed-up is above 0; got {wish.speed_up:g}")
     try:
         arguments = control_arguments(replace(wish.control, goal=wish.control.goal or "throughput"))
@@ -71,6 +73,31 @@ def _checked(wish: ReplayWish) -> ControlWish:
     asked = control_wish(**arguments)
     assert asked is not None  # since there is a goal
     return asked
+
+
+def as_started(asked: ControlWish, options: ControlOptions, run: RecordedRun) -> ControlWish:
+    """The wish with the goal and each limit that was not asked for as the run had them."""
+    given = {word.partition("=")[0] for text in options.limits for word in text.split()}
+    limits = replace(run.start.limits, **{name: getattr(asked.limits, name) for name in given})
+    is_set = any(line.configuration.frequency_ghz is not None for line in run.lines)
+    if "frequencies_ghz" not in given and not is_set and not limits.frequency_dry_run:
+        limits = replace(limits, frequencies_ghz=())  # the machine had none
+    if problems := limits.problems():
+        raise InputError("\n".join(problems))
+    goal = run.start.goal if options.goal is None else None
+    return replace(asked, goal=goal or asked.goal, limits=limits)
+
+
+def steps_of(run: RecordedRun) -> list[ControlStep]:
+    """The control steps of all starts, each without its cold micro-batches."""
+    found = (
+        step
+        for lines in run.by_start()
+        for step in control_steps(
+            (ObservedBatch(line.observation, line.configuration) for line in lines[COLD_BATCHES:]), single=run.single
+        )
+    )
+    return [replace(step, step=number) for number, step in enumerate(found, 1)]
 
 
 def grid_of(steps: Sequence[ControlStep], limits: Limits) -> Grid:
@@ -105,6 +132,7 @@ def summary(application: str, policy: str, result: Sequence[Replayed], goal: Goa
         "violations": sum(breaks(goal, one.seen) for one in result),
         "would_change": sum(isinstance(one.decision, Change) for one in result),
         "agreed": sum(one.agrees for one in result),
+        "violations_p95": _p95_violations(goal, result),
         "mean_replicas_used": round(sum(one.seen.setting.replicas for one in result) / len(result), 3),
         "mean_replicas_wanted": round(sum(one.desired.replicas for one in result) / len(result), 3),
         "decisions": [
@@ -118,6 +146,12 @@ def summary(application: str, policy: str, result: Sequence[Replayed], goal: Goa
     }  # fmt: skip
 
 
+def _p95_violations(goal: Goal, result: Sequence[Replayed]) -> int | None:
+    """Steps whose 95th percentile was above its bound, where that is judged apart; else None."""
+    apart = [breaks_p95_apart(goal, one.seen) for one in result]
+    return None if None in apart else sum(map(bool, apart))
+
+
 def _wanted(one: Replayed) -> str:
     """Replicas; frequency and cap where they would change, too."""
     now, desired = one.seen.setting, one.desired
@@ -127,6 +161,11 @@ def _wanted(one: Replayed) -> str:
     if desired.micro_batch_tuples != now.micro_batch_tuples:
         parts.append(f"cap {desired.micro_batch_tuples:,}")
     return ", ".join(parts)
+
+
+def _violations(body: dict[str, Any]) -> str:
+    text, apart = f"the goal broken in {body['violations']}", body["violations_p95"]
+    return text if apart is None else f"{text}, the 95th percentile above its bound in {apart}"
 
 
 def _print(console: Console, result: Sequence[Replayed], body: dict[str, Any]) -> None:
@@ -144,7 +183,8 @@ def _print(console: Console, result: Sequence[Replayed], body: dict[str, Any]) -
     console.print(table)
     console.print(
         f"would change {body['would_change']} times; agreed with what followed in {body['agreed']} of {body['steps']} "
-        f"steps; replicas used {body['mean_replicas_used']:g}, wanted {body['mean_replicas_wanted']:g} on average "
+        f"steps; {_violations(body)}; replicas used {body['mean_replicas_used']:g}, wanted "
+        f"{body['mean_replicas_wanted']:g} on average "
         f"(each step as recorded: what the policy's own changes would have led to is not simulated)",
         soft_wrap=True,
         highlight=False,

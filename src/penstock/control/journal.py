@@ -4,6 +4,8 @@ A line has what was observed, the Configuration in force where it is another tha
 route only where that changed), and the decision that followed, if there was one.  A decision that comes later has a
 line of its own with the number of the micro-batch.
 
+A start has a line of its own, too, and each part begins with the one in force.
+
 A journal that has grown long goes on in a new file, and the part before it is kept beside it, in place of an older one:
 a stream that runs for months does not fill its disk, and what happened lately can be read whole.
 """
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.control.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.control.run_start import UNKNOWN_START, RunStart
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
 from penstock.measure.plain_text import to_text
@@ -48,16 +51,26 @@ class JournalLine:
 class RecordedRun:
     """A journal that was read: the newest line of each micro-batch, in their order.
 
-    `single`: elements that can have one replica only.
+    `single`: elements that can have one replica only.  `start`: the newest; journals of earlier versions have none.
+    `first_batches`: the micro-batches that starts began with, as far as they are known.
     """
 
     application: str
     lines: tuple[JournalLine, ...]
     single: tuple[str, ...] = ()
+    start: RunStart = UNKNOWN_START
+    first_batches: tuple[int, ...] = ()
 
     @property
     def observations(self) -> tuple[Observation, ...]:
         return tuple(line.observation for line in self.lines)
+
+    def by_start(self) -> tuple[tuple[JournalLine, ...], ...]:
+        """The lines of each start, without starts that had no micro-batch."""
+        firsts = set(self.first_batches)
+        places = [i for i, line in enumerate(self.lines) if line.observation.batch in firsts]
+        bounds = [0, *places, len(self.lines)]
+        return tuple(self.lines[begin:end] for begin, end in itertools.pairwise(bounds) if begin < end)
 
 
 class Journal:
@@ -70,7 +83,7 @@ class Journal:
         self, path: Path, application: str, single: Sequence[str] = (), *, part_bytes: int = PART_BYTES
     ) -> None:
         self._path, self._part_bytes = path, part_bytes
-        self._header = _json({"penstock_journal": VERSION, "application": application, "single": list(single)})
+        self._header: dict[str, Any] = {"penstock_journal": VERSION, "application": application, "single": list(single)}
         self._lock = threading.Lock()
         self._open()
 
@@ -83,6 +96,12 @@ class Journal:
         self._routes: Routes = {}
         if length == 0:
             self._append()
+
+    def begin(self, start: RunStart) -> None:
+        """The application starts here."""
+        with self._lock:
+            self._header["start"] = to_plain(start)
+            self._append(_json({"start": to_plain(start)}))
 
     def write(
         self, observation: Observation, configuration: Configuration, decision: Mapping[str, Any] | None = None
@@ -135,7 +154,7 @@ class Journal:
 
     def _append(self, *lines: str) -> None:
         """Adds lines, after the header where that is not there yet; all of it or, where the disk is full, nothing."""
-        whole = "".join(f"{line}\n" for line in (lines if self._bytes else (self._header, *lines))).encode()
+        whole = "".join(f"{line}\n" for line in (lines if self._bytes else (_json(self._header), *lines))).encode()
         data = memoryview(whole)
         try:
             while data:  # a disk that fills up takes some of it, and says why with the next
@@ -172,6 +191,8 @@ def read_journal(path: str | Path) -> RecordedRun:
     """What a journal has, with the part before where there is one; a last line that a kill cut short is left out."""
     header: dict[str, Any] = {}
     lines: dict[int, JournalLine] = {}
+    start, has_started = UNKNOWN_START, False
+    first_batches: list[int] = []
     for part in _parts(Path(path)):
         bodies = _bodies(part)
         first = next(bodies, {})
@@ -181,13 +202,19 @@ def read_journal(path: str | Path) -> RecordedRun:
         if header.get("penstock_journal") != VERSION:
             got = header.get("penstock_journal", "something else")
             raise InputError(f"the journal '{part}' does not begin as one of version {VERSION} does; got {got}")
+        start = from_plain(RunStart, header["start"]) if "start" in header else start
         for line in _lines(part, bodies):
-            if isinstance(line, JournalLine):
+            if isinstance(line, RunStart):
+                start, has_started = line, True
+            elif isinstance(line, JournalLine):
                 lines[line.observation.batch] = line
+                first_batches += [line.observation.batch] if has_started else []
+                has_started = False
             elif line[0] in lines:
                 lines[line[0]] = replace(lines[line[0]], decision=line[1])
     ordered = tuple(lines[batch] for batch in sorted(lines))
-    return RecordedRun(str(header.get("application", "")), ordered, tuple(header.get("single", ())))
+    single = tuple(header.get("single", ()))
+    return RecordedRun(str(header.get("application", "")), ordered, single, start, tuple(first_batches))
 
 
 def _parts(path: Path) -> list[Path]:
@@ -214,8 +241,10 @@ def _whole_lines(path: Path) -> Iterator[str]:
         raise InputError(f"the journal '{path}' cannot be read: {error}") from error
 
 
-def _lines(path: Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine | tuple[int, dict[str, Any]]]:
-    """Micro-batches, and decisions with the number of theirs."""
+def _lines(
+    path: Path, bodies: Iterator[dict[str, Any]]
+) -> Iterator[JournalLine | RunStart | tuple[int, dict[str, Any]]]:
+    """Micro-batches, starts, and decisions with the number of their micro-batch."""
     routes: Routes = {}
     configuration: Configuration | None = None
     for number, body in enumerate(bodies, 2):
@@ -223,6 +252,9 @@ def _lines(path: Path, bodies: Iterator[dict[str, Any]]) -> Iterator[JournalLine
             yield int(body.get("batch", -1)), body["decision"]
             continue
         try:
+            if "start" in body:
+                yield from_plain(RunStart, body["start"])
+                continue
             if "configuration" in body:
                 configuration = _configuration(body["configuration"], routes)
             assert configuration is not None

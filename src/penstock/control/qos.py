@@ -39,3 +39,8 @@ def breaks_p95(goal: Goal, seen: ControlStep) -> bool:
     if seen.latency_p95_s is None:
         return seen.backlog_tuples > 0
     return seen.latency_p95_s > goal.p95_s
+
+
+def breaks_p95_apart(goal: Goal, seen: ControlStep) -> bool | None:
+    """`breaks_p95` where the goal bounds the mean as well, which alone makes a violation then; else None."""
+    return breaks_p95(goal, seen) if goal.mean_s is not None and goal.p95_s is not None else None

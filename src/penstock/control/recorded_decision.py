@@ -15,7 +15,7 @@ from penstock.control.goal import Goal
 from penstock.control.hot_keys import heaviest_slot
 from penstock.control.journal import RecordedRun
 from penstock.control.loop import Record
-from penstock.control.qos import breaks
+from penstock.control.qos import breaks, breaks_p95_apart
 from penstock.control.setting import Setting
 from penstock.measure.plain_values import from_plain
 from penstock.model.power import PowerModel
@@ -51,6 +51,7 @@ class RecordedDecision:
     seen: StepFigures = field(default_factory=StepFigures)
     expected: Expectation = field(default_factory=Expectation)
     broken: bool = False
+    broken_p95: bool | None = None  # of the 95th percentile, where the goal bounds that beside the mean
     requested: bool = False
     passive: bool = False
     moved_slots: int = 0
@@ -80,6 +81,7 @@ def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> Recor
         figures_of(seen),
         record.decided.expected,
         broken=breaks(goal, seen),
+        broken_p95=breaks_p95_apart(goal, seen),
         requested=record.requested is not None or record.moved_slots > 0,
         passive=passive,
         moved_slots=record.moved_slots,

@@ -123,7 +123,7 @@ def controller_of(
     elif room.executors and not wish.passive:
         resources = _pool(session, wish.limits, room, highest, places, tell)
     loop = Loop(
-        policy_of(wish, grid, speed_up=_speed_up(graph)),
+        policy_of(wish, grid, speed_up=speed_up_of(graph)),
         wish.goal,
         Guard(),
         Routing(
@@ -170,6 +170,6 @@ def _pool(
     return ExecutorPool(cluster, places, ExecutorBounds(1, most, room.cores_each))
 
 
-def _speed_up(graph: Graph) -> float:
+def speed_up_of(graph: Graph) -> float:
     """How many times as fast traces are replayed: time constants of rivals follow."""
     return max((s.connector.speed_up for s in graph.sources if isinstance(s.connector, TraceSource)), default=1.0)

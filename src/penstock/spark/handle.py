@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.app.graph import Graph
 from penstock.control.configuration import Configuration
 from penstock.control.control_wish import ControlWish
+from penstock.control.run_start import run_start
 from penstock.element.dead_letters import SCHEMA as LETTERS
 from penstock.element.ordering import in_order
 from penstock.element.row_checksum import add_checksums
@@ -28,7 +29,7 @@ from penstock.errors import PenstockError
 from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation
 from penstock.spark.checkpoint import BatchPlan, Checkpoint, Fixed
-from penstock.spark.control_setup import controller_of
+from penstock.spark.control_setup import controller_of, speed_up_of
 from penstock.spark.executors import ExecutorWatch
 from penstock.spark.failures import stopped, told_if_spark_died
 from penstock.spark.finished import is_committed, progress_of, total_tuples
@@ -95,6 +96,7 @@ class Handle:
         self._progress = progress_of(checkpoint, durable=fixed.durable)
         self._executors = ExecutorWatch(session)
         self._observer = observer_of(session, checkpoint.directory, fixed, self._keep)
+        self._observer.started(run_start(speed_up_of(fixed.graph), control))
         self._intake = Intake(checkpoint.directory, lambda: self._configuration)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.control.configuration import Configuration
 from penstock.control.journal import Journal, newest_batch
 from penstock.control.recorded_decision import RecordedDecision
+from penstock.control.run_start import RunStart
 from penstock.measure.cpu_meter import CpuClocks, CpuMeter
 from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation, ReplicaObservation
@@ -69,6 +70,10 @@ class Observer:
         self._cpu_s = 0.0  # of the micro-batches made last
         self._committed_at_s: float | None = None
         self._failure: OSError | None = None
+
+    def started(self, start: RunStart) -> None:
+        """The application starts with this; what a driver before it left over is written by now."""
+        self._journal.begin(start)
 
     def note(self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool | None = None) -> list[Made]:
         """A micro-batch is committed; gives the Observations that were made since the last time.

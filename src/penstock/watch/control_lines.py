@@ -16,6 +16,7 @@ def control_lines(decision: RecordedDecision | None, advice: str | None = None) 
         ("forecast", _forecast(decision.expected)),
         ("decision", _decision(decision)),
         ("because", decision.because),
+        ("p95", "above its bound, which is judged apart" if decision.broken_p95 else ""),
     ]
     return [(label, text) for label, text in [*lines, ("hot slot", advice or "")] if text]
 

@@ -131,6 +131,12 @@ def test_options_become_arguments() -> None:
         ]),
         (ControlOptions("throughput", limits=("max_replicas=1.5",)), ["--limit max_replicas is a whole number"]),
         (ControlOptions("throughput", limits=("max_replicas=0",)), ["max_replicas of the limits is a whole number"]),
+        (ControlOptions("throughput", limits=("max_replicas=4", "max_replicas=8")), [
+            "--limit names 'max_replicas' more than once"]),
+        (ControlOptions("latency p95_ms=5 p95_ms=6", prices=("kwh=1 kwh=2",)), [
+            "--goal latency names 'p95_ms' more than once", "--price names 'kwh' more than once"]),
+        (ControlOptions("throughput", "ds2:interval_s=5", ("core_hour=1",)), [
+            "price is for policy 'mpc', whose weights follow from it; got policy 'ds2:interval_s=5'"]),
     ],
 )  # fmt: skip
 def test_wrong_options_are_told_together(options: ControlOptions, sentences: list[str]) -> None:

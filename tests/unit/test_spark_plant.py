@@ -193,6 +193,15 @@ def test_passive_control_tells_and_applies_nothing() -> None:
     assert all(d.passive and not d.requested for _, d in notes.decisions)
 
 
+def test_passive_control_tells_a_recommendation_once_and_again_after_another() -> None:
+    handle, told = FakeHandle(configured(2)), list[str]()
+    controller, notes = controlled(handle, Script((4, 4, 2, 4, 5, 5)), passive=True, told=told)
+    fed(controller, handle, 8)
+    controller.close()
+    assert len(notes.decisions) >= 6
+    assert [sentence.partition(":")[0] for sentence in told] == ["step 1", "step 4", "step 5"]
+
+
 class Broken:
     name = "broken"
 

@@ -116,7 +116,7 @@ def limits_of(texts: Sequence[str]) -> Limits | None:
     if not words:
         return None
     names = tuple(field.name for field in fields(Limits))
-    problems: list[str] = []
+    problems = _repeats(words, "--limit")
     found: dict[str, Any] = {}
     for word in words:
         _kept(problems, lambda word=word: found.update(_limit(word, names)))  # type: ignore[misc]
@@ -143,7 +143,7 @@ def _limit(word: str, names: tuple[str, ...]) -> dict[str, Any]:
 
 def _numbers(words: Sequence[str], names: tuple[str, ...], option: str) -> dict[str, float]:
     """NAME=NUMBER words; all mistakes together."""
-    problems: list[str] = []
+    problems = _repeats(words, option)
     found: dict[str, float] = {}
     for word in words:
         try:
@@ -154,6 +154,12 @@ def _numbers(words: Sequence[str], names: tuple[str, ...], option: str) -> dict[
     if problems:
         raise InputError("\n".join(problems))
     return found
+
+
+def _repeats(words: Sequence[str], option: str) -> list[str]:
+    """A sentence for each name that is given more than once: nobody can tell which was meant."""
+    names = [word.partition("=")[0] for word in words]
+    return [f"{option} names '{name}' more than once" for name in dict.fromkeys(names) if names.count(name) > 1]
 
 
 def _named(word: str, names: tuple[str, ...], option: str) -> tuple[str, str]:

@@ -47,6 +47,7 @@ def control_wish(
         *(limits.problems() if limits is not None else ()),
         *_policy_problems(policy),
         *_willingness_problems(willingness, policy),
+        *_unused_price(price, policy),
     ]
     if goal is None:
         given = {"price": price is not None, "limits": limits is not None, "policy": policy != DEFAULT_POLICY,
@@ -91,6 +92,15 @@ def _willingness_problems(willingness: str | float | None, policy: str | Policy)
         return [f"willingness is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
     problem = willingness_problem(willingness)
     return [] if problem is None else [problem]
+
+
+def _unused_price(price: object, policy: str | Policy) -> list[str]:
+    if price is None or _policy_problems(policy):
+        return []
+    name = policy if isinstance(policy, str) else type(policy).__name__
+    if name.partition(":")[0] == DEFAULT_POLICY:
+        return []
+    return [f"price is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
 
 
 def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = ASSUMED_PAUSE_S) -> Policy:

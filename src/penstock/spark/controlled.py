@@ -13,6 +13,7 @@ from penstock.control.configuration import Configuration
 from penstock.control.goal import Goal
 from penstock.control.loop import Loop, Record
 from penstock.control.recorded_decision import RecordedDecision, recorded
+from penstock.control.setting import Setting
 from penstock.measure.observation import Observation
 from penstock.spark.spark_plant import SparkPlant
 
@@ -32,8 +33,8 @@ class Controller:
     """Drives a loop over a plant until it is closed.
 
     A policy that fails leaves the application as it is: it goes on, and `failure` says why nobody controls it.
-    `tell` gets a sentence for each recommendation in passive mode, those that `sentences` makes of a turn of the loop,
-    and whatever else a user has to know once.
+    `tell` gets a sentence for each new recommendation in passive mode, those that `sentences` makes of a turn of the
+    loop, and whatever else a user has to know once.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Controller:
         self.advice: str | None = None
         self.cpu_s = 0.0  # that control has taken
         self._thread = threading.Thread(target=self._run, name="penstock-control", daemon=True)
+        self._recommended: tuple[Setting, Setting] | None = None
 
     @property
     def policy(self) -> str:
@@ -117,8 +119,13 @@ class Controller:
         self.decisions.append(decision)
         if record.seen.last_batch is not None:
             self._notebook.decided(record.seen.last_batch, decision)
-        if self.is_passive and decision.decided != decision.setting:
+        if self.is_passive and self._is_news(decision):
             self.tell(decision.text)
         for sentence in () if self._sentences is None else self._sentences(record):
             self.tell(sentence)
         self.advice = "; ".join(record.advice) or None
+
+    def _is_news(self, decision: RecordedDecision) -> bool:
+        """Whether a change is recommended, and another one than in the step before."""
+        before, self._recommended = self._recommended, (decision.setting, decision.decided)
+        return decision.decided != decision.setting and self._recommended != before

@@ -126,6 +126,8 @@ def test_a_failure_reaches_the_user() -> None:
             "threads are a number, or elastic or elastic_operator or multilevel, with bounds as in elastic:2-16",
         ),
         ("elastic:4-2", "bounded within 1 to 64, the least first; got 4 to 2"),
+        ("multilevel:4-16", "by multilevel begin at 1, since without queues one does it all; got 4 to 16"),
+        ("elastic:2-4,tolerance=0.1", "thread policy 'elastic' takes period_s=...; got 'tolerance=0.1'"),
         ("0", "threads is a whole number from 1 to 64; got 0"),
         (ps.ElasticThreads(tolerance=2.0), "tolerance of element 'waiting' is from 0 to less than 1; got 2.0"),
         (ps.ElasticThreads(period_s=0.0), "a period of element 'waiting' takes more than 0 s; got 0.0"),
@@ -153,7 +155,7 @@ def test_there_is_no_other_schedule() -> None:
         ps.Engine(waiting(0).graph, schedule="oldest")
 
 
-def test_the_settings_of_the_papers_reach_the_policies() -> None:
+def test_a_period_is_the_papers_where_none_is_given() -> None:
     wish = ps.ElasticThreads(policy="multilevel")
     assert wish.busy_period_s == 5.0
     assert ps.ElasticThreads().busy_period_s == 1.0

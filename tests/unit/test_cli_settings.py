@@ -54,10 +54,17 @@ def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() ->
     ("text", "sentence"),
     [
         ("window", "--set takes OPERATOR.replicas=N, OPERATOR.threads=N|elastic|elastic_operator|multilevel (with "
-                   "bounds: elastic:2-16), block_rows=N, micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
+                   "bounds: elastic:2-16; with settings: elastic:period_s=2), block_rows=N, "
+                   "micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
         ("window.thread=2", "got 'window.thread=2'; did you mean 'window.threads'?"),
         ("window.threads=some", "--set window.threads: threads are a number, or elastic or elastic_operator or "
                                 "multilevel, with bounds as in elastic:2-16 where wanted; got 'some'"),
+        ("window.threads=multilevel:4-16", "the threads of element 'window' by multilevel begin at 1, since "
+                                           "without queues one does it all; got 4 to 16; did you mean elastic:4-16?"),
+        ("window.threads=multilevel:1-4,sensitivty=0.1", "--set window.threads: thread policy 'multilevel' takes "
+         "period_s=..., sensitivity=..., satisfaction=..., as_printed=...; got 'sensitivty=0.1'; did you mean"),
+        ("window.threads=elastic:period_s=0", "period_s of thread policy 'elastic' is a number above 0; got '0'"),
+        ("window.threads=multilevel:satisfaction=2", "satisfaction of element 'window' is from 0 to less than 1"),
         ("window.threads=0", "element 'window' has from 1 to 64 threads; got 0"),
         ("window.threads=elastic:9-3", "bounded within 1 to 64, the least first; got 9 to 3"),
         ("block_row=7", "unfused=OPERATOR,...; got 'block_row=7'; did you mean 'block_rows'?"),
@@ -101,3 +108,17 @@ def test_all_problems_are_told_at_once() -> None:
         "--set block_rows is a whole number of at least 1",
         "--set window.replicas: the replicas of element 'window' are named more than once",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("elastic:period_s=0.5", ElasticThreads(period_s=0.5)),
+        ("elastic_operator:2-8,tolerance=0.1,decay_rate=0.02", ElasticThreads(
+            2, 8, "elastic_operator", tolerance=0.1, decay_rate=0.02)),
+        ("multilevel:1-8,as_printed=yes,sensitivity=0.1,satisfaction=0", ElasticThreads(
+            1, 8, "multilevel", sensitivity=0.1, satisfaction=0.0, as_printed=True)),
+    ],
+)  # fmt: skip
+def test_the_settings_of_the_papers_can_be_given_from_the_shell(text: str, wish: ElasticThreads) -> None:
+    assert settings_of([f"window.threads={text}"], GRAPH).threads == {"window": wish}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -114,6 +115,23 @@ def test_multilevel_sets_queues_too_and_keeps_them_from_task_to_task() -> None:
     assert control.learned.settled
     assert control.in_force(FRONT) == control.learned.setting
     assert control.learned.reason.startswith("settled")
+
+
+def test_sensitivity_says_how_much_more_threads_must_gain_for_the_search_to_go_on() -> None:
+    def tried(sensitivity: float | None) -> list[int]:
+        wish = ElasticThreads(most=32, policy="multilevel", period_s=1.0, sensitivity=sensitivity)
+        return run(wish, 2, lambda n: 1e4 * n**0.3, waits=True)[1]  # twice the threads gain 23 %
+
+    assert max(tried(0.5)) < max(tried(None)) == max(tried(0.05))
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_the_settings_of_multilevel_reach_its_rules(as_printed: bool) -> None:
+    wish = ElasticThreads(policy="multilevel", sensitivity=0.2, satisfaction=None, as_printed=as_printed)
+    rules = ThreadControl(wish, 2)._policy().rules  # type: ignore[attr-defined]
+    assert (rules.sensitivity, rules.satisfaction) == (0.2, None)
+    assert (rules.placement, rules.levels.least_gain) == (("groups", 0.05) if as_printed else ("pieces", 0.2))
+    assert ThreadControl(replace(wish, sensitivity=None), 2)._policy().rules.sensitivity == 0.05  # type: ignore[attr-defined]
 
 
 def test_one_thread_is_the_feeding_one_and_more_have_queues_in_front() -> None:

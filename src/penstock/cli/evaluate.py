@@ -16,7 +16,8 @@ from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
-from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
+from penstock.control.elastic_threads import ElasticThreads, check_threads
+from penstock.control.threads_wish import threads_of
 from penstock.element.source_files import files_of
 from penstock.element.writers import FORMATS, write_table
 from penstock.errors import InputError, PenstockError, did_you_mean

@@ -10,7 +10,8 @@ from penstock.app.graph import Graph
 from penstock.app.operators import Source
 from penstock.cli.setting_forms import SETTING_FORMS
 from penstock.control.configuration import Configuration
-from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
+from penstock.control.elastic_threads import ElasticThreads, check_threads
+from penstock.control.threads_wish import threads_of
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.pipeline import Pipeline, pipeline_of
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from penstock.errors import InputError
 
@@ -13,7 +12,6 @@ ThreadPolicy = Literal["elastic", "elastic_operator", "multilevel"]
 POLICIES: tuple[str, ...] = get_args(ThreadPolicy)
 MOST_THREADS = 64
 _PERIODS_S = {"multilevel": 5.0}  # the papers': 1 s in ELASTIC, 5 s in MULTILEVEL
-_BOUNDED = re.compile(rf"({'|'.join(POLICIES)})(?::(\d+)-(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +23,11 @@ class ElasticThreads:
     where none is given, and 1 s otherwise.
 
     The elastic operator goes by `tolerance`, the least relative difference that counts, and by `decay_rate`, by which a
-    peak that is not reached any more is forgotten. Multi-level: `sensitivity` (SENS); more than `satisfaction` of what
-    the same efficiency would bring keeps the queues (None: always look again); `as_printed` follows the paper's figures
-    where ours differ (queues by groups of like cost, the last setting kept).
+    peak that is not reached any more is forgotten. Multi-level: `sensitivity` (SENS), the least relative gain for
+    which a search goes on (None: 0.01, and the paper's 0.05 for its groups); more than `satisfaction` of what the same
+    efficiency would bring keeps the queues (None: always look again); `as_printed` follows the paper's figures where
+    ours differ (queues by groups of like cost, the last setting kept). It begins at one
+    thread, which works alone where there are no queues.
     """
 
     least: int = 1
@@ -36,7 +36,7 @@ class ElasticThreads:
     period_s: float | None = None
     tolerance: float = 0.05
     decay_rate: float = 0.01
-    sensitivity: float = 0.05
+    sensitivity: float | None = None
     satisfaction: float | None = 0.6
     as_printed: bool = False
 
@@ -58,30 +58,16 @@ def check_threads(element: str, threads: int | ElasticThreads) -> None:
     if threads.policy not in POLICIES:
         raise InputError(f"the threads of element '{element}' are found by one of {', '.join(POLICIES)}; "
                          f"got {threads.policy!r}")  # fmt: skip
+    if threads.policy == "multilevel" and threads.least > 1:
+        raise InputError(f"the threads of element '{element}' by multilevel begin at 1, since without queues one "
+                         f"does it all; got {threads.least} to {threads.most}; did you mean "
+                         f"elastic:{threads.least}-{threads.most}?")  # fmt: skip
     if not threads.busy_period_s > 0:
         raise InputError(f"a period of element '{element}' takes more than 0 s; got {threads.period_s!r}")
     for name in ("tolerance", "decay_rate", "sensitivity", "satisfaction"):
         value = getattr(threads, name)
         if value is not None and not 0 <= value < 1:
             raise InputError(f"{name} of element '{element}' is from 0 to less than 1; got {value!r}")
-
-
-def threads_of(wish: int | str | ElasticThreads) -> int | ElasticThreads:
-    """What a text means: a number, or a policy with bounds where wanted; anything else is given back.
-
-    >>> threads_of("4"), threads_of("elastic:2-16").most
-    (4, 16)
-    """
-    if not isinstance(wish, str):
-        return wish
-    bounded = _BOUNDED.fullmatch(wish)
-    if bounded is not None:
-        least, most = int(bounded[2] or 1), int(bounded[3] or MOST_THREADS)
-        return ElasticThreads(least, most, cast(ThreadPolicy, bounded[1]))
-    if wish.isdecimal():
-        return int(wish)
-    raise InputError(f"threads are a number, or {' or '.join(POLICIES)}, with bounds as in elastic:2-16 where wanted; "
-                     f"got '{wish}'")  # fmt: skip
 
 
 def threads_to_json(threads: int | ElasticThreads) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from functools import partial
 from weakref import ReferenceType, ref
 
 from penstock.app.graph import Graph
-from penstock.control.elastic_threads import ElasticThreads, check_threads, threads_of
+from penstock.control.elastic_threads import ElasticThreads, check_threads
 from penstock.control.element_threads import ElementThreads
 from penstock.control.fair_share import even_share, fair_max_level
+from penstock.control.threads_wish import threads_of
 from penstock.element import engine as fixed
 from penstock.element.block import Block
 from penstock.element.element import Element

@@ -31,16 +31,14 @@ def policy_text(text: str) -> PolicyText:
         raise InputError(_with_hint(sentence, name, POLICY_NAMES))
     if not separator:
         return PolicyText(name, text=name)
-    words, problems = _words(name, rest)
     known = SETTINGS_BY_POLICY[name]
-    values = {own.name: own.value(words[own.name]) for own in known if own.name in words}
-    problems += [_broken(name, own, words[own.name]) for own in known if own.name in words and values[own.name] is None]
+    values, words, problems = given_settings(f"policy '{name}'", known, rest)
     if not problems:
         problems += _order_problems(name, words)
     if problems:
         raise InputError("\n".join(problems))
     given = ",".join(f"{own.name}={words[own.name]}" for own in known if own.name in words)
-    return PolicyText(name, {key: value for key, value in values.items() if value is not None}, f"{name}:{given}")
+    return PolicyText(name, values, f"{name}:{given}")
 
 
 def policy_problems(text: str) -> list[str]:
@@ -52,26 +50,39 @@ def policy_problems(text: str) -> list[str]:
     return []
 
 
-def _words(name: str, rest: str) -> tuple[dict[str, str], list[str]]:
-    """NAME=VALUE by name, and what is none of the policy's settings."""
-    names = [own.name for own in SETTINGS_BY_POLICY[name]]
+def given_settings(
+    what: str, known: Sequence[PolicySetting], text: str
+) -> tuple[dict[str, SettingValue], dict[str, str], list[str]]:
+    """The values of NAME=VALUE,... by name, the words they came from, and a sentence for each mistake.
+
+    `what` takes the known settings, and is named in the sentences.
+    """
+    words, problems = _words(what, known, text)
+    given = [(own, own.value(words[own.name])) for own in known if own.name in words]
+    problems += [_broken(what, own, words[own.name]) for own, value in given if value is None]
+    return {own.name: value for own, value in given if value is not None}, words, problems
+
+
+def _words(what: str, known: Sequence[PolicySetting], text: str) -> tuple[dict[str, str], list[str]]:
+    """NAME=VALUE by name, and what is none of the settings."""
+    names = [own.name for own in known]
     found: dict[str, str] = {}
     problems = []
-    for word in rest.split(","):
+    for word in text.split(","):
         key, separator, value = (part.strip() for part in word.partition("="))
         if not separator or key not in names:
-            sentence = f"policy '{name}' takes {', '.join(f'{own}=...' for own in names)}; got '{word.strip()}'"
+            sentence = f"{what} takes {', '.join(f'{own}=...' for own in names)}; got '{word.strip()}'"
             problems.append(_with_hint(sentence, key, names))
         elif key in found:
-            problems.append(f"{key} of policy '{name}' is given once; got it again as '{word.strip()}'")
+            problems.append(f"{key} of {what} is given once; got it again as '{word.strip()}'")
         else:
             found[key] = value
     return found, problems
 
 
-def _broken(name: str, setting: PolicySetting, text: str) -> str:
+def _broken(what: str, setting: PolicySetting, text: str) -> str:
     hint = did_you_mean(text, setting.words) if setting.words else None
-    sentence = f"{setting.name} of policy '{name}' is {setting.rule}; got '{text}'"
+    sentence = f"{setting.name} of {what} is {setting.rule}; got '{text}'"
     return f"{sentence}; {hint}" if hint else sentence
 
 

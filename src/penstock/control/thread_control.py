@@ -20,7 +20,7 @@ from penstock.control.element_policy import ElementPolicy
 from penstock.control.element_setting import ElementSetting
 from penstock.control.leaping_operator import LeapingOperator
 from penstock.control.multilevel.policy import MultiLevel
-from penstock.control.multilevel.rules import OURS, PAPER
+from penstock.control.multilevel.rules import OURS, PAPER, with_settings
 from penstock.measure.element_observation import ElementObservation
 
 _VERSION = 3
@@ -177,7 +177,7 @@ class ThreadControl:
         wish = self._wish
         if wish.policy == "multilevel":
             rules = PAPER if wish.as_printed else OURS
-            return MultiLevel(replace(rules, sensitivity=wish.sensitivity, satisfaction=wish.satisfaction))
+            return MultiLevel(with_settings(rules, wish.sensitivity, wish.satisfaction))
         if wish.policy == "elastic":
             return replace(_LEAPING, least=wish.least)
         return ElasticOperator(wish.tolerance, wish.decay_rate, least=wish.least)

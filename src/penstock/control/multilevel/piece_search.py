@@ -150,9 +150,14 @@ def _next_to_best(search: PieceSearch, why: str, rules: MultiLevelRules) -> tupl
         if rung in search.known:
             return step(replace(search, rung=rung), search.known[rung], rules)
         return replace(search, rung=rung), f"{why}try {describe(rung)}"
-    if search.none_rate is not None and search.none_rate >= search.rate * (1 - rules.levels.give):
+    if search.none_rate is not None and _keeps_none(search, search.none_rate, rules):
         search = replace(search, best=NONE, rate=search.none_rate)
     return replace(search, rung=search.best, finished=True), f"{why}best: {describe(search.best)}"
+
+
+def _keeps_none(search: PieceSearch, none_rate: float, rules: MultiLevelRules) -> bool:
+    """No queues at all may lose a little, and any at all must gain something."""
+    return none_rate >= search.rate * (1 - rules.levels.give) or search.rate < none_rate * (1 + rules.levels.least_gain)
 
 
 def _relative(rate: float, other: float) -> str:

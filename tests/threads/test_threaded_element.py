@@ -429,7 +429,7 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
     assert figures.holds_gil == {"spins"}
     assert running.holds_gil == {"spins"}
     assert gil_advice(figures.holds_gil) == (
-        "operator 'spins' holds the GIL: a second thread gained nothing; use replicas instead",
+        "operator 'spins' held the GIL in most looks at it: threads cannot speed it up; use replicas instead",
     )
 
 

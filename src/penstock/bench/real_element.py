@@ -70,7 +70,7 @@ class RealElement:
         costs = {name: seen.operator_costs[name] for name in self.model.names}
         return ElementObservation(
             seen.period_s, seen.tuples, seen.throughput_tuples_s, seen.level, self.max_level, costs, seen.queued,
-            holds_gil=seen.holds_gil, feeds=self.model.feeds, idle_cores=self._idle.take(),
+            feeds=self.model.feeds, idle_cores=self._idle.take(),
         )  # fmt: skip
 
     def _last_a_period(self) -> None:

@@ -13,10 +13,9 @@ class ElementObservation:
     `tuples` left the element in `period_s`; `level` scheduler threads were awake of at most `max_level`, beside the
     source's own thread, which is not counted. `operator_costs` names every operator that can have a queue: how often a
     thread was seen in it (only ratios mean anything; 0 for one never seen). `settled` is false where the last setting
-    took effect within the period, so that its throughput belongs to no setting. `holds_gil` names operators that gain
-    nothing from a second thread. `feeds` is the graph, sources included, each operator before those it feeds; where it
-    is empty, operators are taken to be a pipeline in the order of `operator_costs`. `idle_cores` of the host were used
-    by nobody; None where that is not known.
+    took effect within the period, so that its throughput belongs to no setting. `feeds` is the graph, sources
+    included, each operator before those it feeds; where it is empty, operators are taken to be a pipeline in the order
+    of `operator_costs`. `idle_cores` of the host were used by nobody; None where that is not known.
     """
 
     period_s: float
@@ -27,6 +26,5 @@ class ElementObservation:
     operator_costs: Mapping[str, float]
     queued: frozenset[str] = frozenset()
     settled: bool = True
-    holds_gil: frozenset[str] = frozenset()
     feeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     idle_cores: float | None = None

@@ -22,6 +22,5 @@ def observation_of(figures: ThreadFigures, graph: Graph) -> ElementObservation:
         max_level=figures.max_threads,
         operator_costs=costs,
         queued=figures.queued,
-        holds_gil=figures.holds_gil,
         feeds={name: tuple(dict.fromkeys(readers)) for name, readers in feeds.items()},
     )

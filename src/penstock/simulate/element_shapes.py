@@ -66,9 +66,9 @@ def bushy(costs: Costs, *, block_tuples: int = 1, ordered: bool = True) -> Eleme
     return ElementModel("bushy 82", tuple(operators), block_tuples, ordered)
 
 
-def one_operator(flop: float, *, block_tuples: int = 1, wait_s: float = 0.0, source_flop: float = 0.0) -> ElementModel:
+def one_operator(flop: float, *, block_tuples: int = 1, wait_s: float = 0.0) -> ElementModel:
     """ELASTIC's case: one stateless operator on any number of threads; `wait_s` is per block."""
-    source = OperatorModel("source", source_flop * FLOP_S, (("work", 1.0),))
+    source = OperatorModel("source", 0.0, (("work", 1.0),))
     work = OperatorModel("work", flop * FLOP_S, wait_s=wait_s / block_tuples)
     return ElementModel(f"one operator of {flop:g} flop", (source, work), block_tuples, ordered=False)
 

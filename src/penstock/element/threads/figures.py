@@ -12,8 +12,7 @@ class ThreadFigures:
 
     `tuples` came out of sources and are done; `rate_tuples_s` goes by the moments at which steps were complete, and
     counts only time in which there was input: `complete_s` between the first and the last. `samples` says how often a
-    thread was seen in each operator, older periods counting half as much each; `cpu_s_by_thread` begins with the one
-    that feeds.
+    thread was seen in each operator, older periods counting half as much each.
     """
 
     busy_s: float
@@ -23,7 +22,6 @@ class ThreadFigures:
     max_threads: int
     queued: frozenset[str]
     samples: Mapping[str, float]
-    cpu_s_by_thread: tuple[float, ...]
     most_in_queue: Mapping[str, int]
     in_flight: int
     holds_gil: frozenset[str]
@@ -31,8 +29,11 @@ class ThreadFigures:
 
 
 def gil_advice(operators: Iterable[str]) -> tuple[str, ...]:
-    """A sentence for each operator that threads cannot speed up, and what to do about it."""
+    """A sentence for each operator that threads cannot speed up, and what to do about it.
+
+    What was measured is the wait for the GIL while all busy threads were in one operator, also where one ran alone.
+    """
     return tuple(
-        f"operator '{name}' holds the GIL: a second thread gained nothing; use replicas instead"
+        f"operator '{name}' held the GIL in most looks at it: threads cannot speed it up; use replicas instead"
         for name in sorted(set(operators))
     )

@@ -157,7 +157,6 @@ class ThreadedElement:
             busy_s, last = self._looked_at = rate.busy_s, rate.last
         stages = runtime.wiring.stages
         queues = {stage.operator.name: stage.most_in_queue for stage in stages if stage.most_in_queue}
-        seats = [self._seat, *(thread.seat for thread in self._threads)]
         return ThreadFigures(
             busy_s=busy_s - from_s,
             tuples=last.tuples - earlier.tuples,
@@ -166,7 +165,6 @@ class ThreadedElement:
             max_threads=self.max_threads,
             queued=frozenset(stage.operator.name for stage in stages if stage.is_queued),
             samples=self._samples(),
-            cpu_s_by_thread=tuple(seat.cpu_s for seat in seats),
             most_in_queue=queues,
             in_flight=runtime.in_flight,
             holds_gil=self.holds_gil,

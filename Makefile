@@ -48,8 +48,8 @@ check: lint  ## Formatting, lint, types, layers, and the quick tests
 	@$(step) "pytest: unit, property, thread and contract tests, but for the slow ones"
 	$(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract
 
-test: lint  ## Everything: all checks and all tests
-	@$(step) "pytest: all tests"
+test: lint  ## All checks, and all tests but those of cluster, faults, stress and peers
+	@$(step) "pytest: all tests but those of cluster, faults, stress and peers"
 	$(BIN)/pytest -n 2 tests
 
 cluster: setup  ## Tests that start a Spark cluster on this machine

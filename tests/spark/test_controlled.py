@@ -45,6 +45,7 @@ def test_the_loop_raises_replicas_for_a_service_and_the_output_is_that_of_one_pr
     assert max(len(o.replicas_by_element["quotes"]) for o in result.observations) <= 2  # it computes
     assert result.tables["out"].combine_chunks().equals(evaluate(asking(0.0))["out"].combine_chunks())
     run = read_journal(tmp_path / "c" / "journal.jsonl")
+    assert (run.start.goal, run.start.limits.max_replicas) == (ps.throughput(), 4)
     decisions = judged_decisions(run)
     assert any(d.decision.requested and d.decision.decided.replicas > d.decision.setting.replicas for d in decisions)
     assert sum(d.outcome is not None and d.decision.expected.rate_tuples_s is not None for d in decisions) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,32 @@ def test_passive_control_recommends_and_leaves_the_application_as_it_is(
     decisions = judged_decisions(read_journal(tmp_path / "c" / "journal.jsonl"))
     assert decisions
     assert all(d.decision.passive and not d.decision.requested for d in decisions)
+
+
+def test_more_replicas_than_there_are_task_slots_for_are_refused_and_the_checkpoint_stays_free(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    wish = {"session": session, "checkpoint": tmp_path / "c", "goal": ps.throughput()}
+    with pytest.raises(ps.InputError, match="min_replicas of the limits is 5, but there is room for 4, the task slots"):
+        ps.start(asking(0.0), limits=ps.Limits(min_replicas=5), **wish)  # type: ignore[arg-type]
+    handle = ps.start(asking(0.0), limits=ps.Limits(min_replicas=3), **wish)  # type: ignore[arg-type]
+    try:
+        handle.wait(6)
+        assert {element.replicas for element in handle.configuration.elements} == {3}
+    finally:
+        handle.stop()
+
+
+def test_a_start_takes_cores_as_the_machine_has_them(session: SparkSession, tmp_path: Path) -> None:
+    handle = ps.start(asking(0.0), session=session, checkpoint=tmp_path / "c")
+    handle.apply(replace(handle.configuration, frequency_ghz=1.2))
+    handle.wait(3)
+    handle.stop()
+    plan = handle.checkpoint.newest_plan()
+    assert plan is not None
+    assert plan.configuration.frequency_ghz == 1.2
+    again = ps.start(asking(0.0), session=session, checkpoint=tmp_path / "c")
+    try:
+        assert again.configuration == replace(plan.configuration, frequency_ghz=None)
+    finally:
+        again.stop()

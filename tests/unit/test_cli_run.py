@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from penstock.apps.vwap import vwap, vwap_per_ticker
 from penstock.cli import WRONG, main
 from penstock.cli.control_options import ControlOptions
-from penstock.cli.run import RunWish, ending_lines, resume_command
+from penstock.cli.run import RunWish, _checked, ending_lines, resume_command
+from penstock.cli.settings import settings_of
+from penstock.cli.settings_within_limits import as_highest_cap, limit_problems
+from penstock.control.limits import Limits
 
 WISH = RunWish("my app.py", "local[2]", None, 30.0, ("window.replicas=2", "block_rows=100"))
 CHECKPOINT = Path("out/check point")
@@ -57,3 +61,48 @@ def test_everything_wrong_with_a_goal_is_told_at_once_before_spark_starts(capsys
         "--limit max_replicas is a number",
         "there is no policy 'mcp'",
     ]
+
+
+def test_settings_outside_the_limits_are_told_with_the_rest_before_spark_starts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "penstock.apps.vwap:vwap_per_ticker", "--goal", "throughput", "--limit", "max_replicas=4",
+              "--limit", "min_replicas=2", "--limit", "max_micro_batch_tuples=500", "--set", "window.replicas=16",
+              "--set", "trades.replicas=1", "--set", "micro_batch_tuples=1000", "--duration", "-1"])  # fmt: skip
+    assert ended.value.code == WRONG
+    assert capsys.readouterr().err.splitlines() == [
+        "--set window.replicas is at most max_replicas of the limits, 4; got 16",
+        "--set trades.replicas is at least min_replicas of the limits, 2; got 1",
+        "--set micro_batch_tuples is at most max_micro_batch_tuples of the limits, 500; got 1000",
+        "--duration is more than 0 seconds; got -1",
+    ]
+
+
+def test_a_cap_that_is_set_beside_a_goal_is_the_highest_of_the_limits() -> None:
+    graph = vwap_per_ticker().graph
+    settings = settings_of(["micro_batch_tuples=1000", "block_rows=50"], graph)
+    rest, limits = as_highest_cap(settings, None)
+    assert (rest.sizes, limits) == ({"block_rows": 50}, Limits(max_micro_batch_tuples=1000))
+    assert as_highest_cap(settings, Limits(max_replicas=3, max_micro_batch_tuples=5000))[1] == Limits(
+        max_replicas=3, max_micro_batch_tuples=1000
+    )
+    without = settings_of(["block_rows=50"], graph)
+    assert as_highest_cap(without, None) == (without, None)
+
+
+def test_an_element_over_the_whole_stream_may_be_set_to_its_one_replica() -> None:
+    graph = vwap().graph
+    settings = settings_of(["window.replicas=1"], graph)
+    assert limit_problems(settings, Limits(min_replicas=3), graph) == []
+
+
+@pytest.mark.parametrize(("passive", "cap"), [(False, 1000), (True, None)])
+def test_settings_are_left_alone_where_control_changes_nothing(passive: bool, cap: int | None) -> None:
+    control = ControlOptions("throughput", limits=("max_replicas=4",), passive=passive)
+    texts = ("micro_batch_tuples=1000",) + (("window.replicas=16",) if passive else ())
+    settings, found = _checked(
+        RunWish("app.py", "local[*]", None, None, texts, control=control), vwap_per_ticker().graph
+    )
+    assert found["limits"] == Limits(max_replicas=4, max_micro_batch_tuples=cap)
+    assert settings.sizes == ({"micro_batch_tuples": 1000} if passive else {})

@@ -13,9 +13,12 @@ from penstock.control.decision import Change, Decision, Hold
 from penstock.control.goal import Goal, Price, derived_weights, latency, throughput
 from penstock.control.guard import Guard, GuardState
 from penstock.control.hot_keys import advice, heaviest_slot, slots_to_split
+from penstock.control.kept_limits import kept
 from penstock.control.loop import Loop, Record
 from penstock.control.qos import breaks, breaks_p95_apart
 from penstock.control.recorded_decision import recorded
+from penstock.control.rivals.bounds import Bounds
+from penstock.control.rivals.thresholds import Thresholds
 from penstock.control.routing import Routing
 from penstock.control.setting import Grid, Setting, amplitude
 from penstock.errors import InputError
@@ -72,6 +75,34 @@ def test_passive_mode_says_what_it_would_do_and_does_nothing(caplog: pytest.LogC
     assert {r.seen.setting.replicas for r in records} == {4}
     assert all(isinstance(r.wanted, Change) for r in records)
     assert "would go 4 replicas, cap 50000 -> 6 replicas, cap 50000; scripted" in caplog.text
+
+
+def test_every_decision_keeps_to_the_limits_whatever_the_policy() -> None:
+    for policy, bounds, last in (
+        (Script((1,)), Bounds(3, 8), 3),
+        (Script((20,)), Bounds(3, 8), 8),
+        (Thresholds(), Bounds(3, 8), 3),  # whose own bounds are 1 to 12
+    ):
+        records = list(Loop(policy, throughput(), bounds=bounds).run(plant()))
+        assert all(3 <= r.requested.replicas <= 8 for r in records if r.requested is not None)
+        assert records[-1].seen.setting.replicas == last
+
+
+def test_what_is_outside_the_limits_is_not_held_on_to() -> None:
+    for bounds, last in ((Bounds(6, 8), 6), (Bounds(1, 2), 2)):
+        records = list(Loop(Script((4,)), throughput(), bounds=bounds).run(plant()))
+        assert records[-1].seen.setting.replicas == last
+        assert isinstance(records[0].wanted, Hold)
+        assert "4 replicas are outside the limits" in records[0].decided.because
+
+
+def test_a_change_within_the_limits_that_is_on_its_way_is_left_alone() -> None:
+    hold = Hold("enough")
+    assert kept(Bounds(3, 8), hold, Setting(2), asked=Setting(3)) == hold
+    assert kept(Bounds(3, 8), to(8), Setting(2), asked=Setting(3)) == to(8)
+    late = kept(Bounds(3, 8), hold, Setting(9, 1.2, 100), asked=Setting(9, 1.5, 400))
+    assert isinstance(late, Change)
+    assert late.setting == Setting(8, 1.5, 400)
 
 
 def check(guard: Guard, steps: list[tuple[ControlStep, Decision]], goal_broken: bool = False) -> list[Decision]:
@@ -228,7 +259,12 @@ def test_a_percentile_is_judged_apart_where_the_goal_bounds_the_mean_too() -> No
     [
         (lambda: throughput(1.5), "a share of the tuples, above 0 and at most 1; got 1.5"),
         (latency, "a latency goal needs a bound"),
-        (lambda: latency(p95_ms=-1), "p95_ms of a latency goal is above 0; got -1"),
+        (lambda: throughput("0.9"), "above 0 and at most 1; got '0.9'"),  # type: ignore[arg-type]
+        (lambda: throughput(float("nan")), "above 0 and at most 1; got nan"),
+        (lambda: latency(p95_ms=-1), "p95_ms of a latency goal is a number of milliseconds above 0; got -1"),
+        (lambda: latency(p95_ms="500"), "milliseconds above 0; got '500'"),  # type: ignore[arg-type]
+        (lambda: latency(mean_ms=float("nan")), "mean_ms of a latency goal is a number .* above 0; got nan"),
+        (lambda: latency(p95_ms=500, mean_ms=float("inf")), "mean_ms .* got inf"),
         (lambda: Grid((3, 2)), "replicas of a grid ascend"),
         (lambda: Grid((1,), (2.0, 1.0)), "the frequencies of a grid ascend"),
     ],

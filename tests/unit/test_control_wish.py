@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
         (
             {"goal": ps.throughput(), "policy": "mcp", "limits": ps.Limits(max_replicas=0), "price": ps.Price(-1.0)},
             [
-                "core_hour of a price is at least 0; got -1",
+                "core_hour of a price is a number of at least 0; got -1",
                 "max_replicas of the limits is a whole number of at least 1; got 0",
                 "there is no policy 'mcp'; there are: mpc",
             ],
@@ -69,6 +70,46 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
             ],
         ),
         ({"goal": ps.throughput(), "limits": ps.Limits(frequencies_ghz=(2.0, 1.0))}, ["frequencies_ghz of the limits"]),
+        (
+            {"goal": ps.throughput(), "price": 0.05, "limits": {"max_replicas": 8}, "passive": "no"},
+            [
+                "a price is Price(core_hour=..., kwh=...); got 0.05; did you mean Price(core_hour=0.05)?",
+                "limits are Limits(...), such as Limits(max_replicas=8); got {'max_replicas': 8}",
+                "passive is True or False; got 'no'",
+            ],
+        ),
+        ({"goal": ps.throughput(), "price": "cheap"}, ["a price is Price(core_hour=..., kwh=...); got 'cheap'"]),
+        (
+            {"goal": ps.throughput(), "price": ps.Price(core_hour=math.inf, kwh="0.3")},  # type: ignore[arg-type]
+            [
+                "core_hour of a price is a number of at least 0; got inf",
+                "kwh of a price is a number of at least 0; got '0.3'",
+            ],
+        ),
+        (
+            {"goal": ps.Goal(p95_s=math.nan, due_s=0.0, served_ratio=2.0), "price": ps.Price(math.nan)},
+            [
+                "core_hour of a price is a number of at least 0; got nan",
+                "a throughput goal is a share of the tuples, above 0 and at most 1; got 2.0",
+                "due_s of a goal is a number of seconds above 0; got 0.0",
+                "p95_s of a goal is a number of seconds above 0; got nan",
+            ],
+        ),
+        (
+            {"goal": ps.throughput(), "limits": ps.Limits(frequencies_ghz=2.0, frequency_dry_run="no")},  # type: ignore[arg-type]
+            [
+                "frequencies_ghz of the limits are numbers above 0 that ascend, such as (1.2, 2.0); got 2.0",
+                "frequency_dry_run of the limits is True or False; got 'no'",
+            ],
+        ),
+        (
+            {"goal": ps.throughput(), "limits": ps.Limits(frequencies_ghz=("1.2", math.nan))},  # type: ignore[arg-type]
+            ["frequencies_ghz of the limits are numbers above 0 that ascend"],
+        ),
+        (
+            {"goal": ps.throughput(), "limits": ps.Limits(max_replicas="8", max_imbalance=math.nan)},  # type: ignore[arg-type]
+            ["max_replicas of the limits is a whole number of at least 1; got '8'", "max_imbalance of the limits is"],
+        ),
     ],
 )
 def test_everything_that_is_wrong_is_told_together(arguments: dict[str, object], sentences: list[str]) -> None:
@@ -161,6 +202,9 @@ def test_the_grid_follows_the_limits() -> None:
     assert grid_within(Limits(min_replicas=2, max_replicas=3), 16, 1000).replicas == (2, 3)
     assert grid_within(Limits(max_micro_batch_tuples=2048), 2, 5000).caps_tuples == (512, 2048)
     assert grid_within(Limits(frequencies_ghz=(1.2, 2.0)), 2, 1000, (1.2, 2.0)).frequencies_ghz == (1.2, 2.0)
+    listed = Limits(frequencies_ghz=[1.2, 2.0])  # type: ignore[arg-type]
+    assert listed.problems() == ()
+    assert grid_within(listed, 2, 1000, listed.frequencies_ghz).frequencies_ghz == (1.2, 2.0)
 
 
 def test_frequencies_are_set_and_given_back(tmp_path: Path) -> None:

@@ -42,6 +42,18 @@ def test_more_than_any_element_can_use_is_not_decided() -> None:
     assert rule.bounded(wish, waiting, CpuShares().learn(waiting.elements)) == wish
 
 
+def test_as_many_replicas_as_the_user_wants_are_kept_where_fewer_would_help() -> None:
+    seen = step(8, burn=(1.0, 0.9, 0.0), whole=(1.0, 0.9, 0.0))
+    shares = CpuShares().learn(seen.elements)
+    rule = HighestReplicas(2, 16, frozenset({"whole"}), lowest=8)
+    assert rule.by_element(seen, shares) == {"burn": 8, "whole": 1}
+    another_cap = Change(Setting(8, None, 4096), "faster")
+    assert rule.bounded(another_cap, seen, shares) == another_cap
+    more = rule.bounded(Change(Setting(9), "demand"), seen, shares)
+    assert isinstance(more, Hold)
+    assert "but beyond 8, the fewest of the limits, none of a computing element help on 2 cores" in more.because
+
+
 def test_each_element_gets_as_many_replicas_as_it_can_use() -> None:
     elements = (
         ElementConfiguration("read", 2), ElementConfiguration("ask", 2, even_route(2, 16)),

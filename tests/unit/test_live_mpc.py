@@ -13,7 +13,7 @@ from penstock.control.goal import Goal, Price, latency, throughput
 from penstock.control.guard import Guard
 from penstock.control.live_mpc import LiveMpc, near
 from penstock.control.loop import Loop
-from penstock.control.mpc_presets import default_mpc
+from penstock.control.mpc_presets import default_mpc, paper_strategy
 from penstock.control.qos import breaks
 from penstock.control.setting import Grid, Setting
 from penstock.generate.arrivals import counted_arrivals
@@ -98,6 +98,14 @@ def test_only_the_ratio_of_prices_matters() -> None:
         for price in (Price(1.0, 0.0), Price(0.0, 0.3), Price(1e-6, 0.3), Price(1e6, 3.0))
     }
     assert set(ends.values()) <= {2, 3}
+
+
+def test_a_core_that_is_left_alone_costs_one_whatever_the_prices() -> None:
+    for price in (Price(), Price(0.0, 0.3), Price(0.05, 0.3)):
+        assert default_mpc(throughput(), GRID, price=price).resource_cost(Setting(3)) == pytest.approx(3.0), price
+    by_core, by_watt = paper_strategy("Th-Node"), paper_strategy("Th-Power")
+    assert by_watt.resource_cost(Setting(2)) == pytest.approx(by_core.resource_cost(Setting(2)))
+    assert by_watt.resource_cost(Setting(2, 1.2)) < by_watt.resource_cost(Setting(2))
 
 
 def controlled_at(price: Price, rates: list[float]) -> list[ControlStep]:

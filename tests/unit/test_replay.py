@@ -105,7 +105,8 @@ def test_every_policy_keeps_to_the_limits_given(name: str, tmp_path: Path, capsy
     journal(tmp_path / "journal.jsonl", 40)
     options: dict[str, Any] = {"policy": name, "goal": "latency mean_ms=400"}
     one_to_four, three, one = ("max_replicas=4",), ("min_replicas=3", "max_replicas=4"), ("max_replicas=1",)
-    for limits, lowest, highest in ((one_to_four, 1, 4), (three, 3, 4), (one, 1, 1), ((), 1, 2)):
+    six = ("min_replicas=6",)  # more than the run had
+    for limits, lowest, highest in ((one_to_four, 1, 4), (three, 3, 4), (one, 1, 1), (six, 6, 6), ((), 1, 2)):
         body = replayed(tmp_path, capsys, speed_up=100.0, limits=limits, **options)
         assert all(lowest <= d["wanted"] <= highest for d in body["decisions"])
         assert not any("GHz" in d["setting"] for d in body["decisions"])

@@ -33,6 +33,7 @@ from penstock.measure.observation import (
 )
 from penstock.spark.controlled import Controller
 from penstock.spark.frequency_dry_run import FrequencyDryRun
+from penstock.spark.frequency_setter import FrequencySetter
 from penstock.spark.placer import Placer
 from penstock.spark.spark_plant import SparkPlant
 from tests.unit.test_frequency import ACPI, machine, value
@@ -53,6 +54,9 @@ class FakeHandle:
 
     def apply_cap(self, tuples: int) -> None:
         self.apply(replace(self.configuration, micro_batch_tuples=tuples))
+
+    def clear_frequency(self) -> None:
+        self.configuration = replace(self.configuration, frequency_ghz=None)
 
 
 @dataclass
@@ -445,7 +449,9 @@ class Slower:
 def test_a_dry_run_changes_replicas_and_tells_what_frequencies_would_take(tmp_path: Path) -> None:
     handle, told = FakeHandle(configured(2)), list[str]()
     dry_run = FrequencyDryRun(Frequencies(machine(tmp_path, ACPI), dry_run=True))
-    controller, notes = controlled(handle, Slower(), told=told, keeps_frequency=True, sentences=dry_run.sentences)
+    controller, notes = controlled(
+        handle, Slower(), told=told, keeps_frequency=lambda: True, sentences=dry_run.sentences
+    )
     used = fed(controller, handle, 6)
     controller.close()
     assert controller.failure is None
@@ -454,4 +460,40 @@ def test_a_dry_run_changes_replicas_and_tells_what_frequencies_would_take(tmp_pa
     assert len(told) == 2
     assert "at 1.5 GHz would write 1500000 to scaling_setspeed" in told[1]
     assert {(d.wanted.frequency_ghz, d.decided.frequency_ghz) for _, d in notes.decisions} == {(1.5, None)}
+    assert value(tmp_path, 0, "scaling_governor") == "ondemand"
+
+
+def test_frequencies_are_in_the_configuration_while_they_are_set_and_no_longer(tmp_path: Path) -> None:
+    handle, setter = FakeHandle(configured(2)), FrequencySetter(Frequencies(machine(tmp_path, ACPI)))
+    controller, _ = controlled(handle, Slower(), resources=setter)
+    fed(controller, handle, 4)
+    assert (handle.configuration.frequency_ghz, value(tmp_path, 0, "scaling_setspeed")) == (1.5, "1500000")
+    controller.close()
+    assert (handle.configuration.frequency_ghz, value(tmp_path, 0, "scaling_governor")) == (None, "ondemand")
+    assert handle.configuration.element("window").replicas == 3
+    controller.plant.apply(replace(configured(2), frequency_ghz=1.2))  # a decision that was on its way
+    assert (handle.configuration.frequency_ghz, value(tmp_path, 0, "scaling_governor")) == (None, "ondemand")
+
+
+def test_a_frequency_that_cannot_be_set_is_told_once_and_replicas_are_controlled_on(tmp_path: Path) -> None:
+    speed = machine(tmp_path, ACPI) / "sys/devices/system/cpu/cpu1/cpufreq/scaling_setspeed"
+    speed.unlink()
+    speed.symlink_to("/dev/full")
+    handle, told = FakeHandle(replace(configured(2), frequency_ghz=None)), list[str]()
+    setter = FrequencySetter(Frequencies(tmp_path))
+    controller, notes = controlled(
+        handle,
+        Slower(),
+        told=told,
+        resources=setter,
+        sentences=setter.sentences,
+        keeps_frequency=lambda: setter.has_failed,
+    )
+    assert fed(controller, handle, 6)[-1] == 3
+    controller.close()
+    assert controller.failure is None
+    assert len(told) == 1
+    assert told[0].endswith("cores are left alone, and watts are estimated")
+    assert {own.frequency_ghz for own in handle.applied} == {None}
+    assert sum(d.requested for _, d in notes.decisions) == 1
     assert value(tmp_path, 0, "scaling_governor") == "ondemand"

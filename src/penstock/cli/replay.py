@@ -102,7 +102,7 @@ def steps_of(run: RecordedRun) -> list[ControlStep]:
 
 def grid_of(steps: Sequence[ControlStep], limits: Limits) -> Grid:
     """What the policy may choose from: within the limits, else what the run had."""
-    highest = limits.max_replicas or max(step.setting.replicas for step in steps)
+    highest = limits.max_replicas or max(limits.min_replicas, *(step.setting.replicas for step in steps))
     most_tuples = limits.max_micro_batch_tuples or max(step.setting.micro_batch_tuples for step in steps)
     return grid_within(limits, highest, most_tuples, limits.frequencies_ghz)
 

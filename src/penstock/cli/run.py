@@ -89,21 +89,30 @@ def run_command(wish: RunWish) -> None:
 def _checked(wish: RunWish, graph: Graph) -> tuple[Settings, dict[str, Any]]:
     """Settings and what is asked of control; whatever is wrong is told together, before Spark starts."""
     from penstock.cli.settings import settings_of
+    from penstock.cli.settings_within_limits import as_highest_cap, limit_problems
+    from penstock.control.limits import Limits
 
     problems: list[str] = []
-    found: list[Any] = []
-    for check in (partial(settings_of, wish.settings, graph), partial(control_arguments, wish.control)):
-        try:
-            found.append(check())
-        except InputError as error:
-            problems.append(str(error))
+    settings: Settings | None = None
+    control: dict[str, Any] | None = None
+    try:
+        settings = settings_of(wish.settings, graph)
+    except InputError as error:
+        problems.append(str(error))
+    try:
+        control = control_arguments(wish.control)
+    except InputError as error:
+        problems.append(str(error))
+    if settings is not None and control is not None and control["goal"] is not None and not control["passive"]:
+        problems += limit_problems(settings, control["limits"] or Limits(), graph)
+        settings, control["limits"] = as_highest_cap(settings, control["limits"])
     if wish.on_error not in ON_ERROR:
         problems.append(f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'")
     if wish.duration_s is not None and not wish.duration_s > 0:
         problems.append(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
-    if problems:
+    if problems or settings is None or control is None:
         raise InputError("\n".join(problems))
-    return found[0], found[1]
+    return settings, control
 
 
 def _control_lines(handle: Handle) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.control.finite_number import is_finite_number
 from penstock.control.goal import Goal, Price
 from penstock.control.limits import Limits
 from penstock.control.live_mpc import LiveMpc
@@ -44,7 +45,7 @@ def control_wish(
     """The wish, None where there is no goal; whatever is wrong is told together."""
     problems = [
         *_price_problems(price),
-        *(limits.problems() if limits is not None else ()),
+        *_limits_problems(limits),
         *_policy_problems(policy),
         *_willingness_problems(willingness, policy),
         *_unused_price(price, policy),
@@ -57,8 +58,10 @@ def control_wish(
             for name, is_given in given.items()
             if is_given
         ]
-    elif not isinstance(goal, Goal):
-        problems.append(f"a goal is throughput() or latency(p95_ms=...); got {goal!r}")
+    else:
+        problems += _goal_problems(goal)
+    if not isinstance(passive, bool):
+        problems.append(f"passive is True or False; got {passive!r}")
     if problems:
         raise InputError("\n".join(problems))
     if goal is None:
@@ -67,12 +70,27 @@ def control_wish(
     return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive, readily)
 
 
-def _price_problems(price: Price | None) -> list[str]:
+def _price_problems(price: object) -> tuple[str, ...]:
     if price is None:
-        return []
-    parts = {"core_hour": price.core_hour, "kwh": price.kwh}
-    found = [f"{name} of a price is at least 0; got {value:g}" for name, value in parts.items() if value < 0]
-    return found or ([] if sum(parts.values()) > 0 else ["a price is above 0 for a core or for energy; got 0 for both"])
+        return ()
+    if isinstance(price, Price):
+        return price.problems()
+    hint = f"; did you mean Price(core_hour={price:g})?" if is_finite_number(price) else ""
+    return (f"a price is Price(core_hour=..., kwh=...); got {price!r}{hint}",)
+
+
+def _limits_problems(limits: object) -> tuple[str, ...]:
+    if limits is None:
+        return ()
+    if isinstance(limits, Limits):
+        return limits.problems()
+    return (f"limits are Limits(...), such as Limits(max_replicas=8); got {limits!r}",)
+
+
+def _goal_problems(goal: object) -> tuple[str, ...]:
+    if isinstance(goal, Goal):
+        return goal.problems()
+    return (f"a goal is throughput() or latency(p95_ms=...); got {goal!r}",)
 
 
 def _policy_problems(policy: str | Policy) -> list[str]:

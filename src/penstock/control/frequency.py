@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,16 @@ class Frequencies:
         lists = [set(core.available_khz or _tenths(core)) for core in self.cores]
         return tuple(sorted(khz / _KHZ for khz in set.intersection(*lists)))
 
+    def check_rights(self) -> None:
+        """Raises InputError where a file that pins or restores a core cannot be written; a dry run needs no rights."""
+        if self._dry_run:
+            return
+        for path in (path for core in self.cores for path in _written(core)):
+            try:
+                os.close(os.open(path, os.O_WRONLY))  # opened and not written to: nothing changes
+            except OSError as error:
+                raise _not_written(path, error) from error
+
     def current_ghz(self) -> float:
         """The mean over the cores, as the kernel says."""
         return sum(_number(core.directory / "scaling_cur_freq") for core in self.cores) / len(self.cores) / _KHZ
@@ -67,9 +78,11 @@ class Frequencies:
         return writes
 
     def restore(self) -> tuple[Write, ...]:
-        """Governors and limits as they were found."""
+        """Governors and limits as they were found; of those that cannot be written, the first is raised at the end."""
         writes = tuple(write for core in self.cores for write in self._restoring(core))
-        self._do(writes)
+        failures = [error for write in writes if (error := self._failure(write)) is not None]
+        if failures:
+            raise failures[0]
         return writes
 
     def _restoring(self, core: CoreFrequency) -> list[Write]:
@@ -80,16 +93,25 @@ class Frequencies:
         return [own[name] for name in ("scaling_governor", *limits)]
 
     def _do(self, writes: tuple[Write, ...]) -> None:
-        if self._dry_run:
-            return
         for write in writes:
-            try:
+            error = self._failure(write)
+            if error is not None:
+                raise error
+
+    def _failure(self, write: Write) -> InputError | None:
+        """Writes; gives what went wrong."""
+        try:
+            if not self._dry_run:
                 write.path.write_text(write.value)
-            except OSError as error:
-                raise InputError(
-                    f"'{write.path}' cannot be written ({error.strerror}), so that frequencies cannot be set; "
-                    "it takes root's rights"
-                ) from error
+        except OSError as error:
+            return _not_written(write.path, error)
+        return None
+
+
+def _not_written(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"'{path}' cannot be written ({error.strerror}), so that frequencies cannot be set; it takes root's rights"
+    )
 
 
 def _cores(root: Path) -> tuple[CoreFrequency, ...]:
@@ -111,6 +133,11 @@ def _core(directory: Path) -> CoreFrequency:
 
 def _restored(core: CoreFrequency) -> list[Path]:
     return [core.directory / name for name in ("scaling_governor", "scaling_min_freq", "scaling_max_freq")]
+
+
+def _written(core: CoreFrequency) -> list[Path]:
+    speed = [core.directory / "scaling_setspeed"] if "userspace" in core.governors else []
+    return [*_restored(core), *speed]
 
 
 def _pinning(core: CoreFrequency, khz: int) -> list[Write]:

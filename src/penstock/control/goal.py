@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from penstock.control.finite_number import is_finite_number
 from penstock.errors import InputError
 from penstock.model.power import SERVER_VOLTAGES, PowerModel
 
@@ -29,6 +30,23 @@ class Goal:
         bounds = [b for b in (self.mean_s, self.p95_s / MEAN_TO_P95 if self.p95_s is not None else None) if b]
         return min(bounds) if bounds else None
 
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, a sentence each; `throughput` and `latency` make none that has any."""
+        bounds = {"mean_s": self.mean_s, "p95_s": self.p95_s}
+        seconds = {"due_s": self.due_s} | {name: bound for name, bound in bounds.items() if bound is not None}
+        found = [
+            f"{name} of a goal is a number of seconds above 0; got {value!r}"
+            for name, value in seconds.items()
+            if not is_finite_number(value) or value <= 0
+        ]
+        return (*_share_problems(self.served_ratio), *found)
+
+
+def _share_problems(served_ratio: object) -> tuple[str, ...]:
+    if is_finite_number(served_ratio) and 0 < served_ratio <= 1:
+        return ()
+    return (f"a throughput goal is a share of the tuples, above 0 and at most 1; got {served_ratio!r}",)
+
 
 def throughput(served_ratio: float = SERVED_RATIO) -> Goal:
     """Keep up with the stream.
@@ -36,8 +54,8 @@ def throughput(served_ratio: float = SERVED_RATIO) -> Goal:
     >>> throughput().threshold_s is None
     True
     """
-    if not 0 < served_ratio <= 1:
-        raise InputError(f"a throughput goal is a share of the tuples, above 0 and at most 1; got {served_ratio}")
+    if problems := _share_problems(served_ratio):
+        raise InputError(problems[0])
     return Goal(served_ratio=served_ratio)
 
 
@@ -49,9 +67,14 @@ def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:
     """
     if p95_ms is None and mean_ms is None:
         raise InputError("a latency goal needs a bound; give p95_ms or mean_ms")
-    for name, bound in (("p95_ms", p95_ms), ("mean_ms", mean_ms)):
-        if bound is not None and bound <= 0:
-            raise InputError(f"{name} of a latency goal is above 0; got {bound}")
+    bounds = {"p95_ms": p95_ms, "mean_ms": mean_ms}
+    problems = [
+        f"{name} of a latency goal is a number of milliseconds above 0; got {bound!r}"
+        for name, bound in bounds.items()
+        if bound is not None and (not is_finite_number(bound) or bound <= 0)
+    ]
+    if problems:
+        raise InputError("\n".join(problems))
     return Goal(mean_s=None if mean_ms is None else mean_ms / 1000, p95_s=None if p95_ms is None else p95_ms / 1000)
 
 
@@ -61,6 +84,18 @@ class Price:
 
     core_hour: float = 1.0
     kwh: float = 0.0
+
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, a sentence each."""
+        parts = {"core_hour": self.core_hour, "kwh": self.kwh}
+        found = tuple(
+            f"{name} of a price is a number of at least 0; got {value!r}"
+            for name, value in parts.items()
+            if not is_finite_number(value) or value < 0
+        )
+        if not found and sum(parts.values()) == 0:
+            return ("a price is above 0 for a core or for energy; got 0 for both",)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

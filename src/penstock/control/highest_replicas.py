@@ -32,6 +32,8 @@ class CpuShares:
 class HighestReplicas:
     """`cores` compute at once, `task_slots` wait or compute; elements in `single` have one replica, whatever they do.
 
+    The others may have `lowest` replicas in any case: that many the user wants.
+
     >>> rule = HighestReplicas(cores=2, task_slots=16)
     >>> [rule.of("service", CpuShares({"service": share})) for share in (0.9, 0.2, 0.01)]
     [2, 10, 16]
@@ -40,14 +42,14 @@ class HighestReplicas:
     cores: int
     task_slots: int
     single: frozenset[str] = frozenset()
+    lowest: int = 1
 
     def of(self, element: str, shares: CpuShares) -> int:
         if element in self.single:
             return 1
         share = shares.by_element.get(element, 1.0)
-        if share >= _COMPUTES:
-            return min(self.cores, self.task_slots)
-        return min(max(int(self.cores / share), self.cores), self.task_slots)
+        helpful = self.cores if share >= _COMPUTES else max(int(self.cores / share), self.cores)
+        return max(min(helpful, self.task_slots), self.lowest)
 
     def by_element(self, seen: ControlStep, shares: CpuShares) -> dict[str, int]:
         return {element.name: self.of(element.name, shares) for element in seen.elements}
@@ -72,4 +74,6 @@ class HighestReplicas:
             return f"there are {highest} task slots"
         if highest == 1 and self.cores > 1:
             return "no element can have a second one"
+        if highest == self.lowest > self.cores:
+            return f"beyond {highest}, the fewest of the limits, none of a computing element help on {self.cores} cores"
         return f"no more than {highest} of a computing element help on {self.cores} cores"

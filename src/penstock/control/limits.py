@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.control.finite_number import is_finite_number
 from penstock.control.pacing import cap_ladder
 from penstock.control.rebalance import DEFAULT_IMBALANCE
 from penstock.control.setting import Grid
@@ -41,21 +42,31 @@ class Limits:
             found.append(
                 f"max_replicas of the limits is at least min_replicas, {self.min_replicas}; got {self.max_replicas}"
             )
-        if list(self.frequencies_ghz) != sorted(set(self.frequencies_ghz)) or any(f <= 0 for f in self.frequencies_ghz):
-            listed = ", ".join(f"{f:g}" for f in self.frequencies_ghz)
-            found.append(f"frequencies_ghz of the limits ascend and are above 0; got {listed}")
+        if not _ascends(self.frequencies_ghz):
+            found.append(
+                "frequencies_ghz of the limits are numbers above 0 that ascend, such as (1.2, 2.0); "
+                f"got {self.frequencies_ghz!r}"
+            )
         if not _is_share(self.max_imbalance):
             found.append(
                 f"max_imbalance of the limits is a number above 0 and at most 1, such as {DEFAULT_IMBALANCE:g}; "
                 f"got {self.max_imbalance!r}"
             )
-        if self.frequency_dry_run and not self.frequencies_ghz:
+        if not isinstance(self.frequency_dry_run, bool):
+            found.append(f"frequency_dry_run of the limits is True or False; got {self.frequency_dry_run!r}")
+        elif self.frequency_dry_run and not self.frequencies_ghz:
             found.append("frequency_dry_run of the limits needs frequencies_ghz to choose from; got none")
         return tuple(found)
 
 
 def _is_share(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= 1
+    return is_finite_number(value) and 0 < value <= 1
+
+
+def _ascends(values: object) -> bool:
+    if not isinstance(values, tuple | list) or not all(is_finite_number(value) and value > 0 for value in values):
+        return False
+    return list(values) == sorted(set(values))
 
 
 def grid_within(
@@ -71,4 +82,4 @@ def grid_within(
     highest = max(min(limits.max_replicas or highest_replicas, highest_replicas), 1)
     lowest = min(limits.min_replicas, highest)
     cap = min(limits.max_micro_batch_tuples or micro_batch_tuples, micro_batch_tuples)
-    return Grid(tuple(range(lowest, highest + 1)), frequencies_ghz or (None,), cap_ladder(cap))
+    return Grid(tuple(range(lowest, highest + 1)), tuple(frequencies_ghz) or (None,), cap_ladder(cap))

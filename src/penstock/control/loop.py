@@ -11,11 +11,13 @@ from penstock.control.decision import Change, Decision, at_the_same_frequency
 from penstock.control.goal import Goal
 from penstock.control.guard import Guard, GuardState
 from penstock.control.highest_replicas import CpuShares, HighestReplicas
+from penstock.control.kept_limits import kept
 from penstock.control.observed_steps import setting_of
 from penstock.control.pacing import within_pace
 from penstock.control.plant_port import Plant
 from penstock.control.policy import Policy
 from penstock.control.qos import breaks
+from penstock.control.rivals.bounds import Bounds
 from penstock.control.routing import Routing
 from penstock.control.setting import Setting
 
@@ -41,8 +43,8 @@ class Record:
 class Loop:
     """Ties a policy to a plant; `passive`: says what it would do, and does nothing.
 
-    `highest`: how many replicas of each element help; without it, as many as the policy says.  `keeps_frequency`: cores
-    are left alone, whatever the policy wants of them.
+    `highest`: how many replicas of each element help; without it, as many as the policy says.  `bounds`: the least and
+    the most replicas that the limits allow.  `keeps_frequency`: whether cores are left alone now, whatever is wanted.
     """
 
     policy: Policy
@@ -52,7 +54,8 @@ class Loop:
     passive: bool = False
     record: Callable[[Record], None] | None = None
     highest: HighestReplicas | None = None
-    keeps_frequency: bool = False
+    bounds: Bounds | None = None
+    keeps_frequency: Callable[[], bool] | None = None
 
     def run(self, plant: Plant) -> Iterator[Record]:
         """A record per control step, until the plant ends."""
@@ -62,8 +65,10 @@ class Loop:
             if not seen.reconfigured:  # workers that start compute more than they will
                 shares = shares.learn(seen.elements)
             decided = within_pace(wanted, seen)
-            if self.keeps_frequency:
+            if self.keeps_frequency is not None and self.keeps_frequency():
                 decided = at_the_same_frequency(seen.setting, decided)
+            if self.bounds is not None:
+                decided = kept(self.bounds, decided, seen.setting, setting_of(plant.configuration))
             if self.highest is not None:
                 decided = self.highest.bounded(decided, seen, shares)
             if self.guard is not None:

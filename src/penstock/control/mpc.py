@@ -14,7 +14,7 @@ from penstock.control.mpc_backlog import as_tables, solve_backlog
 from penstock.control.mpc_branch import solve_branch
 from penstock.control.mpc_chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance
 from penstock.control.mpc_dynamic import solve_dynamic
-from penstock.control.mpc_learning import Learned, clock_ghz, learn
+from penstock.control.mpc_learning import Learned, learn
 from penstock.control.mpc_problem import (
     HIGHEST_EXPONENT,
     BacklogProblem,
@@ -187,7 +187,8 @@ class Mpc:
         w = self.weights
         cost = w.replicas_weight * setting.replicas
         if w.watts_weight > 0:
-            cost += w.watts_weight * self.power.watts(setting.replicas, clock_ghz(setting))
+            highest_ghz = self.power.voltages.frequencies_ghz[-1]  # cores that are left alone count as so fast
+            cost += w.watts_weight * self.power.watts(setting.replicas, setting.frequency_ghz or highest_ghz)
         return w.beta * cost
 
     def _expectation(self, state: Learned, current: Setting, desired: Setting) -> Expectation:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision
+from penstock.control.kept_limits import kept
 from penstock.control.policy import Policy
+from penstock.control.rivals.bounds import Bounds
 from penstock.control.setting import Grid, Setting
 
 
@@ -35,18 +37,13 @@ def replay(steps: Iterable[ControlStep], policy: Policy, grid: Grid | None = Non
     A step that ran with other replicas than the grid has is not stayed at: a run begins within its limits.
     """
     seen = list(steps)
+    bounds = None if grid is None else Bounds(grid.replicas[0], grid.replicas[-1])
     state = policy.start()
     result = []
     for number, step in enumerate(seen):
         state, decision = policy.decide(state, step)
         followed = seen[number + 1].setting if number + 1 < len(seen) else step.setting
-        result.append(Replayed(step, followed, decision if grid is None else _within(grid, step.setting, decision)))
+        if bounds is not None:
+            decision = kept(bounds, decision, step.setting, step.setting)
+        result.append(Replayed(step, followed, decision))
     return result
-
-
-def _within(grid: Grid, current: Setting, decision: Decision) -> Decision:
-    replicas = min(max(current.replicas, grid.replicas[0]), grid.replicas[-1])
-    if isinstance(decision, Change) or replicas == current.replicas:
-        return decision
-    nearest = replace(current, replicas=replicas)
-    return Change(nearest, f"{current} is outside the limits; {decision.because}", decision.expected)

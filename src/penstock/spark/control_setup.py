@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.app.connectors import TraceSource
 from penstock.app.graph import Graph
-from penstock.control.configuration import Configuration, even_route
 from penstock.control.control_wish import ControlWish, policy_of
 from penstock.control.energy import energy_of
 from penstock.control.executor_plan import ExecutorBounds
@@ -19,8 +17,8 @@ from penstock.control.highest_replicas import HighestReplicas
 from penstock.control.limits import Limits, grid_within
 from penstock.control.loop import Loop
 from penstock.control.pacing import first_pace
-from penstock.control.routing import Routing, narrowed
-from penstock.element.own_cores import own_cores
+from penstock.control.rivals.bounds import Bounds
+from penstock.control.routing import Routing
 from penstock.plan.layout import layout_of
 from penstock.plan.pipeline import Pipeline, pipeline_of
 from penstock.spark.cluster_executors import ClusterExecutors
@@ -28,64 +26,13 @@ from penstock.spark.controlled import Controller, Notebook
 from penstock.spark.executor_pool import ExecutorPool
 from penstock.spark.frequency_dry_run import FrequencyDryRun
 from penstock.spark.frequency_setter import FrequencySetter, frequencies_within
-from penstock.spark.pinning import cores_by_host, is_local
+from penstock.spark.pinning import is_local
 from penstock.spark.placer import Placer
+from penstock.spark.room import Room, highest_of, room_of, room_sentence
 from penstock.spark.spark_plant import Application, Resources, SparkPlant
 from penstock.spark.splitting import splittable
 
 _DEVIATIONS = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What a master has: cores that compute at once, task slots, executors."""
-
-    cores: int
-    task_slots: int
-    executors: int = 0
-
-    @property
-    def cores_each(self) -> int:
-        return max(self.task_slots // max(self.executors, 1), 1)
-
-
-def room_of(session: SparkSession) -> Room:
-    """Local masters have more task slots than cores: elements that wait for services use them."""
-    slots = max(sum(cores_by_host(session).values()), 1)
-    if not is_local(session):
-        return Room(slots, slots, len(ClusterExecutors(session).executors()))
-    cores = min(session.sparkContext.defaultParallelism, own_cores(), slots)
-    return Room(cores, slots)
-
-
-def highest_of(limits: Limits, room: Room) -> int:
-    """The most replicas: what the limits say, as far as there is or may come to be room for them."""
-    slots = room.task_slots
-    if room.executors and limits.max_executors is not None:
-        slots = limits.max_executors * room.cores_each
-    elif room.executors and limits.max_replicas is not None:
-        slots = max(limits.max_replicas, 1)
-    return min(limits.max_replicas or slots, slots)
-
-
-def within_limits(configuration: Configuration, pipeline: Pipeline, limits: Limits, room: Room) -> Configuration:
-    """A Configuration to begin with: no element above or below the limits, and no more replicas than there is room."""
-    highest = min(highest_of(limits, room), room.task_slots)
-    lowest = min(limits.min_replicas, highest)
-    configuration = narrowed(configuration, highest)
-    for element in pipeline.elements:
-        own = configuration.element(element.name)
-        if element.scope != "stream" and own.replicas < lowest:
-            route = even_route(lowest, len(own.route)) if own.route else ()
-            configuration = configuration.with_element(replace(own, replicas=lowest, route=route))
-    most = limits.max_micro_batch_tuples or configuration.micro_batch_tuples
-    return replace(configuration, micro_batch_tuples=first_pace(most).cap_tuples)
-
-
-def with_cap(wish: ControlWish, cap_tuples: int) -> ControlWish:
-    """The wish with a cap of micro-batches in its limits, the user's or the one given."""
-    most = min(wish.limits.max_micro_batch_tuples or cap_tuples, cap_tuples)
-    return replace(wish, limits=replace(wish.limits, max_micro_batch_tuples=most))
 
 
 def controller_of(
@@ -105,7 +52,7 @@ def controller_of(
     single = single_elements(pipeline)
     dry_run = wish.limits.frequency_dry_run
     frequencies, sentence = frequencies_within(
-        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run, root=root
+        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or wish.passive, root=root
     )
     if sentence is not None:
         tell(sentence)
@@ -114,14 +61,18 @@ def controller_of(
         tell(sentence)
     if wish.limits.max_executors is not None and not room.executors:
         tell("max_executors of the limits counts on a cluster; a local master has task slots alone")
+    sentence = room_sentence(wish.limits, room)
+    if sentence is not None:
+        tell(sentence)
     highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
     most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
     resources: Resources | None = None
-    if frequencies is not None and not wish.passive and not dry_run:
-        resources = FrequencySetter(frequencies)
+    setter = None if frequencies is None or wish.passive or dry_run else FrequencySetter(frequencies)
+    if setter is not None:
+        resources = setter
     elif room.executors and not wish.passive:
-        resources = _pool(session, wish.limits, room, highest, places, tell)
+        resources = _pool(session, wish.limits, room, places, tell)
     loop = Loop(
         policy_of(wish, grid, speed_up=speed_up_of(graph)),
         wish.goal,
@@ -133,14 +84,17 @@ def controller_of(
             splittable=splittable(graph, layout_of(graph, configuration.unfused)),
         ),
         wish.passive,
-        highest=HighestReplicas(highest if room.executors else room.cores, highest, single),
-        keeps_frequency=dry_run,
+        highest=HighestReplicas(highest if room.executors else room.cores, highest, single, grid.replicas[0]),
+        bounds=Bounds(grid.replicas[0], grid.replicas[-1]),
+        keeps_frequency=lambda: dry_run or (setter is not None and setter.has_failed),
     )
     pace = None if wish.passive else first_pace(most_tuples)
     plant = SparkPlant(
         application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores, places=places
     )
-    told = FrequencyDryRun(frequencies).sentences if dry_run and frequencies is not None else None
+    told = None if setter is None else setter.sentences
+    if dry_run and frequencies is not None:
+        told = FrequencyDryRun(frequencies).sentences
     return Controller(plant, loop, notebook, tell=tell, sentences=told)
 
 
@@ -155,7 +109,7 @@ def _free_elements(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def _pool(
-    session: SparkSession, limits: Limits, room: Room, highest: int, places: Placer, tell: Callable[[str], None]
+    session: SparkSession, limits: Limits, room: Room, places: Placer, tell: Callable[[str], None]
 ) -> ExecutorPool | None:
     cluster = ClusterExecutors(session)
     if not cluster.is_possible:
@@ -166,8 +120,7 @@ def _pool(
             "spark.decommission.enabled is off in this session: executors that are given back end with the tasks they "
             "have, which run again elsewhere"
         )
-    most = limits.max_executors or max(-(-highest // room.cores_each), 1)
-    return ExecutorPool(cluster, places, ExecutorBounds(1, most, room.cores_each))
+    return ExecutorPool(cluster, places, ExecutorBounds(1, room.most_executors(limits), room.cores_each))
 
 
 def speed_up_of(graph: Graph) -> float:

@@ -141,6 +141,11 @@ class Handle:
             self._configuration = replace(self._configuration, micro_batch_tuples=tuples)
         self._intake.write()
 
+    def clear_frequency(self) -> None:
+        """Cores are left alone from now on, and nothing else changes."""
+        with self._lock:
+            self._configuration = replace(self._configuration, frequency_ghz=None)
+
     def _check(self, configuration: Configuration) -> None:
         """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
         check_fits(self.fixed, configuration)

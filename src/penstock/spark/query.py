@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -21,18 +22,16 @@ from penstock.element.state.lease import Lease
 from penstock.element.state.slot_functions import SlotFunction
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.control_setup import room_of, with_cap, within_limits
 from penstock.spark.executors import wait_for_executors
 from penstock.spark.finished import is_finished
 from penstock.spark.first_configuration import first_configuration
 from penstock.spark.handle import Handle, RunResult
 from penstock.spark.letter_box import LetterBox
+from penstock.spark.room import check_room, local_task_slots, room_of, with_cap, within_limits
 from penstock.spark.session import open_session
 from penstock.spark.sink_folders import claim_sinks, sweep_sinks
 from penstock.spark.source_frames import check_sources, prepared, session_of
 from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_functions
-
-LOCAL_TASK_SLOTS = 16  # on a local master: so many replicas of an element can run at once
 
 
 def start(
@@ -71,11 +70,10 @@ def start(
     letters = LetterBox(dead_letters, on_error=on_error)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     check_slot_functions(graph, slot_functions or {})
-    slots_wanted = max(LOCAL_TASK_SLOTS, (limits.max_replicas or 0) if limits is not None else 0)
     return launch(
         graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
         durable=durable, slot_functions=slot_functions, control=control,
-        session=lambda: session or session_of(graph) or open_session(master, slots_wanted),
+        session=lambda: session or session_of(graph) or open_session(master, local_task_slots(limits)),
     )  # fmt: skip
 
 
@@ -115,9 +113,12 @@ def launch(
         spark = session()
         wait_for_executors(spark)
         chosen = configuration or first_configuration(fixed, spark.sparkContext.defaultParallelism, block_rows)
-        if control is not None and not control.passive:
-            pipeline = pipeline_of(fixed.graph, chosen.unfused)
-            chosen = within_limits(chosen, pipeline, control.limits, room_of(spark))
+        chosen = replace(chosen, frequency_ghz=None)  # cores are as the machine has them: nobody has set them yet
+        if control is not None:
+            room = room_of(spark)
+            check_room(control.limits, room)
+            if not control.passive:
+                chosen = within_limits(chosen, pipeline_of(fixed.graph, chosen.unfused), control.limits, room)
         return Handle(spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch, control=control)
     except BaseException:
         lease.release()

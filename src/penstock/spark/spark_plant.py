@@ -32,6 +32,10 @@ class Application(Protocol):
         """Another cap of micro-batches, and nothing else."""
         ...
 
+    def clear_frequency(self) -> None:
+        """Cores are left alone from now on, and nothing else changes."""
+        ...
+
 
 class Resources(Protocol):
     """What a Configuration needs beside the application: executors, frequencies."""
@@ -188,6 +192,8 @@ class SparkPlant:
 
     def apply(self, configuration: Configuration) -> None:
         with self._changed:  # the thread of the micro-batches changes the cap, too
+            if self._is_closed:  # what was given back stays so
+                return
             known = self._seen_tuples, self._application.configuration.micro_batch_tuples
             if configuration.micro_batch_tuples not in known:  # else whoever decided leaves it as it is
                 self._ceiling_tuples = configuration.micro_batch_tuples
@@ -196,7 +202,7 @@ class SparkPlant:
     def _apply(self, configuration: Configuration) -> None:
         affordable = configuration if self.resources is None else self.resources.prepare(configuration)
         self._waiting = configuration if affordable is None else None
-        if affordable is None or (affordable != configuration and self._is_as_wide(affordable)):
+        if affordable is None or (affordable.elements != configuration.elements and self._is_as_wide(affordable)):
             return  # it waits; or all that can be had is what there is
         affordable = replace(affordable, micro_batch_tuples=self._cap(affordable))
         now = self._application.configuration
@@ -230,5 +236,7 @@ class SparkPlant:
         with self._changed:
             if not self._is_closed and self.resources is not None:
                 self.resources.close()
+                if self._application.configuration.frequency_ghz is not None:
+                    self._application.clear_frequency()
             self._is_closed = True
             self._changed.notify_all()

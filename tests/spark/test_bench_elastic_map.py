@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from pyspark.sql import SparkSession
 
-from penstock.bench.elastic_map import DELAY_MS, LEVELS, Effort, against_others
-from penstock.bench.elastic_map_figures import Report
+from penstock.bench.elastic_map import DELAY_MS, LEVELS, Effort, against_others, at_moving_knee
+from penstock.bench.elastic_map_figures import KNEES, Report
 from penstock.bench.slow_service import slow_service
 
 
@@ -23,3 +25,14 @@ def test_everybody_answers_in_order_and_calls_at_once_pay(session: SparkSession)
     assert max(row.tuples_s for row in report.rows[:2]) <= 1_000 / DELAY_MS  # one call at a time cannot do more
     assert summary["speed_up"] > 1.5
     assert 0 < summary["ratio_to_best_static"] < 3
+
+
+def test_every_knee_is_measured_and_the_job_ends_soon_after_the_last_one(session: SparkSession) -> None:
+    report = Report()
+    with slow_service(DELAY_MS, KNEES[0]) as port:
+        at_moving_knee(session, port, Effort(0.2, 0.0, 2.0), report, lambda text: None)
+        end_s = time.time()
+    assert [knee.phase.knee for knee in report.knees] == list(KNEES)
+    assert all(knee.phase.tuples_s > 0 and 0 <= knee.phase.past_knee_ratio <= 1 for knee in report.knees)
+    assert end_s - report.knees[-1].phase.end_s < 30  # all rows that were left, without delay
+    assert report.knees_in_order

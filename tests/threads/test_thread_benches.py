@@ -11,17 +11,21 @@ import numpy as np
 import pytest
 
 from penstock.bench import external_load
+from penstock.bench.engine_cases import EngineCase, elastic_cases, taken_cores
+from penstock.bench.fed_engine import FedEngine
 from penstock.bench.interleaved import in_turns, paired_ratio
 from penstock.bench.machine import this_machine
 from penstock.bench.model_graph import graph_of
 from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
-from penstock.bench.real_cases import OneAtATime, PeggedElement, real_elastic_cases, real_multilevel_models
+from penstock.bench.real_cases import OneAtATime, real_case, real_multilevel_models
 from penstock.bench.real_change import change_run
 from penstock.bench.real_element import RealElement
 from penstock.bench.real_rows import QUICK, elastic_runs, exhaustive_runs, load_runs
-from penstock.bench.real_side_by_side import side_by_side
+from penstock.bench.real_side_by_side import engines_side_by_side, side_by_side
 from penstock.bench.shared_grid import Gridding
 from penstock.bench.threads_command import Effort, measure_threads, summary
+from penstock.bench.threads_picture import draw_threads
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.element_setting import ElementSetting
 from penstock.errors import InputError
 from penstock.simulate.element_model import ElementModel, OperatorModel
@@ -134,9 +138,10 @@ def test_a_ratio_of_pairs_has_an_interval_around_it() -> None:
     assert abs(ratio.median - 1.1) < 1e-9
 
 
-def test_the_bench_of_threads_has_its_figures() -> None:
+def test_the_bench_of_threads_has_its_figures_and_a_picture(tmp_path: Path) -> None:
     tiny = Effort(run_s=0.002, pairs=2, ingestion_pairs=2, ingestion_blocks=2, grid_blocks=2, rounds=1)
-    found = summary(measure_threads(tiny, 2, lambda step: None), this_machine(), tiny)
+    report = measure_threads(tiny, 2, lambda step: None)
+    found = summary(report, this_machine(), tiny)
     assert set(found["machinery_share"]) == {"light", "medium", "heavy", "extra heavy"}
     assert all(0 < share < 1 for share in found["outside_operators_share"].values())
     assert all(0 < share < 1 for share in found["calls_outside_operators_share"].values())
@@ -145,47 +150,72 @@ def test_the_bench_of_threads_has_its_figures() -> None:
     full = [found["machinery_share"][name] for name in ("medium", "heavy", "extra heavy")]
     assert found["machinery_share_worst"] == max(full)  # a light block is not worth a queue
     assert len(found["goals_missed"]) == sum(share > 0.01 for share in full)
+    outside = found["outside_operators_share"]
+    assert found["outside_operators_share_worst"] == max(outside[name] for name in ("medium", "heavy", "extra heavy"))
     assert [row["ingestion"] for row in found["ingestion_gain"]] == ["waits", "computes", "computes"]
     assert found["grid_ratio_to_sequential"]["sequential"] == 1.0
     assert len(found["grid_ratio_to_sequential"]) == 4
     assert set(found["queue_us_by_payload_bytes"]) == {8, 128, 1024, 16_384}
+    draw_threads(report.overheads, report.ingestions, report.grids, 0.01, tmp_path / "threads.png")
+    assert (tmp_path / "threads.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_real_cases_give_ports_one_at_a_time_and_rates_of_fixed_settings() -> None:
+    model, queued = one_operator(1, block_tuples=64, wait_s=0.02), frozenset({"work"})
     with OneAtATime() as running:
-        cases = {case.name: case for case in real_elastic_cases(running, cores=2, period_s=0.05)}
-        assert len(cases) == 7
-        case = cases["waiting 20 ms, real"]
-        assert case.kind == "measured"
-        one, eight = (case.fixed_tuples_s(ElementSetting(level, case.queued)) for level in (1, 8))
+        case = real_case("waits", model, (1, 8), running, cores=2, queued=queued, period_s=0.05)
+        one, eight = (case.fixed_tuples_s(ElementSetting(level, queued)) for level in (1, 8))
         assert eight > 3 * one  # it waits, so that eight threads wait at once
         port = case.port_factory(0)
         assert case.port_factory(1) is not port
         assert port.element._runtime.is_closed  # type: ignore[attr-defined]
 
 
-def test_an_element_under_external_load_follows_its_phases() -> None:
-    phases = external_load.schedule(cores=2, periods=1)
-    taken = []
-    with PeggedElement(one_operator(1000), phases, max_level=2, period_s=0.001, queued=frozenset({"work"})) as element:
-        for _ in range(6):
-            element.observe()
-            taken.append(element._pegged.cores)
-    assert taken == [0, 0, 1, 2, 0, 0]
+def test_a_users_engine_is_measured_at_fixed_numbers_of_threads() -> None:
+    names = [case.name for case in elastic_cases(cores=2)]
+    assert names == [
+        "light, real", "medium, real", "heavy, real", "extra heavy, real",
+        "waiting 1 ms, real", "waiting 5 ms, real", "waiting 20 ms, real",
+    ]  # fmt: skip
+    rates = EngineCase("waits", one_operator(1, block_tuples=64, wait_s=0.02), (1, 8), period_s=0.1).fixed_rates()
+    assert rates[8] > 3 * rates[1] > 0
 
 
-TINY = replace(QUICK, period_s=0.01, periods=17, phase_periods=11, graph_period_s=0.01, exhaustive_s=0.8)
+def test_a_users_engine_finds_its_threads_while_it_is_measured() -> None:
+    with FedEngine(one_operator(1, block_tuples=64, wait_s=0.005), ElasticThreads(most=8, period_s=0.05)) as engine:
+        seen = [engine.period(0.1) for _ in range(15)]
+    assert engine.level > 1
+    assert sum(period.changes for period in seen) >= 2
+    assert seen[-1].tuples_s > 1.5 * seen[0].tuples_s
+    assert max(period.level for period in seen) <= 8
+
+
+def test_cores_are_taken_phase_by_phase() -> None:
+    assert list(taken_cores(external_load.schedule(cores=2, periods=2))) == [0, 0, 1, 1, 2, 2, 1, 1, 0, 0]
+
+
+TINY = replace(
+    QUICK, period_s=0.01, periods=17, phase_periods=11, fixed_phase_periods=2, graph_period_s=0.01, exhaustive_s=0.8
+)  # fmt: skip
 
 
 def test_the_elastic_operator_is_measured_on_real_elements() -> None:
     runs = elastic_runs(TINY, 2, lambda step: None)
-    assert [run.case.name for run in runs][:2] == ["light, real", "medium, real"]
+    assert [run.load for run in runs][:2] == ["light, real", "medium, real"]
     assert all(run.best_tuples_s > 0 and run.ratio > 0 for run in runs)
-    assert {run.case.kind for run in runs} == {"measured"}
+    assert {run.kind for run in runs} == {"measured"}
+    assert [len(run.static_tuples_s) for run in runs] == [4] * 4 + [8] * 3
 
 
 def test_elastic_operators_compete_side_by_side() -> None:
     found = side_by_side("leaping", 2, period_s=0.02, periods=6)
+    assert found.ratio > 0
+    assert 0.25 <= found.fairness <= 1.0001
+    assert len(found.levels) == 4
+
+
+def test_engines_side_by_side_share_the_cores() -> None:
+    found = engines_side_by_side("leaping", ElasticThreads(period_s=0.02), 2, 0.02, 6)
     assert found.ratio > 0
     assert 0.25 <= found.fairness <= 1.0001
     assert len(found.levels) == 4
@@ -199,8 +229,8 @@ def test_a_workload_changes_under_a_real_element() -> None:
 
 def test_external_load_is_measured_on_a_real_element() -> None:
     (run,) = load_runs(TINY, 2, lambda step: None)
-    assert [result.phase.taken_cores for result in run.phases] == [0, 1, 2, 0, 0]
-    assert len(run.levels) == 55
+    assert [result.phase.taken_cores for result in run.phases] == [0, 1, 2, 1, 0]
+    assert (len(run.levels), run.kind) == (55, "measured")
 
 
 def test_multi_level_elasticity_is_measured_beside_every_placement() -> None:

@@ -10,13 +10,19 @@ from typer.testing import CliRunner
 
 from penstock.bench import elastic_operator, exhaustive, external_load, multilevel, multilevel_cases
 from penstock.bench.command import app
-from penstock.bench.element_case import ElementCase, best_fixed, observed_tuples_s, plant_case
+from penstock.bench.element_case import ElementCase, fixed_rates, plant_case
+from penstock.bench.judged import Judged, body_of, verdict
+from penstock.bench.machine import this_machine
 from penstock.bench.multilevel_cases import Cell
 from penstock.control.elastic_operator import ElasticOperator
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.element_setting import ElementSetting
+from penstock.control.multilevel.policy import MultiLevel
 from penstock.control.multilevel.rules import OURS, PAPER
+from penstock.control.thread_control import ThreadControl
 from penstock.simulate.element_plant import Change
 from penstock.simulate.element_shapes import balanced, one_operator, pipeline
+from penstock.spark.elastic.level_keeper import LevelKeeper
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,12 @@ def test_the_last_line_is_json_with_the_keys_and_the_picture_is_drawn(command, k
     body = json.loads(result.stdout.splitlines()[-1])
     assert keys <= body.keys()
     assert all(isinstance(body[key], int | float) for key in keys)
-    assert body["simulated"] is True
+    assert body["measured"] is None
+    assert {*keys, "goals_missed", "seeds"} <= body["simulated"].keys()
+    assert all(body[key] == body["simulated"][key] for key in keys)
+    assert all(goal.startswith("simulated: ") for goal in body["goals_missed"])
+    assert body["machine"]["cores"] >= 1
+    assert "numpy" in body["versions"]
     assert json.loads(file.read_text()) == body
     assert picture.stat().st_size > 10_000
 
@@ -58,15 +69,54 @@ def small_case() -> ElementCase:
 
 
 def test_the_best_fixed_level_is_that_of_the_cores():
-    level, rate = best_fixed(small_case())
-    assert level == 4
-    assert rate == pytest.approx(4e5, rel=0.02)
+    rates = fixed_rates(small_case())
+    assert list(rates) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert max(rates, key=rates.__getitem__) == 4
+    assert rates[4] == pytest.approx(4e5, rel=0.02)
 
 
-def test_throughput_through_a_port_is_near_the_truth():
-    case = small_case()
-    setting = ElementSetting(3, case.queued)
-    assert observed_tuples_s(case.port_factory, 50)(setting) == pytest.approx(case.fixed_tuples_s(setting), rel=0.01)
+def test_what_is_benched_is_what_users_have():
+    for name, policy in elastic_operator.POLICY_OF_ENGINE.items():
+        assert elastic_operator.POLICIES[name] == ThreadControl(ElasticThreads(policy=policy), 2)._policy()
+    assert elastic_operator.POLICIES["elastic_map's"] == LevelKeeper(64, 1.0)._policy
+    assert MultiLevel(multilevel.RULES["pieces"]) == ThreadControl(ElasticThreads(policy="multilevel"), 2)._policy()
+
+
+def test_elastic_threads_change_less_than_once_a_minute_by_their_looks_upwards():
+    flat = plant_case("flat", one_operator(10_000, block_tuples=100), 1, max_level=8, queued=frozenset({"work"}))
+    static = fixed_rates(flat)
+    calm = elastic_operator.measure(flat, "leaping", 1, 600, static)
+    quick = elastic_operator.measure(flat, "elastic_map's", 1, 600, static)
+    assert 0 < calm.changes_per_minute <= elastic_operator.CHANGES_GOAL < quick.changes_per_minute
+
+
+def test_the_json_has_every_load_at_every_fixed_level():
+    run = elastic_operator.measure(small_case(), "leaping", 1, 40)
+    statics = elastic_operator.statics([run, run])
+    assert list(statics) == ["heavy, 4 cores"]
+    assert list(statics["heavy, 4 cores"]) == list(range(1, 9))
+    assert statics["heavy, 4 cores"][4] == pytest.approx(run.best_tuples_s, rel=1e-3)
+
+
+def test_simulated_and_measured_figures_are_judged_apart_and_the_worse_one_is_on_top():
+    good, bad = {"ratio": 1.0, "periods": 3, "simulated_alone": 7}, {"ratio": 0.8, "periods": None}
+    body = body_of("x", Judged(good, []), Judged(bad, ["90 %"], {}, {"through": "y"}), {"ratio"}, this_machine())
+    assert (body["ratio"], body["periods"], body["simulated_alone"]) == (0.8, None, 7)
+    assert body["goals_missed"] == ["measured: 90 %"]
+    assert body["simulated"]["goals_missed"] == []
+    assert body["measured"] == {**bad, "goals_missed": ["90 %"], "by_policy": {}, "through": "y"}
+    assert verdict("measured", Judged(bad, ["90 %"])) == "measured: goals missed: 90 %"
+    assert verdict("simulated", Judged(good, [])) == "simulated: all goals reached"
+
+
+def test_periods_that_were_not_measured_are_neither_given_nor_judged():
+    cell, case = Cell("pipeline 4", "10,000 flop", 1, 4), plant_case("small", pipeline(4, balanced(10_000)), 4)
+    run = multilevel.measure_small(cell, case, 1)
+    figures = multilevel.summary([run], [run], [], [], "pieces")
+    assert set(figures) == {"worst_ratio_to_best_simple", "median_ratio_to_best_simple", "worst_ratio_to_exhaustive"}
+    assert multilevel.missed_goals(figures) == []
+    assert multilevel.missed_goals({**figures, "periods_with_optimisations": 41}) == ["settled within 40 periods"]
+    assert multilevel.missed_goals({"worst_ratio_to_best_simple": 0.94}) == ["0.95 of the better simple way"]
 
 
 def test_a_run_counts_periods_until_the_level_holds_and_changes_afterwards():
@@ -117,6 +167,21 @@ def test_phases_are_compared_with_the_best_level_of_each():
     assert run.phases[0].best_level == 8
     assert fixed[8][0] > 1.9 * fixed[8][2]  # all cores are taken
     assert len(run.levels) == 150
+
+
+def test_a_phase_counts_as_a_whole_and_once_more_without_the_periods_to_come_back():
+    phases = external_load.schedule(2, 20)
+    rates = [50.0] * 10 + [100.0] * 90
+    run = external_load.load_run("x", "measured", "leaping", 0, phases, {1: [100.0] * 5}, [1] * 100, rates)
+    assert (run.phases[0].ratio, run.phases[0].ratio_once_back) == (0.75, 1.0)
+    figures = external_load.summary([run], "leaping")
+    assert (figures["worst_phase_ratio"], figures["worst_phase_ratio_once_back"]) == (0.75, 1.0)
+    assert external_load.missed_goals(figures) == ["90% of the best fixed level in each phase"]
+
+
+def test_cores_are_taken_in_three_phases_even_where_there_are_two():
+    assert [phase.taken_cores for phase in external_load.schedule(2, 10)] == [0, 1, 2, 1, 0]
+    assert [phase.taken_cores for phase in external_load.schedule(16, 10)] == [0, 8, 16, 4, 0]
 
 
 def test_exhaustive_search_finds_what_no_other_placement_beats():

@@ -75,11 +75,12 @@ def kernels(
 def threads(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs; figures are rougher.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
+    picture: Annotated[Path, typer.Option(help="Draw shares, gains and grids into this file.")] = Path("threads.png"),
 ) -> None:
     """What threads cost at level one, what decoupled ingestion gains, and a shared grid against own ones."""
     from penstock.bench.threads_command import run_threads
 
-    run_threads(quick=quick, json_file=json_file)
+    run_threads(quick=quick, json_file=json_file, picture=picture)
 
 
 @app.command(name="spark-threads")
@@ -188,7 +189,9 @@ def control(quick: QuickOption = False, json_file: JsonOption = None, folder: Fo
 
 @app.command("elastic-map")
 def elastic_map(
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter stretches; figures are rougher.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="About two minutes instead of four; figures are rougher.")
+    ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")] = None,
     picture: Annotated[Path, typer.Option(help="Draw throughput by level into this file.")] = Path("elastic_map.png"),
 ) -> None:
@@ -197,13 +200,15 @@ def elastic_map(
 
     from penstock.bench.elastic_map import QUICK, Effort, measure
     from penstock.bench.elastic_map_report import draw, print_report
+    from penstock.bench.machine import this_machine
 
-    console = Console()
+    console, machine = Console(), this_machine(packages=("pyspark", "pandas"))
     with console.status("starting Spark ...") as status:
         report = measure(QUICK if quick else Effort(), lambda text: status.update(f"{text} ..."))
-    print_report(console, report)
+    print_report(Console(width=max(console.width, 140)), report, machine)
     draw(report, picture)
-    line = json.dumps(report.summary())
+    print(f"drew {picture}")
+    line = json.dumps({**report.summary(), "machine": machine.to_json(), "versions": dict(machine.versions)})
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)

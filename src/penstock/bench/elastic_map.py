@@ -4,52 +4,57 @@ from __future__ import annotations
 
 import http.client
 import json
+import queue
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from penstock.bench.elastic_map_figures import Phase, Report, Row, is_in_order, knees_of, pooled_row
-from penstock.bench.slow_service import ask, slow_service
+from penstock.bench.elastic_map_figures import KNEES, SPARKS_OWN, Phase, Report, Row, is_in_order, knees_of, level_of
+from penstock.bench.slow_service import ask, counted, slow_service
 from penstock.spark.elastic.elastic_map import elastic_map
 from penstock.spark.session import close_session, open_session
 
 DELAY_MS = 20.0
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
-KNEES = (16, 6, 24)
-SPEED_UP_GOAL, STATIC_GOAL, KNEE_GOAL = 20.0, 0.95, 0.9
-_PERIOD_S = 0.5
+PERIOD_S = 0.5
 _SCHEMA = "id long, answer long"
 _CONCURRENCY = "spark.sql.execution.pythonUDF.arrow.concurrency.level"
 _ARROW_UDFS = "spark.sql.execution.pythonUDF.arrow.enabled"
 _SPARK_LEVELS = (16, 32, 64)
+_ARROW_BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "10000"}  # Spark's default, for everybody
+_MORE_ROWS = 1.2  # than the best fixed levels could do in all phases
 Frame = Any  # a pyspark DataFrame; only penstock.spark imports pyspark
 Session = Any
 
 
 class Client:
-    """Asks the service about each row, over one kept-alive connection per thread."""
+    """Asks the service about each row, over kept-alive connections.
+
+    Its threads share them, since Spark's own concurrency has new threads for each Arrow batch.
+    """
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self._local: Any = None
+        self._idle: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"port": self.port, "_local": None}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Client, (self.port,)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        if self._local is None:
-            self._local = threading.local()
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection = self._idle.get_nowait()
+        except queue.Empty:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", f"/{row['id']}")
-        return {"id": row["id"], "answer": int(connection.getresponse().read())}
+        answer = int(connection.getresponse().read())
+        self._idle.put(connection)  # one that failed is not used again
+        return {"id": row["id"], "answer": answer}
 
     def on_batches(self, batches: Any) -> Any:
         """The same as a plain `mapInArrow` function."""
@@ -72,12 +77,12 @@ class Effort:
     knee_s: float = 40.0
 
 
-QUICK = Effort(2.0, 14.0, 25.0)
+QUICK = Effort(2.0, 10.0, 18.0)
 
 
 def measure(effort: Effort, tell: Callable[[str], None]) -> Report:
     report = Report()
-    session = open_session("local[2]", conf={"spark.sql.execution.arrow.maxRecordsPerBatch": "64"})
+    session = open_session("local[2]", conf=_ARROW_BATCH)
     try:
         with slow_service(DELAY_MS) as port:
             against_others(session, port, effort, report, tell)
@@ -96,13 +101,13 @@ def against_others(session: Session, port: int, effort: Effort, report: Report, 
         session, plain_rows // 4, lambda df: df.mapInArrow(client.on_batches, _SCHEMA)
     )  # the first run starts workers
     tell("plain mapInArrow")
-    report.rows.append(
-        _row("plain mapInArrow", session, plain_rows, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))
-    )
+    arrow = _row("plain mapInArrow", session, client, plain_rows, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))
+    report.rows.append(arrow)
     tell("plain mapInPandas")
-    report.rows.append(
-        _row("plain mapInPandas", session, plain_rows, lambda df: df.mapInPandas(client.on_frames, _SCHEMA))
+    pandas = _row(
+        "plain mapInPandas", session, client, plain_rows, lambda df: df.mapInPandas(client.on_frames, _SCHEMA)
     )
+    report.rows.append(pandas)
     tell("Spark's static concurrency")
     report.rows.append(_arrow_concurrency(session, client, effort))
     for level in LEVELS:
@@ -118,9 +123,10 @@ def _fixed_row(session: Session, client: Client, level: int, rows: int) -> Row:
     return _pooled(f"fixed {level}", session, client, rows, level)
 
 
-def _row(name: str, session: Session, rows: int, make: Callable[[Frame], Frame], level: str = "1") -> Row:
+def _row(name: str, session: Session, client: Client, rows: int, make: Callable[[Frame], Frame], level: int = 1) -> Row:
+    ask(client.port, "/begin")
     seconds, in_order = timed_run(session, rows, make)
-    return Row(name, rows / seconds, rows / seconds, in_order, level)
+    return Row(name, counted(client.port).tuples_s or 0.0, rows / seconds, in_order, str(level))
 
 
 def timed_run(session: Session, rows: int, make: Callable[[Frame], Frame]) -> tuple[float, bool]:
@@ -144,8 +150,9 @@ def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
     for level in _SPARK_LEVELS:
         session.conf.set(_CONCURRENCY, str(level))
         count = max(50, int(effort.fixed_s * level * 1000 / DELAY_MS * 0.5))
-        seconds, in_order = timed_run(session, count, lambda df: df.selectExpr("id", "asked(id) as answer"))
-        rows.append(Row("Spark's concurrency.level", count / seconds, count / seconds, in_order, str(level)))
+        rows.append(
+            _row(SPARKS_OWN, session, client, count, lambda df: df.selectExpr("id", "asked(id) as answer"), level)
+        )
     session.conf.unset(_CONCURRENCY)
     return max(rows, key=lambda row: row.tuples_s)
 
@@ -153,13 +160,13 @@ def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
 def _pooled(name: str, session: Session, client: Client, rows: int, threads: int | None) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder, "levels.jsonl")
-        seconds, in_order = timed_run(session, rows, _mapped(client, journal, threads))
-        return pooled_row(name, rows, seconds, in_order, _periods(journal), threads)
+        row = _row(name, session, client, rows, _mapped(client, journal, threads), threads or 1)
+        return row if threads else replace(row, level=str(level_of(_periods(journal)) or 1))
 
 
 def _mapped(client: Client, journal: Path, threads: int | None = None) -> Callable[[Frame], Frame]:
     return lambda df: elastic_map(
-        df, client, _SCHEMA, per_tuple=True, period_s=_PERIOD_S, journal=journal, threads=threads
+        df, client, _SCHEMA, per_tuple=True, period_s=PERIOD_S, journal=journal, threads=threads
     )
 
 
@@ -168,7 +175,10 @@ def _periods(journal: Path) -> list[dict[str, Any]]:
 
 
 def at_moving_knee(session: Session, port: int, effort: Effort, report: Report, tell: Callable[[str], None]) -> None:
-    """The best level moves while the pool runs; fixed levels are measured at each knee by themselves."""
+    """The best level moves while the pool runs; fixed levels are measured at each knee by themselves.
+
+    There are rows for more than all phases; after the last one the service answers at once, so that they soon end.
+    """
     client = Client(port)
     best = {}
     for knee in KNEES:
@@ -178,7 +188,7 @@ def at_moving_knee(session: Session, port: int, effort: Effort, report: Report, 
     ask(port, f"/knee/{KNEES[0]}")
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder, "levels.jsonl")
-        rows = int(sum(best.values()) * effort.knee_s)
+        rows = int(_MORE_ROWS * sum(best.values()) * effort.knee_s)
         moves, stop = Moves(port, KNEES, effort.knee_s, tell), threading.Event()
         mover = threading.Thread(target=moves.run, args=(stop,), daemon=True)
         mover.start()
@@ -189,12 +199,12 @@ def at_moving_knee(session: Session, port: int, effort: Effort, report: Report, 
 
 
 def _knee_rate(session: Session, client: Client, level: int, effort: Effort) -> float:
-    rows = max(50, int(effort.fixed_s / 2 * level * 1000 / DELAY_MS * 0.5))
+    rows = max(100, int(effort.fixed_s / 2 * level * 1000 / DELAY_MS * 0.5))
     return _fixed_row(session, client, level, rows).tuples_s
 
 
 class Moves:
-    """Moves the knee on a schedule, and notes when."""
+    """Moves the knee on a schedule, and notes what the service counts; a phase that the job ends in does not count."""
 
     def __init__(self, port: int, knees: Sequence[int], seconds: float, tell: Callable[[str], None]) -> None:
         self._port, self._knees, self._seconds, self._tell = port, knees, seconds, tell
@@ -203,10 +213,20 @@ class Moves:
     def run(self, stop: threading.Event) -> None:
         for knee in self._knees:
             self._tell(f"elastic pool, the knee is at {knee}")
-            ask(self._port, f"/knee/{knee}")
-            begin_s = time.time()
-            ended = stop.wait(self._seconds)
-            most = int(json.loads(ask(self._port, "/calls"))["most"])
-            self.phases.append(Phase(knee, begin_s, time.time(), most))
-            if ended:
+            phase = self._phase(knee, stop)
+            if phase is None:
                 return
+            self.phases.append(phase)
+        ask(self._port, "/free")
+
+    def _phase(self, knee: int, stop: threading.Event) -> Phase | None:
+        ask(self._port, f"/knee/{knee}")
+        begin_s = time.time()
+        if stop.wait(self._seconds / 2):
+            return None
+        middle, middle_s = counted(self._port), time.time()
+        if stop.wait(self._seconds / 2):
+            return None
+        end, end_s = counted(self._port), time.time()
+        rate = (end.answered - middle.answered) / (end_s - middle_s)
+        return Phase(knee, begin_s, end_s, rate, end.most_at_once, end.past_knee_s / (end_s - begin_s))

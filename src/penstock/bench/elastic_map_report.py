@@ -7,43 +7,70 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from penstock.bench.elastic_map import DELAY_MS, KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL
-from penstock.bench.elastic_map_figures import Report
+from penstock.bench.elastic_map import DELAY_MS, PERIOD_S
+from penstock.bench.elastic_map_figures import KNEE_GOAL, PAST_KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL, Report
+from penstock.bench.machine import Machine
+from penstock.bench.slow_service import PAST_KNEE
 
 
-def print_report(console: Console, report: Report) -> None:
-    table = Table(title=f"calls of {DELAY_MS:g} ms from one Spark task")
-    for name in ("variant", "calls at once", "tuples/s", "with learning", "in order"):
+def print_report(console: Console, report: Report, machine: Machine) -> None:
+    """Machine, variants, knees, goals."""
+    console.print(str(machine), soft_wrap=True, highlight=False)
+    table = Table(
+        title=f"calls of {DELAY_MS:g} ms from one Spark task; periods of {PERIOD_S:g} s",
+        caption="late: as the service saw it between half and nine tenths of the rows; whole job: by the clock, with "
+        "Spark's start and what the pool took to find its level",
+        caption_justify="left",
+    )
+    for name in ("variant", "calls at once", "tuples/s, late", "whole job", "in order"):
         table.add_column(name, justify="left" if name == "variant" else "right")
     for row in report.rows:
-        whole = f"{row.whole_tuples_s:,.0f}" if row.whole_tuples_s != row.tuples_s else ""
-        table.add_row(row.name, row.level, f"{row.tuples_s:,.0f}", whole, "yes" if row.in_order else "NO")
+        rates = f"{row.tuples_s:,.0f}", f"{row.whole_tuples_s:,.0f}"
+        table.add_row(row.name, row.level, *rates, "yes" if row.in_order else "NO")
     console.print(table)
-    knees = Table(title="a service that slows down beyond a knee, which moves while the pool runs")
-    for name in ("knee", "elastic, tuples/s", "best fixed, tuples/s", "ratio", "level", "most calls at once"):
+    knees = Table(
+        title="a service that slows down beyond a knee, which moves while the pool runs",
+        caption="elastic: of the second half of the time at each knee; past: of all of it, with more than "
+        f"{PAST_KNEE:g} x the knee at once",
+        caption_justify="left",
+    )
+    columns = (
+        "knee",
+        "elastic, tuples/s",
+        "best fixed, tuples/s",
+        "ratio",
+        "level",
+        "most calls at once",
+        "past the knee",
+    )
+    for name in columns:
         knees.add_column(name, justify="right")
     for own in report.knees:
+        phase = own.phase
         knees.add_row(
-            str(own.knee), f"{own.tuples_s:,.0f}", f"{own.best_static_tuples_s:,.0f}", f"{own.ratio:.2f}",
-            str(own.level), str(own.most_calls_at_once),
+            str(phase.knee), f"{phase.tuples_s:,.0f}", f"{own.best_static_tuples_s:,.0f}", f"{own.ratio:.2f}",
+            "unknown" if own.level is None else str(own.level), str(phase.most_calls), f"{phase.past_knee_ratio:.0%}",
         )  # fmt: skip
     console.print(knees)
     summary = report.summary()
     console.print(
         f"goals: {SPEED_UP_GOAL:g} x plain (got {summary['speed_up']}), {STATIC_GOAL:g} of the best fixed level (got "
-        f"{summary['ratio_to_best_static']}), {KNEE_GOAL:g} at the moving knee (got {summary['ratio_at_knee']})"
+        f"{summary['ratio_to_best_static']}), {KNEE_GOAL:g} at the moving knee (got {summary['ratio_at_knee']}), "
+        f"at most {PAST_KNEE_GOAL:g} of the time past it (got {summary['past_knee_ratio_worst']})",
+        soft_wrap=True,
     )
+    missed = "; ".join(summary["goals_missed"])
+    console.print("all goals reached" if not missed else f"goals missed: {missed}", soft_wrap=True)
 
 
 def draw(report: Report, path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
+    """Throughput by calls at once, and the pool beside the best fixed level at each knee."""
+    from matplotlib.figure import Figure
 
     fixed = [(int(r.level), r.tuples_s) for r in report.rows if r.name.startswith("fixed")]
     others = [r for r in report.rows if not r.name.startswith("fixed")]
-    figure, axes = plt.subplots(figsize=(8, 4.5), constrained_layout=True)
+    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    axes, knees = figure.subplots(1, 2, width_ratios=[2, 1])
     axes.plot(*zip(*fixed, strict=True), "o-", color="0.5", label="fixed pool")
     for row, colour in zip(others, ("tab:red", "tab:orange", "tab:purple", "tab:blue"), strict=False):
         axes.plot(int(row.level), row.tuples_s, "D" if row.name == "elastic" else "s", color=colour, label=row.name)
@@ -51,5 +78,14 @@ def draw(report: Report, path: Path) -> None:
              title=f"A function that waits {DELAY_MS:g} ms for a service")  # fmt: skip
     axes.legend()
     axes.grid(alpha=0.3)
+    places = range(len(report.knees))
+    knees.bar(
+        [n - 0.2 for n in places], [k.best_static_tuples_s for k in report.knees], 0.4, color="0.5", label="best fixed"
+    )
+    knees.bar(
+        [n + 0.2 for n in places], [k.phase.tuples_s for k in report.knees], 0.4, color="tab:blue", label="elastic"
+    )
+    knees.set_xticks(list(places), [str(k.phase.knee) for k in report.knees])
+    knees.set(xlabel="knee of the service, one after the other", ylabel="tuples/s", title="A knee that moves")
+    knees.legend()
     figure.savefig(path, dpi=150)
-    plt.close(figure)

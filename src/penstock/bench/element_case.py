@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import mean
 from typing import Literal
 
 from penstock.control.element_setting import ElementSetting
@@ -59,20 +58,6 @@ def plant_case(
     )  # fmt: skip
 
 
-def observed_tuples_s(port_factory: PortFactory, periods: int) -> Callable[[ElementSetting], float]:
-    """What a fixed setting gives through a port: the mean of some periods, after one to get going."""
-
-    def rate(setting: ElementSetting) -> float:
-        port = port_factory(0)
-        port.apply(setting)
-        port.observe()
-        return mean(port.observe().throughput_tuples_s for _ in range(periods))
-
-    return rate
-
-
-def best_fixed(case: ElementCase) -> tuple[int, float]:
-    """The best level of those to try, with the case's own queues, and its throughput."""
-    rates = {level: case.fixed_tuples_s(ElementSetting(level, case.queued)) for level in case.levels}
-    level = max(rates, key=rates.__getitem__)
-    return level, rates[level]
+def fixed_rates(case: ElementCase) -> dict[int, float]:
+    """Throughput by level, of those to try, with the case's own queues."""
+    return {level: case.fixed_tuples_s(ElementSetting(level, case.queued)) for level in case.levels}

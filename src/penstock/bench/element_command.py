@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer cases and seeds; some seconds.")]
+from penstock.bench.judged import Judged, body_of, verdict
+
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick",
+        help="Fewer cases and seeds, shorter runs; a minute or two, some seconds with --no-real. Figures are rougher.",
+    ),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
 Picture = Annotated[Path, typer.Option(help="Draw into this file (PNG, SVG, PDF).")]
 Journal = Annotated[Path | None, typer.Option(help="Also write every decision with its reason into this file.")]
@@ -18,6 +26,9 @@ Real = Annotated[
 ]
 Sweep = Annotated[bool, typer.Option("--sweep", help="First sweep the two constants of the listing.")]
 Item = TypeVar("Item")
+_NOISE = 0.01
+_ENGINE = 'ps.Engine(threads="elastic"), levels beside it ps.Engine(threads=n)'
+_ELEMENT = "the policy alone on a ThreadedElement without order at its end, as many threads as twice the cores"
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +45,7 @@ def elastic_operator(
     """The elastic operator beside every fixed thread level, simulated on 16 to 88 cores and on this machine."""
     from penstock.bench import elastic_operator as bench
     from penstock.bench.elastic_report import print_elastic
-    from penstock.bench.element_case import best_fixed
+    from penstock.bench.element_case import fixed_rates
     from penstock.bench.element_pictures import draw_elastic
     from penstock.bench.real_rows import elastic_runs, side_by_side_runs
 
@@ -46,8 +57,8 @@ def elastic_operator(
     seeds, periods = (bench.SEEDS[:2], 120) if quick else (bench.SEEDS, 600)
     runs: list[bench.ElasticRun] = []
     for case in _shown(bench.plant_cases((16, 88) if quick else bench.CORES)):
-        best = best_fixed(case)
-        runs += [bench.measure(case, policy, seed, periods, best) for policy in bench.POLICIES for seed in seeds]
+        rates = fixed_rates(case)
+        runs += [bench.measure(case, policy, seed, periods, rates) for policy in bench.POLICIES for seed in seeds]
     side_by_side = [
         bench.measure_side_by_side(policy, cores, seeds[0], periods, fair=fair)
         for cores in (16, 88) for fair in (False, True) for policy in bench.POLICIES
@@ -56,10 +67,15 @@ def elastic_operator(
     competing = _measured(side_by_side_runs, quick) if real else []
     print_elastic(_console(), [*runs, *measured], side_by_side, competing)
     draw_elastic([*runs, *measured], picture)
-    figures = {policy: bench.summary(runs, policy) for policy in bench.POLICIES}
-    ours = bench.summary([*runs, *measured], "leaping")
-    own = bench.summary(measured, "leaping") if measured else None
-    _finish("elastic-operator", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own, picture)
+    simulated = _judged(
+        runs, bench.summary, bench.missed_goals,
+        {"noise": _NOISE, "seeds": seeds, "periods": periods, "static_tuples_s": bench.statics(runs)},
+    )  # fmt: skip
+    own = None
+    if real:
+        made = {"through": _ENGINE, "static_tuples_s": bench.statics(measured)}
+        own = _judged(measured, bench.summary, bench.missed_goals, made)
+    _finish("elastic-operator", simulated, own, bench.MORE_IS_BETTER, json_file, picture)
 
 
 def external_load(
@@ -82,10 +98,10 @@ def external_load(
     measured = _measured(load_runs, quick) if real else []
     print_load(_console(), [*runs, *measured])
     draw_load([*runs, *measured], picture)
-    figures = {policy: bench.summary(runs, policy) for policy in POLICIES}
-    ours = bench.summary([*runs, *measured], "leaping")
-    own = bench.summary(measured, "leaping") if measured else None
-    _finish("external-load", ours, bench.missed_goals(ours), figures, seeds, periods, json_file, own, picture)
+    made = {"noise": _NOISE, "seeds": seeds, "periods_of_a_phase": periods}
+    simulated = _judged(runs, bench.summary, bench.missed_goals, made)
+    own = _judged(measured, bench.summary, bench.missed_goals, {"through": _ENGINE}) if real else None
+    _finish("external-load", simulated, own, bench.MORE_IS_BETTER, json_file, picture)
 
 
 def multilevel(
@@ -112,33 +128,37 @@ def multilevel(
             for cell, case in _shown(cases.long_pipelines(quick, seed)) for rules in bench.RULES
         ]  # fmt: skip
         changes += [bench.measure_change(rules, seed) for rules in bench.RULES]
-    measured = _measured(graph_runs, quick) if real else []
-    tried_out = _measured(exhaustive_runs, quick) if real else []
-    changed = _measured(change_runs, quick) if real else []
+    by_rules = {rules: bench.summary(large, small, settling, changes, rules) for rules in bench.RULES}
+    simulated = Judged.of(by_rules, bench.JUDGED, bench.missed_goals, {"noise": _NOISE, "seeds": seeds})
+    own = None
     console = _console(260)
     print_graphs(console, large, "ratio to the better of no queues and all queues")
     print_graphs(console, small, "ratio to the exhaustive best, up to eight operators")
-    if real:
-        print_graphs(console, measured, "ratio to the better of no queues and all queues, on this machine", "measured")
-        print_graphs(console, tried_out, "ratio to the exhaustive best, on this machine", "measured")
     print_settling(console, settling)
     print_changes(console, changes)
     if real:
+        measured, tried_out = _measured(graph_runs, quick), _measured(exhaustive_runs, quick)
+        changed = _measured(change_runs, quick)
+        print_graphs(console, measured, "ratio to the better of no queues and all queues, on this machine", "measured")
+        print_graphs(console, tried_out, "ratio to the exhaustive best, on this machine", "measured")
         print_changes(console, changed, "this machine")
+        by_rules = {rules: bench.summary(measured, tried_out, [], changed, rules) for rules in bench.RULES}
+        own = Judged.of(by_rules, bench.JUDGED, bench.missed_goals, {"through": _ELEMENT})
     draw_multilevel(large, changes, picture)
     if journal is not None:
         journal.write_text("".join(f"{run.cell}\n{_indented(run.found['pieces'].journal)}" for run in large))
-    figures = {rules: bench.summary(large, small, settling, rules) for rules in bench.RULES}
-    all_large, all_small = [*large, *measured], [*small, *tried_out]
-    own = None
-    if real:
-        own = bench.summary(measured, tried_out, settling, "pieces") | _adapted(changed)
-    ours = bench.summary(all_large, all_small, settling, "pieces") | _adapted([*changes, *changed])
-    _finish("multilevel", ours, bench.missed_goals(ours), figures, seeds, None, json_file, own, picture)
+    _finish("multilevel", simulated, own, bench.MORE_IS_BETTER, json_file, picture)
 
 
-def _adapted(changes: Sequence[Any]) -> dict[str, float]:
-    return {"ratio_after_change_worst": round(min(run.ratio_after for run in changes if run.rules == "pieces"), 4)}
+def _judged(
+    runs: Sequence[Any], summary: Callable[[Any, str], dict[str, Any]],
+    missed_goals: Callable[[Mapping[str, Any]], list[str]], made: Mapping[str, Any],
+) -> Judged:  # fmt: skip
+    """The runs of several policies as a bench counts them, one of them judged."""
+    from penstock.bench.elastic_operator import JUDGED
+
+    by_policy = {policy: summary(runs, policy) for policy in dict.fromkeys(run.policy for run in runs)}
+    return Judged.of(by_policy, JUDGED, missed_goals, made)
 
 
 def _indented(lines: Iterable[str]) -> str:
@@ -146,18 +166,19 @@ def _indented(lines: Iterable[str]) -> str:
 
 
 def _finish(
-    name: str, figures: dict[str, Any], missed: list[str], by_policy: dict[str, Any], seeds: Sequence[int],
-    periods: int | None, json_file: Path | None, measured: dict[str, Any] | None, picture: Path,
+    name: str, simulated: Judged, measured: Judged | None, more_is_better: Collection[str], json_file: Path | None,
+    picture: Path,
 ) -> None:  # fmt: skip
-    """Goals for people, one JSON object for machines; `figures` are over simulated and measured rows together."""
+    """Machine and goals for people, one JSON object for machines."""
+    from penstock.bench.machine import this_machine
+
+    machine = this_machine()
+    print(machine)
     print(f"drew {picture}")
-    print("all goals reached" if not missed else "goals missed: " + "; ".join(missed))
-    body = {
-        "bench": name, **figures, "goals_missed": missed, "by_policy": by_policy, "measured": measured,
-        "simulated": measured is None, "noise": 0.01, "seeds": list(seeds),
-        **({} if periods is None else {"periods": periods}),
-    }  # fmt: skip
-    line = json.dumps(body)
+    print(verdict("simulated", simulated))
+    if measured is not None:
+        print(verdict("measured", measured))
+    line = json.dumps(body_of(name, simulated, measured, more_is_better, machine))
     if json_file is not None:
         json_file.write_text(line + "\n")
     print(line)

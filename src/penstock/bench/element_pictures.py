@@ -10,7 +10,6 @@ from typing import Any
 from penstock.bench.elastic_operator import ElasticRun
 from penstock.bench.external_load import LoadRun
 from penstock.bench.multilevel import RULES, ChangeRun, MultiLevelRun
-from penstock.control.element_setting import ElementSetting
 
 _COLOURS = ("#2a7f62", "#c2483d", "#b8862b")
 _GREY = "#8a94a0"
@@ -18,22 +17,21 @@ _GREY = "#8a94a0"
 
 def draw_elastic(runs: Sequence[ElasticRun], path: Path) -> None:
     """A curve of fixed levels per load, and where each policy settled (ELASTIC, Figures 4 and 5)."""
-    names = list(dict.fromkeys(run.case.name for run in runs))
+    names = list(dict.fromkeys(run.load for run in runs))
     rows = ceil(len(names) / 4)
     figure = _figure(13, 2.6 * rows)
     for number, name in enumerate(names):
         axes = figure.add_subplot(rows, 4, number + 1)
-        own = [run for run in runs if run.case.name == name]
-        case = own[0].case
-        rates = [case.fixed_tuples_s(ElementSetting(level, case.queued)) for level in case.levels]
-        axes.plot(case.levels, rates, color=_GREY, linewidth=1.2)
+        own = [run for run in runs if run.load == name]
+        static = own[0].static_tuples_s
+        axes.plot(list(static), list(static.values()), color=_GREY, linewidth=1.2)
         for colour, policy in zip(_COLOURS, dict.fromkeys(run.policy for run in own), strict=False):
             found = [run for run in own if run.policy == policy]
             heights = [run.ratio * run.best_tuples_s for run in found]
             axes.plot(
                 [run.settled_level for run in found], heights, "o", color=colour, markersize=4, alpha=0.7, label=policy
             )
-        axes.set_title(f"{name} ({case.kind})", fontsize=8)
+        axes.set_title(f"{name} ({own[0].kind})", fontsize=8)
         axes.set_ylim(bottom=0)
         _plain(axes, "threads", "tuples/s")
         if number == 0:
@@ -43,11 +41,11 @@ def draw_elastic(runs: Sequence[ElasticRun], path: Path) -> None:
 
 def draw_load(runs: Sequence[LoadRun], path: Path) -> None:
     """Throughput and level over time, one run per case and policy (ELASTIC, Figure 6)."""
-    firsts = list({(run.case.name, run.policy): run for run in reversed(runs)}.values())[::-1]
-    names = list(dict.fromkeys(run.case.name for run in firsts))
+    firsts = list({(run.load, run.policy): run for run in reversed(runs)}.values())[::-1]
+    names = list(dict.fromkeys(run.load for run in firsts))
     figure = _figure(12, 2.4 * 2 * len(names))
     for number, name in enumerate(names):
-        own = [run for run in firsts if run.case.name == name]
+        own = [run for run in firsts if run.load == name]
         above = figure.add_subplot(2 * len(names), 1, 2 * number + 1)
         below = figure.add_subplot(2 * len(names), 1, 2 * number + 2)
         for colour, run in zip(_COLOURS, own, strict=False):
@@ -57,7 +55,7 @@ def draw_load(runs: Sequence[LoadRun], path: Path) -> None:
             span = (phase.phase.begin, phase.phase.end)
             above.plot(span, [phase.best_tuples_s] * 2, color="black", linewidth=1.2)
             below.plot(span, [phase.phase.taken_cores] * 2, color=_GREY, linewidth=1.2)
-        above.set_title(f"{name} ({own[0].case.kind}); black: the best fixed level; grey: cores taken", fontsize=9)
+        above.set_title(f"{name} ({own[0].kind}); black: the best fixed level; grey: cores taken", fontsize=9)
         above.legend(fontsize=7, frameon=False, loc="lower right")
         above.set_ylim(bottom=0)
         _plain(above, "", "tuples/s")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -21,7 +21,16 @@ RULES: dict[str, MultiLevelRules] = {
     "paper": PAPER,
     "paper, taking back": replace(PAPER, take_back=True),
 }
+JUDGED = "pieces"
 SIMPLE_GOAL, EXHAUSTIVE_GOAL, PERIODS_GOAL, SHORTENING_GOAL = 0.95, 0.9, 40, 0.5
+MORE_IS_BETTER = frozenset(
+    {
+        "worst_ratio_to_best_simple",
+        "median_ratio_to_best_simple",
+        "worst_ratio_to_exhaustive",
+        "ratio_after_change_worst",
+    }
+)
 _MOST_PERIODS = 400
 
 
@@ -174,16 +183,27 @@ def measure_change(rules: str, seed: int, periods: int = 2 * CHANGE_PERIOD) -> C
 
 
 def summary(
-    large: Sequence[MultiLevelRun], small: Sequence[MultiLevelRun], settling: Sequence[SettlingRun], rules: str
-) -> dict[str, Any]:
-    """The figures of one set of rules; shortening is by case: periods with both optimisations to those with neither."""
-    own = [run for run in settling if run.rules == rules]
-    with_both, with_neither = ([run.periods[name] or _MOST_PERIODS for run in own] for name in ("both", "neither"))
-    shortened = [a / b for a, b in zip(with_both, with_neither, strict=True)]
+    large: Sequence[MultiLevelRun], small: Sequence[MultiLevelRun], settling: Sequence[SettlingRun],
+    changes: Sequence[ChangeRun], rules: str,
+) -> dict[str, Any]:  # fmt: skip
+    """The figures of one set of rules, as far as there are runs of it."""
+    changed = [run.ratio_after for run in changes if run.rules == rules]
     return {
         "worst_ratio_to_best_simple": round(min(run.ratio(rules) for run in large), 4),
         "median_ratio_to_best_simple": round(median(run.ratio(rules) for run in large), 4),
         "worst_ratio_to_exhaustive": round(min(run.ratio_to_exhaustive(rules) for run in small), 4),
+        **_periods_to_settle([run for run in settling if run.rules == rules]),
+        **({"ratio_after_change_worst": round(min(changed), 4)} if changed else {}),
+    }
+
+
+def _periods_to_settle(runs: Sequence[SettlingRun]) -> dict[str, Any]:
+    """Shortening is by case: periods with both optimisations to those with neither."""
+    if not runs:
+        return {}
+    with_both, with_neither = ([run.periods[name] or _MOST_PERIODS for run in runs] for name in ("both", "neither"))
+    shortened = [a / b for a, b in zip(with_both, with_neither, strict=True)]
+    return {
         "periods_with_optimisations": max(with_both),
         "periods_without": max(with_neither),
         "periods_with_over_without_median": round(median(shortened), 3),
@@ -191,13 +211,20 @@ def summary(
     }
 
 
-def missed_goals(figures: dict[str, Any]) -> list[str]:
-    """Which goals of the issue a set of rules misses; shortening is judged by its median over cases."""
-    met = {
-        f"{SIMPLE_GOAL} of the better simple way": figures["worst_ratio_to_best_simple"] >= SIMPLE_GOAL,
-        f"{EXHAUSTIVE_GOAL} of the exhaustive best": figures["worst_ratio_to_exhaustive"] >= EXHAUSTIVE_GOAL,
-        f"settled within {PERIODS_GOAL} periods": figures["periods_with_optimisations"] <= PERIODS_GOAL,
-        "half of the periods without optimisations": figures["periods_with_over_without_median"] <= SHORTENING_GOAL,
-        f"{SIMPLE_GOAL} of the better simple way after a change": figures["ratio_after_change_worst"] >= SIMPLE_GOAL,
+def missed_goals(figures: Mapping[str, Any]) -> list[str]:
+    """Which goals of the issue a set of rules misses; shortening is judged by its median over cases.
+
+    A figure that there is none of is not judged: periods to settle are those of the plant alone.
+    """
+    least = {
+        "worst_ratio_to_best_simple": (SIMPLE_GOAL, f"{SIMPLE_GOAL} of the better simple way"),
+        "worst_ratio_to_exhaustive": (EXHAUSTIVE_GOAL, f"{EXHAUSTIVE_GOAL} of the exhaustive best"),
+        "ratio_after_change_worst": (SIMPLE_GOAL, f"{SIMPLE_GOAL} of the better simple way after a change"),
     }
-    return [goal for goal, reached in met.items() if not reached]
+    most = {
+        "periods_with_optimisations": (PERIODS_GOAL, f"settled within {PERIODS_GOAL} periods"),
+        "periods_with_over_without_median": (SHORTENING_GOAL, "half of the periods without optimisations"),
+    }
+    too_low = [goal for name, (bound, goal) in least.items() if name in figures and figures[name] < bound]
+    too_high = [goal for name, (bound, goal) in most.items() if name in figures and figures[name] > bound]
+    return too_low + too_high

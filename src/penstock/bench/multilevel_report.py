@@ -23,11 +23,11 @@ def print_graphs(console: Console, runs: Sequence[MultiLevelRun], title: str, ki
         table.add_column(name, justify="right", no_wrap=True)
     for cell in dict.fromkeys(run.cell for run in runs):
         own = [run for run in runs if run.cell == cell]
-        best = [_short(median(run.exhaustive_tuples_s or 0.0 for run in own))] if exhaustive else []
+        best = [short_rate(median(run.exhaustive_tuples_s or 0.0 for run in own))] if exhaustive else []
         best += ["{:,} of {:,}".format(*own[0].tried)] if own[0].tried else []
         table.add_row(
-            str(cell), _short(median(run.manual_tuples_s for run in own)),
-            _short(median(run.threads_only_tuples_s for run in own)), *best,
+            str(cell), short_rate(median(run.manual_tuples_s for run in own)),
+            short_rate(median(run.threads_only_tuples_s for run in own)), *best,
             *(text for rules in RULES for text in _found(own, rules, exhaustive)),
         )  # fmt: skip
     console.print(table)
@@ -72,7 +72,8 @@ def print_changes(console: Console, runs: Sequence[ChangeRun], where: str = "sim
     console.print(table)
 
 
-def _short(rate: float) -> str:
+def short_rate(rate: float) -> str:
+    """`1.25 M`, for tables."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if rate >= size:
             return f"{rate / size:.3g} {unit}"

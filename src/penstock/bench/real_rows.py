@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from penstock.bench import elastic_operator, external_load, multilevel
-from penstock.bench.element_case import best_fixed
+from penstock.bench import elastic_operator, engine_cases, external_load, multilevel
+from penstock.bench.elastic_operator import POLICY_OF_ENGINE, Periods, elastic_run
+from penstock.bench.fed_engine import EnginePeriod
 from penstock.bench.multilevel_cases import BLOCKS, SMALL_SHAPES, Cell
-from penstock.bench.real_cases import (
-    OneAtATime,
-    real_case,
-    real_elastic_cases,
-    real_load_case,
-    real_multilevel_models,
-)
+from penstock.bench.real_cases import OneAtATime, real_case, real_multilevel_models
 from penstock.bench.real_change import change_run
-from penstock.bench.real_side_by_side import side_by_side
+from penstock.bench.real_side_by_side import engines_side_by_side, side_by_side
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.simulate.element_shapes import Costs, balanced, skewed
 
 Note = Callable[[str], object]
@@ -27,12 +23,14 @@ _EXHAUSTIVE_BLOCK = 64
 class RealEffort:
     """How long real elements are measured: seconds of a period, periods of a run and of each phase of external load.
 
+    Fixed levels go through phases of `fixed_phase_periods`, since there are several of them and nothing to find.
     `exhaustive_s` is for the search among all settings of each of the small graphs.
     """
 
     period_s: float = 1.0
     periods: int = 90
-    phase_periods: int = 30
+    phase_periods: int = 60
+    fixed_phase_periods: int = 15
     graph_period_s: float = 0.25
     graph_periods: int = 80
     policies: tuple[str, ...] = ("leaping", "listing")
@@ -43,30 +41,38 @@ class RealEffort:
 
 
 QUICK = RealEffort(
-    period_s=0.2, periods=30, phase_periods=12, graph_period_s=0.1, graph_periods=30, policies=("leaping",),
-    blocks=(64,), exhaustive_shapes=("mixed 2 x 3",), exhaustive_s=4.0, quick=True,
+    period_s=0.2, periods=30, phase_periods=20, fixed_phase_periods=5, graph_period_s=0.1, graph_periods=30,
+    policies=("leaping",), blocks=(64,), exhaustive_shapes=("mixed 2 x 3",), exhaustive_s=4.0, quick=True,
 )  # fmt: skip
 
 
 def elastic_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_operator.ElasticRun]:
-    """The elastic operator over computing and waiting loads, beside every fixed level."""
+    """`ps.Engine(threads="elastic")` over computing and waiting loads, beside every fixed number of threads."""
     runs = []
-    with OneAtATime() as running:
-        for case in real_elastic_cases(running, cores, effort.period_s):
-            note(f"{case.name}: fixed levels")
-            best = best_fixed(case)
-            for policy in effort.policies:
-                note(f"{case.name}: {policy}")
-                runs.append(elastic_operator.measure(case, policy, 0, effort.periods, best))
+    for case in engine_cases.elastic_cases(cores, effort.period_s):
+        note(f"{case.name}: fixed levels")
+        static = case.fixed_rates()
+        for policy in effort.policies:
+            note(f"{case.name}: {policy}")
+            seen = case.elastic(POLICY_OF_ENGINE[policy], effort.periods)
+            runs.append(elastic_run(case.name, "measured", policy, 0, static, _periods(seen, case.period_s)))
     return runs
 
 
+def _periods(seen: Sequence[EnginePeriod], period_s: float) -> Periods:
+    """A change within a period led to that period's level, so it belongs to the end of the one before."""
+    changes = (*(period.changes for period in seen[1:]), 0)
+    return Periods(tuple(period.level for period in seen), tuple(period.tuples_s for period in seen), changes, period_s)
+
+
 def side_by_side_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_operator.SideBySide]:
-    """Four elastic operators that compete for the cores of this machine."""
+    """Four elastic operators that compete for the cores of this machine: bare policies, and engines, which share."""
     runs = []
     for policy in effort.policies:
         note(f"four operators side by side: {policy}")
         runs.append(side_by_side(policy, cores, period_s=effort.period_s, periods=effort.periods // 2))
+        wish = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
+        runs.append(engines_side_by_side(policy, wish, cores, effort.period_s, effort.periods // 2))
     return runs
 
 
@@ -78,16 +84,21 @@ def change_runs(effort: RealEffort, cores: int, note: Note) -> list[multilevel.C
 
 
 def load_runs(effort: RealEffort, cores: int, note: Note) -> list[external_load.LoadRun]:
-    """The heavy load while other processes peg cores and let them go."""
+    """`ps.Engine` with the heavy load while other processes peg cores and let them go."""
     phases = external_load.schedule(cores, effort.phase_periods)
-    with OneAtATime() as running:
-        case = real_load_case(running, cores, phases, effort.period_s)
-        note(f"{case.name}: fixed levels")
-        fixed = external_load.fixed_rates_tuples_s(case, phases, 0)
-        runs = []
-        for policy in effort.policies:
-            note(f"{case.name}: {policy}")
-            runs.append(external_load.measure(case, policy, phases, 0, fixed))
+    short = external_load.schedule(cores, effort.fixed_phase_periods)
+    case = engine_cases.load_case(cores, effort.period_s)
+    fixed: dict[int, list[float]] = {}
+    runs = []
+    for level in case.levels:
+        note(f"{case.name}: fixed level {level}")
+        rates = [period.tuples_s for period in case.loaded(level, short)]
+        fixed[level] = external_load.by_phase(rates, short)
+    for policy in effort.policies:
+        note(f"{case.name}: {policy}")
+        seen = case.loaded(ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=case.period_s), phases)
+        levels, rates = [period.level for period in seen], [period.tuples_s for period in seen]
+        runs.append(external_load.load_run(case.name, "measured", policy, 0, phases, fixed, levels, rates))
     return runs
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from statistics import mean
 
 from penstock.bench.elastic_operator import POLICIES, SideBySide
+from penstock.bench.fed_engine import EnginePeriod, FedEngine
 from penstock.bench.real_element import RealElement
+from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.element_setting import ElementSetting
 from penstock.element.operators.load import flop_s, rows_within
 from penstock.simulate.element_shapes import one_operator
@@ -52,3 +55,29 @@ def _even(elements: Sequence[RealElement], level: int, period_s: float, periods:
         element.observe()
     time.sleep(periods * period_s)
     return sum(element.observe().throughput_tuples_s for element in elements)
+
+
+def engines_side_by_side(
+    policy: str, wish: ElasticThreads, cores: int, period_s: float, periods: int, operators: int = 4
+) -> SideBySide:
+    """Engines as users have them, each fed by a thread of its own: they share out the cores of the process."""
+    model = one_operator(10_000, block_tuples=rows_within(10_000, flop_s()))
+
+    def run(threads: int | ElasticThreads, count: int) -> list[list[EnginePeriod]]:
+        def one(_: int) -> list[EnginePeriod]:
+            with FedEngine(model, threads) as engine:
+                return [engine.period(period_s) for _ in range(count)]
+
+        with ThreadPoolExecutor(operators) as pool:
+            return list(pool.map(one, range(operators)))
+
+    best = max(sum(_late_tuples_s(run(level, 6))) for level in range(1, cores + 1))
+    seen = run(wish, periods)
+    late = _late_tuples_s(seen)
+    fairness = sum(late) ** 2 / (len(late) * sum(rate**2 for rate in late))
+    return SideBySide(policy, True, cores, sum(late) / best, fairness, tuple(own[-1].level for own in seen))
+
+
+def _late_tuples_s(seen: Sequence[Sequence[EnginePeriod]]) -> list[float]:
+    """The rate of each in the second half of its periods."""
+    return [mean(period.tuples_s for period in own[len(own) // 2 :]) for own in seen]

@@ -130,6 +130,14 @@ class LeapingOperator:
         return held, f"back to {search.best} threads: no more to gain"
 
 
+# What elastic threads have. A service may take more than it did without any sign of it, so one looks upwards now and
+# then, but rarely enough for less than one change a minute.
+CALM = LeapingOperator()
+# What `elastic_map` has: its whole purpose is calls of services, whose limits move, and a look upwards costs it some
+# calls for a period. So it looks often, and makes more than one change a minute (record 0020).
+FOR_SERVICES = LeapingOperator(patience_periods=0, probe_periods=10, longest_probe_periods=20)
+
+
 def _freed_cores(state: LeapingState, idle_cores: float | None) -> int:
     """Cores that became idle during the hold; 0 where they are too few to matter."""
     if idle_cores is None or state.idle_cores is None:

@@ -18,15 +18,13 @@ from penstock.control.elastic_operator import ElasticOperator
 from penstock.control.elastic_threads import ElasticThreads
 from penstock.control.element_policy import ElementPolicy
 from penstock.control.element_setting import ElementSetting
-from penstock.control.leaping_operator import LeapingOperator
+from penstock.control.leaping_operator import CALM
 from penstock.control.multilevel.policy import MultiLevel
 from penstock.control.multilevel.rules import OURS, PAPER, with_settings
 from penstock.measure.element_observation import ElementObservation
 
 _VERSION = 3
 STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
-# A service may take more than it did without any sign of it, so one looks upwards now and then.
-_LEAPING = LeapingOperator(probe_periods=60, longest_probe_periods=480)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +177,7 @@ class ThreadControl:
             rules = PAPER if wish.as_printed else OURS
             return MultiLevel(with_settings(rules, wish.sensitivity, wish.satisfaction))
         if wish.policy == "elastic":
-            return replace(_LEAPING, least=wish.least)
+            return replace(CALM, least=wish.least)
         return ElasticOperator(wish.tolerance, wish.decay_rate, least=wish.least)
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.control.element_setting import ElementSetting
-from penstock.control.leaping_operator import LeapingOperator, LeapingState
+from penstock.control.leaping_operator import FOR_SERVICES, LeapingState
 from penstock.control.level_search import start_search
 from penstock.element.state.home import temporary_directory
 from penstock.measure.element_observation import ElementObservation
@@ -45,8 +45,7 @@ class LevelKeeper:
         self.max_level, self._period_s, self._known, self._journal = max_level, period_s, known, journal
         self._time = BusyClock(clock, cpu_clock)
         self._computes = False
-        # A service may take more than it did without any sign of it below its limit, so one looks upwards often.
-        self._policy = LeapingOperator(patience_periods=0, probe_periods=10, longest_probe_periods=20)
+        self._policy = FOR_SERVICES
         self._fixed = fixed
         level = min(_read_level(known), max_level) if fixed is None else fixed
         self._state = LeapingState(start_search(level, max_level), probe_periods=self._policy.probe_periods)

@@ -19,9 +19,12 @@ from penstock.bench.saso_picture import draw_runs, file_name
 from penstock.bench.saso_policies import oracles, our_policy, rivals
 from penstock.bench.saso_report import print_comparisons, summary
 from penstock.bench.saso_scenarios import run_scenario, scenarios
+from penstock.control.control_step import ControlStep
+from penstock.control.decision import Hold
 from penstock.control.goal import throughput
-from penstock.control.loop import Loop
+from penstock.control.loop import Loop, Record
 from penstock.control.rivals.static import Static
+from penstock.control.setting import Setting
 from penstock.errors import InputError
 
 
@@ -53,13 +56,29 @@ def test_a_trace_is_scaled_to_the_replicas_and_cut_to_its_middle(tmp_path: Path)
     assert rates[0] < rates[-1]
 
 
-@pytest.mark.parametrize(("text", "sentence"), [("a\n1\n", "at least three"), ("t,v\n1,x\n2,3\n3,4\n", "has rows")])
-def test_a_broken_trace_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
-    (tmp_path / "bad.csv").write_text(text)
+@pytest.mark.parametrize(("rows", "sentence"), [
+    ("1,2\n2,3", "trace .*bad.csv needs 3 intervals at least; it has 2"),
+    ("1,x\n2,3\n3,4", "needs a number in 'value'; got 'x' in row 1"),
+    ("1,2\n2,nan\n3,4", "needs a number in 'value'; got 'nan' in row 2"),
+    ("1,2\n1,3\n1,4", "needs a 'timestamp' above the one before it in every row; got '1' in row 2"),
+])  # fmt: skip
+def test_a_broken_trace_is_refused(tmp_path: Path, rows: str, sentence: str) -> None:
+    (tmp_path / "bad.csv").write_text(f"timestamp,value\n{rows}\n")
     with pytest.raises(InputError, match=sentence):
         trace_load(tmp_path / "bad.csv", 1000, 20)
     with pytest.raises(InputError, match="cannot be read"):
         trace_load(tmp_path / "none.csv", 1000, 20)
+
+
+def test_rows_that_are_missing_take_their_time(tmp_path: Path) -> None:
+    path = tmp_path / "gap.csv"
+    rows = [(60 * i, 100) for i in range(10)] + [(60 * i, 100) for i in range(14, 20)]  # four are missing
+    path.write_text("timestamp,value\n" + "".join(f"{second},{count}\n" for second, count in rows))
+    load = trace_load(path, 1000, 50)
+    assert (load.end_s, load.speed_up) == (20, 60)
+    rates = np.diff([load.arrivals.arrived_by(t) for t in range(21)])
+    assert set(rates[:9]) | set(rates[14:]) == {850}
+    assert set(rates[9:14]) == {170}, "the last count before the gap, spread over it"
 
 
 def test_figures_of_a_run() -> None:
@@ -146,6 +165,26 @@ def test_the_oracle_needs_fewer_replicas_than_mpc_at_no_more_violations() -> Non
 def test_cases_cover_both_applications_loads_and_goals() -> None:
     names = [c.name for c in cases(1, [], quick=True)]
     assert len(names) == len(set(names)) == 8
+
+
+def recorded(replicas: dict[int, int], seconds: int) -> list[Record]:
+    """Steps of a second with nothing behind, on so many replicas from those seconds on."""
+    records, now = [], 1
+    for second in range(1, seconds + 1):
+        now = replicas.get(second, now)
+        seen = ControlStep(second, float(second), 1.0, Setting(now), 1000.0, 1000.0, 10.0, 0.5)
+        records.append(Record(seen, Hold("recorded"), Hold("recorded"), None))
+    return records
+
+
+def test_situations_are_judged_as_they_are_described() -> None:
+    by_name = {scenario.name: scenario for scenario in scenarios()}
+    spike, hot = by_name["cold spike"], by_name["hot key"]
+    assert spike.verdict(recorded({49: 10, 105: 2}, 160))
+    assert not spike.verdict(recorded({51: 12, 105: 2}, 160)), "eleven seconds after it began at 40 s"
+    assert not spike.verdict(recorded({49: 10}, 160))
+    assert hot.verdict(recorded({1: 12, 75: 4}, 200)), "a slot with 28 % of the load lets four be used"
+    assert not hot.verdict(recorded({1: 12, 75: 5}, 200))
 
 
 @pytest.mark.slow

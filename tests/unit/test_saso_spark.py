@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from penstock.bench.saso import Comparison
+from penstock.bench.saso import Comparison, compare
 from penstock.bench.saso_metrics import saso
+from penstock.bench.saso_policies import rivals
 from penstock.bench.saso_spark import SparkCase, SparkComparison, best_rivals
 from penstock.bench.saso_spark_loads import spark_loads, write_trace
 from penstock.bench.saso_spark_report import live_summary, print_live, print_spark, spark_summary
-from penstock.bench.saso_spark_run import Controlled, Watched, since
+from penstock.bench.saso_spark_run import Controlled, Watched, as_a_user_gets_it, since
 from penstock.bench.saso_spark_scenarios import LiveOutcome, lives
 from penstock.cli import main
 from penstock.control.control_step import ControlStep
+from penstock.control.control_wish import ASSUMED_PAUSE_S
 from penstock.control.goal import throughput
+from penstock.control.limits import Limits
+from penstock.control.live_mpc import LiveMpc
 from penstock.control.loop import Record
 from penstock.control.rivals.thresholds import Thresholds
 from penstock.control.setting import Grid, Setting
@@ -64,19 +68,46 @@ def test_a_load_and_its_file_bring_the_same_tuples(tmp_path: Path) -> None:
 
 def test_rivals_are_the_best_two_of_the_queue_model_at_their_best_settings(tmp_path: Path) -> None:
     own = spark_case(tmp_path)
-    best = (
-        figures(policy="static 6", violations=0, mean_replicas=2.0),
-        figures(policy="ds2", violations=9, mean_replicas=3.0),
-        figures(policy="kubernetes hpa", setting="target 0.6, stabilisation_s 0, tolerance 0.05", mean_replicas=5.0),
-        figures(policy="thresholds 0.9/0.8", setting="high 0.7, low 0.4", mean_replicas=4.0),
+    found = compare(replace(case(), load=replace(case().load, end_s=8.0)), quick=True)
+    assert found.case.name == own.name
+    cheap = {"kubernetes hpa": 5.0, "thresholds": 4.0}
+    best = tuple(
+        replace(r, violations=0, mean_replicas=next((cheap[n] for n in cheap if r.policy.startswith(n)), 9.0))
+        for r in found.best
     )
-    same = Comparison(case(), figures(), figures(), figures(), (), best, {})
-    assert same.case.name == own.name
-    first, second = best_rivals(own, [same])
-    assert first[0] == "high 0.7, low 0.4"
-    assert (first[1].high, first[1].low, first[1].bounds.highest) == (0.7, 0.4, 2)
-    assert second[1].target == 0.6
-    assert [policy.name for _, policy in best_rivals(own, [])] == ["ds2", "flink autoscaler"]
+    (first, thresholds), (second, hpa) = best_rivals(own, [replace(found, published=(), best=best)])
+    assert first == f"high {thresholds.high:g}, low {thresholds.low:g}"
+    assert thresholds.name == f"thresholds {thresholds.high:g}/{thresholds.low:g}" != "thresholds 0.9/0.8"
+    assert second.startswith(f"target {hpa.target:g}, ")
+    assert thresholds.bounds.highest == hpa.bounds.highest == own.highest_replicas
+
+
+def test_every_rival_may_be_among_the_best_two(tmp_path: Path) -> None:
+    own = spark_case(tmp_path)
+    moving = [rival for rival in rivals(12) if rival.tried and rival.policy.name != "static"]
+    for rival in moving:
+        for setting, policy in rival.variants(20.0, quick=True)[1:]:
+            tuned = figures(policy=policy.name, setting=setting)
+            ((found, chosen),) = best_rivals(own, [Comparison(case(), tuned, tuned, tuned, (), (tuned,), {})])
+            assert (found, chosen.name, type(chosen)) == (setting, policy.name, type(policy))
+
+
+def test_a_load_that_the_queue_model_was_not_asked_about_has_rivals_as_published(tmp_path: Path) -> None:
+    found = best_rivals(spark_case(tmp_path), [])
+    assert [(setting, policy.name) for setting, policy in found] == [
+        ("published", "ds2"),
+        ("published", "flink autoscaler"),
+    ]
+
+
+def test_mpc_is_what_a_user_gets() -> None:
+    limits = Limits(max_replicas=8, max_micro_batch_tuples=20_000)
+    policy = as_a_user_gets_it("mpc", throughput(), limits, 8, 20_000)
+    assert isinstance(policy, LiveMpc)
+    assert policy.mpc.grid == Grid(tuple(range(1, 9)), caps_tuples=(312, 1250, 5000, 20_000))
+    assert (policy.mpc.pause_s, policy.mpc.interval_s) == (ASSUMED_PAUSE_S, 0.0)
+    rival = Thresholds()
+    assert as_a_user_gets_it(rival, throughput(), limits, 8, 20_000) is rival
 
 
 def test_a_watched_policy_decides_as_it_would_and_its_records_tell_changes() -> None:

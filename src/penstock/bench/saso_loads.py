@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from penstock.errors import InputError
 from penstock.generate.arrivals import Arrivals, counted_arrivals, generated_arrivals
 from penstock.generate.rates import SHAPES
+from penstock.generate.trace_files import read_traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +26,7 @@ class Load:
 
 # name, period of the world passed in so many seconds, mean rate as a share of the capacity of all replicas
 _GENERATED = {"random_walk": (180.0, 0.4), "trading_day": (235.0, 0.3)}
+_LEAST_INTERVALS = 3
 
 
 def generated_loads(capacity_tuples_s: float, seed: int, names: Sequence[str] = tuple(_GENERATED)) -> list[Load]:
@@ -41,39 +41,24 @@ def generated_loads(capacity_tuples_s: float, seed: int, names: Sequence[str] = 
 
 
 def trace_load(path: Path, capacity_tuples_s: float, most_steps: int) -> Load:
-    """A CSV of counts (`timestamp,value`, or with `|`), an interval a second, its 99th percentile at 0.85 of capacity.
+    """A CSV of counts (`timestamp,value`), an interval a second, its 99th percentile at 0.85 of capacity.
 
-    Of a longer trace the middle is taken.
+    A row counts what came until the next one: where rows are missing, the one before them is spread over all of that
+    time, as it is when a trace is replayed.  Of a longer trace the middle is taken.
     """
-    times_s, values = _read(path)
-    interval_s = float(np.median(np.diff(times_s)))
-    begin = max((len(values) - most_steps) // 2, 0)
-    part = np.asarray(values[begin : begin + most_steps])
+    (file,) = read_traces([str(path)])
+    interval_s = float(np.median(np.diff(file.edges_s)))
+    intervals = round(float(file.edges_s[-1] - file.edges_s[0]) / interval_s)
+    if intervals < _LEAST_INTERVALS:
+        raise InputError(f"trace {path} needs {_LEAST_INTERVALS} intervals at least; it has {intervals}")
+    begin = max((intervals - most_steps) // 2, 0)
+    moments_s = file.edges_s[0] + interval_s * np.arange(begin, min(begin + most_steps, intervals) + 1)
+    arrived = np.interp(moments_s, file.edges_s, np.concatenate([[0.0], np.cumsum(file.counts)]))
+    part = np.diff(arrived)
     high = float(np.percentile(part, 99)) or 1.0
     together = max(round(1.0 / interval_s), 1)  # intervals shorter than a second are joined
-    counts = np.maximum(np.round(part * (0.85 * capacity_tuples_s / high)), 0.0)
+    counts = np.round(part * (0.85 * capacity_tuples_s / high))
     edges_s = np.arange(len(counts) + 1, dtype=np.float64) / together
     return Load(
         path.stem, counted_arrivals(edges_s, counts.astype(np.int64)), float(edges_s[-1]), interval_s * together
     )
-
-
-def _read(path: Path) -> tuple[list[float], list[float]]:
-    try:
-        lines = path.read_text().splitlines()
-    except OSError as error:
-        raise InputError(f"trace '{path}' cannot be read: {error.strerror}") from error
-    if len(lines) < 4:
-        raise InputError(f"trace '{path}' needs at least three intervals; got {max(len(lines) - 1, 0)}")
-    rows = list(csv.reader(lines[1:], delimiter="|" if "|" in lines[0] else ","))
-    try:
-        return [_seconds(row[0]) for row in rows], [float(row[1]) for row in rows]
-    except (ValueError, IndexError) as error:
-        raise InputError(f"trace '{path}' has rows 'timestamp,value' after a header; {error}") from error
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return datetime.fromisoformat(text).timestamp()

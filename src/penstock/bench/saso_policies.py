@@ -88,7 +88,11 @@ def rivals(highest: int) -> list[Rival]:
 
 
 def our_policy(goal: Goal, grid: Grid, shape: PlantShape) -> Mpc:
-    """MPC as a user gets it: nothing set but the goal; what a change costs is what the plant says."""
+    """MPC with its defaults: nothing is set but the goal.
+
+    It is told what a run has to learn or assume: how far apart micro-batches begin at least, what a change costs on
+    average, how long replicas take to start.
+    """
     pause_s = shape.reconfigure_s + shape.move_s / 2
     lead_steps = round(shape.start_s)
     return default_mpc(goal, grid, pause_s=pause_s, interval_s=shape.interval_s, lead_steps=lead_steps)

@@ -14,7 +14,7 @@ from penstock.apps.price_service import price_service
 from penstock.bench.saso import Comparison, missed_beside
 from penstock.bench.saso_loads import Load
 from penstock.bench.saso_metrics import Saso
-from penstock.bench.saso_policies import Rival, rivals
+from penstock.bench.saso_policies import rivals
 from penstock.bench.saso_spark_loads import spark_loads
 from penstock.bench.saso_spark_run import Bound, Controlled, capacity_tuples_s, run_controlled
 from penstock.bench.streaming.sessions import local_session
@@ -69,7 +69,7 @@ def compare_on_spark(
     progress: Progress,
     seconds: float | None = None,
 ) -> Iterator[SparkComparison]:
-    """All cases, each as soon as it is done; the rivals of a case are the best two of the queue model's comparisons."""
+    """All cases, each as soon as it is done; `comparisons`: of the queue model, from which the rivals are chosen."""
     seconds = seconds or (QUICK_S if quick else FULL_S)
     goals = [throughput()] if quick else [throughput(), latency(mean_ms=1500)]
     with tempfile.TemporaryDirectory(prefix="penstock-saso-") as folder, local_session(task_slots=16) as session:
@@ -86,19 +86,22 @@ def compare_on_spark(
 
 
 def best_rivals(case: SparkCase, comparisons: Sequence[Comparison]) -> list[tuple[str, Any]]:
-    """Setting and policy of the two best rivals of the same case on the queue model, at their best settings there."""
-    by_name = {rival.policy.name: rival for rival in rivals(case.highest_replicas)}
+    """Setting and policy of the two best rivals of the same case on the queue model, at their best settings there.
+
+    A load that the queue model was not asked about has `_USUAL_RIVALS`, as published.
+    """
+    # A tuned policy may have another name than the published one: name and setting together say which one it is.
+    known = {
+        (policy.name, setting): policy
+        for rival in rivals(case.highest_replicas)
+        for setting, policy in rival.variants(case.load.speed_up, quick=False)
+    }
     same = [c for c in comparisons if c.case.name == case.name]
     if not same:
-        return [("published", _variant(by_name[name], case, "")) for name in _USUAL_RIVALS]
+        return [("published", known[name, ""]) for name in _USUAL_RIVALS]
     moving = [r for r in same[0].best if not r.policy.startswith("static")]
     ranked = sorted(moving, key=lambda r: (max(r.violations, same[0].allowed_violations), r.mean_replicas))
-    return [(r.setting, _variant(by_name[r.policy], case, r.setting)) for r in ranked[:2]]
-
-
-def _variant(rival: Rival, case: SparkCase, setting: str) -> Any:
-    variants = dict(rival.variants(case.load.speed_up, quick=False))
-    return variants.get(setting, variants[""])
+    return [(r.setting, known[r.policy, r.setting]) for r in ranked[:2]]
 
 
 def _compare(

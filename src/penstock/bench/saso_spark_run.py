@@ -17,12 +17,11 @@ from penstock.bench.saso_spark_loads import write_trace
 from penstock.bench.streaming.batches import throughput as throughput_of
 from penstock.control.configuration import Configuration, default_configuration
 from penstock.control.control_step import ControlStep
-from penstock.control.control_wish import ASSUMED_PAUSE_S
+from penstock.control.control_wish import ControlWish, policy_of
 from penstock.control.decision import Decision
 from penstock.control.goal import Goal
-from penstock.control.limits import Limits
+from penstock.control.limits import Limits, grid_within
 from penstock.control.loop import Record
-from penstock.control.mpc_presets import default_mpc
 from penstock.control.policy import Policy
 from penstock.control.setting import Grid
 from penstock.errors import InputError
@@ -120,10 +119,9 @@ def run_controlled(
     source = market(trace, None, speed_up=1.0, symbols=SYMBOLS)
     app = _application(source, service)
     cap = round(_CAP_S * capacity)
-    grid = Grid(tuple(range(1, highest + 1)), caps_tuples=(cap,))
-    watched = Watched(default_mpc(goal, grid, pause_s=ASSUMED_PAUSE_S) if isinstance(policy, str) else policy)
-    configuration = replace(_configuration(app, first or max(highest // 2, 1)), micro_batch_tuples=cap)
     limits = Limits(max_replicas=highest, max_micro_batch_tuples=cap)
+    watched = Watched(as_a_user_gets_it(policy, goal, limits, highest, cap))
+    configuration = replace(_configuration(app, first or max(highest // 2, 1)), micro_batch_tuples=cap)
     handle = start(app, session=session, configuration=configuration, goal=goal, policy=watched, limits=limits)
     try:
         _wait(handle, LEAD_S + 3 * load.end_s + 60.0, meanwhile)
@@ -132,8 +130,14 @@ def run_controlled(
     records = since(watched.records(), handle.fixed.started_at_s + LEAD_S)
     if not records:
         raise InputError(f"{load.name} on Spark under {watched.name} ended before a control step; is the machine busy?")
-    figures = saso(watched.name, setting, records, goal, grid)
+    replicas = Grid(tuple(range(1, highest + 1)), caps_tuples=(cap,))
+    figures = saso(watched.name, setting, records, goal, replicas)
     return Controlled(figures, records, result.discarded["out"], result.dead_letter_count)
+
+
+def as_a_user_gets_it(policy: str | Policy, goal: Goal, limits: Limits, highest: int, cap_tuples: int) -> Policy:
+    """The policy as `start` makes it of a name, over the settings within the limits; an object is as it is."""
+    return policy_of(ControlWish(goal, limits=limits, policy=policy), grid_within(limits, highest, cap_tuples))
 
 
 def since(records: Sequence[Record], time_s: float) -> list[Record]:

@@ -33,7 +33,7 @@ from penstock.model.micro_batch_run import run_step
 from penstock.model.power import PowerModel
 from penstock.model.throughput import computation_s
 
-_FULL = 0.95  # of what a service takes: what is planned for where it is the bottleneck
+_FULL = 0.95  # of what a service or the heaviest slot takes: what is planned for where that is the bottleneck
 _LEAST_BLUR, _MOST_BLUR = 0.02, 0.1  # a model that is off by more says nothing about chances
 _BY_SIZE = 0.04  # of the quadratic switching cost, where a change has a price of its own
 Solver = Literal["chance", "backlog", "dynamic", "branch"]
@@ -73,13 +73,17 @@ class Mpc:
 
     def decide(self, state: Learned, seen: ControlStep) -> tuple[Learned, Decision]:
         state = self.learn(state, seen)
+        return state, self.decision(state, seen)
+
+    def decision(self, state: Learned, seen: ControlStep) -> Decision:
+        """What follows from a step that was learned from."""
         if state.gigacycles is None:
-            return state, Hold("nothing was served yet, so costs are unknown")
+            return Hold("nothing was served yet, so costs are unknown")
         rates = self.planned_rates(state)
         solution = self.solve(state, seen.setting, rates)
         desired = self.grid.setting(solution.trajectory[0])
         expected = self._expectation(state, seen.setting, desired)
-        return state, change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
+        return change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
 
     def learn(self, state: Learned, seen: ControlStep) -> Learned:
         highest_ghz = self.grid.frequencies_ghz[-1]
@@ -109,14 +113,16 @@ class Mpc:
     def problem(self, state: Learned, current: Setting, rates: Floats) -> BacklogProblem:
         """This step's optimisation, from what was learned.
 
-        What a service behind the element cannot take, no setting can serve: it is left out, as is what a change would
-        cost a stream that falls behind anyway, so that nothing presses on a service that is full.
+        What a service behind the element cannot take, or one replica with the heaviest slot alone, no setting can
+        serve: it is left out, as is what a change would cost a stream that falls behind anyway, so that nothing presses
+        on what is full, and replicas that are of no use go.
         """
         limit = state.limit.limit_tuples_s
-        hopeless = float(rates.min()) > limit
+        most = min(limit, self._heaviest_slot_tuples_s(state))
+        hopeless = float(rates.min()) > most
         settings = [self.grid.setting(u) for u in range(len(self.grid))]
         return BacklogProblem(
-            rates_tuples_s=np.minimum(rates, _FULL * limit) if hopeless else rates,
+            rates_tuples_s=np.minimum(rates, _FULL * most) if hopeless else rates,
             per_tuple_s=np.array([state.per_tuple_s(s) for s in settings]),
             cap_tuples=np.array([float(s.micro_batch_tuples) for s in settings]),
             resource_cost=np.array([self.resource_cost(s) for s in settings]),
@@ -178,6 +184,13 @@ class Mpc:
         alone_s = computation_s(state.gigacycles, self.grid.frequencies_ghz[-1] or 1.0)
         return self.weights.alpha * self.alpha_tuple_s / alone_s
 
+    def _heaviest_slot_tuples_s(self, state: Learned) -> float:
+        """What a stream may bring until the replica with its heaviest slot, which has nothing else, is full."""
+        if state.gigacycles is None or state.heaviest_share <= 0:
+            return float("inf")
+        fastest = Setting(1, self.grid.frequencies_ghz[-1], self.grid.caps_tuples[-1])
+        per_tuple_s = state.gigacycles / clock_ghz(fastest) * state.heaviest_share
+        return float(capacity_tuples_s(per_tuple_s, state.overhead_s or 0.0, float(fastest.micro_batch_tuples)))
     def _tail(self, state: Learned) -> float:
         """How much further than was assumed the percentile of the goal lies from the mean that is predicted."""
         return max(state.tail / MEAN_TO_P95, 1.0) if self.weights.by_p95 else 1.0

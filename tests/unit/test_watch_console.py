@@ -194,4 +194,6 @@ def test_what_control_thinks_is_shown() -> None:
     held = dict(control_lines(replace(decision, decided=Setting(2), because="a level below is settling")))
     assert held["decision"] == "step 7: stay at 2 replicas (mpc wants 4 replicas)"
     assert "would go" in dict(control_lines(replace(decision, passive=True)))["decision"]
+    unknown = dict(control_lines(replace(decision, broken=False, measured=False)))["measured"]
+    assert unknown.endswith("; whether the goal is kept is not measured")
     assert control_lines(None) == [("control", "waiting for the first control step")]

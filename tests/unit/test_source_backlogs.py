@@ -119,15 +119,24 @@ def test_a_directory_that_is_read_as_it_grows_keeps_a_throughput_goal(tmp_path: 
     assert verdicts(ps.throughput(), seen)[2:] == ["kept"] * 5
 
 
-def test_a_large_directory_is_listed_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_directory_is_listed_less_often_and_taken_to_grow_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("penstock.spark.files_waiting._SHARE", 0.01)
-    moments = iter([0.0, 2.0, 100.0, 201.0, 203.0, 203.0])  # the first listing takes two seconds
-    waiting = FilesWaiting(tmp_path, tmp_path / "log", clock=lambda: next(moments))
-    assert waiting.waiting(None, {"files": 0}, 0, 0.0) == 0
-    (tmp_path / "one.csv").touch()
-    waiting.waiting({"files": 0}, {"files": 0}, 0, 0.0)
-    assert waiting.waiting({"files": 0}, {"files": 0}, 0, 0.0) == 0
-    assert waiting.waiting({"files": 0}, {"files": 0}, 0, 0.0) is None  # it is there, of a length that is not known
+    inbox, log = tmp_path / "in", FileLog(tmp_path / "log")
+    inbox.mkdir()
+    moment_s, cpu_s = [0.0], iter([0.0, 2.0, 2.0, 4.0, 4.0, 6.0])  # a list takes two seconds
+    waiting = FilesWaiting(inbox, tmp_path / "log", lambda: moment_s[0], lambda: next(cpu_s))
+    (inbox / "0.csv").touch()
+    log.add([inbox / "0.csv"])
+    taken = {"files": 1}
+    assert waiting.waiting({"files": 0}, taken, 10, 0.0) == 0
+    for number in range(1, 41):
+        (inbox / f"{number}.csv").touch()
+    found = []
+    for moment_s[0] in (100.0, 200.0, 210.0, 300.0, 400.0):
+        found.append(waiting.waiting(taken, taken, 0, 0.0))
+    assert found == [0, 400, 420, 600, 400]
 
 
 def test_of_sparks_rate_the_schedule_says_what_waits(tmp_path: Path) -> None:

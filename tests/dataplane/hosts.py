@@ -41,7 +41,7 @@ class HostsPlane(Plane):
         self.migrations, self.way = migrations, migrations[0]
         self.alive: tuple[str, ...] = HOSTS
         self.kept: Configuration | None = None
-        self.copied = self.waited = self.stayed = self.released = 0
+        self.copied = self.waited = self.resumed = self.stayed = self.released = 0
         self._folder = directory / "hosts"
         self._workers_by_host: dict[str, dict[Any, Any]] = {host: {} for host in HOSTS}
         super().__init__(graph, tables, directory, seed, kills)
@@ -104,6 +104,7 @@ class HostsPlane(Plane):
     def _keep(self, plan: BatchPlan, result: Any, observation: Any) -> None:
         super()._keep(plan, result, observation)
         self.waited += observation.waiting_tuples
+        self.resumed += observation.resumed_tuples
         self.stayed += plan.target is not None
 
     def _any_configuration(self) -> Configuration:

@@ -126,4 +126,5 @@ def test_every_way_does_what_it_is_for() -> None:
     assert all(own.released for own in found.values())
     assert found[AT_ONCE].waited
     assert found[SPLITTER_HOLDS].waited
+    assert all(own.resumed == own.waited for own in found.values())
     assert found[REPLICAS_WAIT].stayed == found[AT_ONCE].stayed == 0

@@ -101,6 +101,19 @@ def test_the_newest_plan_is_found(tmp_path: Path) -> None:
     assert (newest.batch, newest.configuration) == (10, configuration)
 
 
+def test_a_start_goes_on_with_its_own_cap_and_not_with_the_one_that_control_chose(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    assert checkpoint.newest_configuration() is None
+    paced = replace(default_configuration(pipeline_of(application().graph), 2, 8), micro_batch_tuples=16_384)
+    checkpoint.write_plan(BatchPlan(1, 1, None, paced, own_cap_tuples=5_000_000))
+    assert checkpoint.newest_configuration() == replace(paced, micro_batch_tuples=5_000_000)
+    waiting = replace(paced, micro_batch_tuples=65_536, block_rows=512)
+    checkpoint.write_plan(BatchPlan(2, 1, None, paced, target=waiting, own_cap_tuples=5_000_000))
+    assert checkpoint.newest_configuration() == replace(waiting, micro_batch_tuples=5_000_000)
+    checkpoint.write_plan(BatchPlan(3, 1, None, paced))  # nobody controls: it is the user's
+    assert checkpoint.newest_configuration() == paced
+
+
 def test_slot_functions_are_of_operators_with_state_by_key() -> None:
     check_slot_functions(application().graph, {"window": ps.RangeSlots((1.0,))})
     with pytest.raises(ps.InputError, match="window, counted; got 'windw'; did you mean 'window'"):

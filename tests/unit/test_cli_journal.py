@@ -171,13 +171,14 @@ def test_decisions_are_shown_with_what_came_of_them(tmp_path: Path, capsys: pyte
         expected = Expectation(2_100.0, 5_000.0, 0.4, saturated=saturated)
         journal.decide(step, RecordedDecision(
             step, "mpc", Setting(2 if step == 1 else 1), Setting(1), Setting(decided), "demand falls", seen, expected,
-            broken=step == 2, requested=step == 1, highest_useful_replicas=2,
+            broken=step == 2, requested=step == 1, highest_useful_replicas=2, measured=step == 2,
         ))  # fmt: skip
     assert called(str(tmp_path)) in (0, None)
     out = capsys.readouterr().out
     for text in (
         "what mpc changed", "demand falls", "2 replicas", "400 ms", "500 ms", "control: 2 steps, 1 change, the goal",
-        "broken in 1, 1.50 replicas on average", "latency was 20% off what was expected (median of 1 steps)",
+        "broken in 1 and not measured in 1, 1.50 replicas on average",
+        "latency was 20% off what was expected (median of 1 steps)",
         "at most 2 replicas useful", "models at their limit, a bound in place of the formula: utilization at or",
         "above 1 (in 2 steps), correction out of bounds (in 1 step)",
     ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from penstock.measure.observation import (
     ReplicaObservation,
     latency_of,
 )
-from penstock.spark.controlled import Controller
+from penstock.spark.controlled import NOT_MEASURED, Controller
 from penstock.spark.frequency_dry_run import FrequencyDryRun
 from penstock.spark.frequency_setter import FrequencySetter
 from penstock.spark.placer import Placer
@@ -47,6 +48,7 @@ class FakeHandle:
 
     configuration: Configuration
     applied: list[Configuration] = field(default_factory=list)
+    beats: queue.SimpleQueue[int] = field(default_factory=queue.SimpleQueue)
 
     def apply(self, configuration: Configuration) -> None:
         self.applied.append(configuration)
@@ -57,6 +59,9 @@ class FakeHandle:
 
     def clear_frequency(self) -> None:
         self.configuration = replace(self.configuration, frequency_ghz=None)
+
+    def beat(self) -> None:
+        self.beats.put(1)
 
 
 @dataclass
@@ -156,7 +161,14 @@ class Script:
 
 def controlled(handle: FakeHandle, policy: object, **more: object) -> tuple[Controller, Notes]:
     notes, told = Notes(), more.pop("told", [])
-    plant = SparkPlant(handle, cold_batches=1, patience_s=30.0, resources=more.pop("resources", None))  # type: ignore[arg-type]
+    plant = SparkPlant(
+        handle,
+        cold_batches=1,
+        patience_s=30.0,
+        resources=more.pop("resources", None),  # type: ignore[arg-type]
+        pace=more.pop("pace", None),  # type: ignore[arg-type]
+        idle_s=more.pop("idle_s", 60.0),  # type: ignore[arg-type]
+    )
     routing, sentences = more.pop("routing", Routing()), more.pop("sentences", None)
     loop = Loop(policy, throughput(), routing=routing, **more)  # type: ignore[arg-type]
     controller = Controller(plant, loop, notes, tell=told.append, sentences=sentences)  # type: ignore
@@ -497,3 +509,35 @@ def test_a_frequency_that_cannot_be_set_is_told_once_and_replicas_are_controlled
     assert {own.frequency_ghz for own in handle.applied} == {None}
     assert sum(d.requested for _, d in notes.decisions) == 1
     assert value(tmp_path, 0, "scaling_governor") == "ondemand"
+
+
+def test_control_that_fails_gives_the_cap_back() -> None:
+    handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
+    controller, _ = controlled(handle, Broken(), pace=first_pace(32_768))
+    for batch in range(3):
+        controller.committed(observed(batch, 2, 1.0, tuples=100), handle.configuration)
+    controller.close(gives_cap_back=False)
+    assert isinstance(controller.failure, ZeroDivisionError)
+    assert handle.configuration == replace(configured(2), micro_batch_tuples=32_768)
+
+
+@pytest.mark.parametrize(("goes_on", "cap_tuples"), [(True, 32_768), (False, 8192)])
+def test_control_that_is_closed_gives_the_cap_back_where_the_application_goes_on(
+    goes_on: bool, cap_tuples: int
+) -> None:
+    handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
+    controller, _ = controlled(handle, Content(), pace=first_pace(32_768))
+    controller.committed(observed(0, 2, 1.0, tuples=100), handle.configuration)
+    controller.close(gives_cap_back=goes_on)
+    assert handle.configuration.micro_batch_tuples == cap_tuples
+
+
+def test_a_goal_that_is_not_measured_is_told_once() -> None:
+    handle, told = FakeHandle(configured(2)), list[str]()
+    controller, notes = controlled(handle, Content(), told=told)
+    for batch in range(4):
+        seen = observed(batch, 2, 1.0)
+        controller.committed(replace(seen, backlog_tuples=None), handle.configuration)
+    controller.close()
+    assert told == [NOT_MEASURED]
+    assert not any(own.measured or own.broken for _, own in notes.decisions)

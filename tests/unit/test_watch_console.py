@@ -196,4 +196,6 @@ def test_what_control_thinks_is_shown() -> None:
     assert dict(control_lines(replace(decision, broken_p95=True)))["p95"].startswith("above its bound")
     assert "p95" not in dict(control_lines(replace(decision, broken_p95=False)))
     assert "would go" in dict(control_lines(replace(decision, passive=True)))["decision"]
+    unknown = dict(control_lines(replace(decision, broken=False, measured=False)))["measured"]
+    assert unknown.endswith("; whether the goal is kept is not measured")
     assert control_lines(None) == [("control", "waiting for the first control step")]

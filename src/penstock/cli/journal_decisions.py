@@ -33,8 +33,10 @@ def show_decisions(screen: Console, decisions: Sequence[Judged]) -> None:
 
 def summary_lines(decisions: Sequence[Judged], changes: int) -> list[str]:
     broken = sum(own.decision.broken for own in decisions)
+    unknown = sum(not own.decision.measured and not own.decision.broken for own in decisions)
+    told = f"the goal broken in {broken}" + (f" and not measured in {unknown}" if unknown else "")
     lines = [
-        f"control: {amount(len(decisions), 'step')}, {amount(changes, 'change')}, the goal broken in {broken}, "
+        f"control: {amount(len(decisions), 'step')}, {amount(changes, 'change')}, {told}, "
         f"{statistics.fmean(own.decision.setting.replicas for own in decisions):.2f} replicas on average"
     ]
     errors = [error for own in decisions if (error := _latency_error(own)) is not None]

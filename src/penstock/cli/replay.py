@@ -20,7 +20,7 @@ from penstock.control.goal import Goal
 from penstock.control.journal import RecordedRun, read_journal
 from penstock.control.limits import Limits, grid_within
 from penstock.control.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
-from penstock.control.qos import breaks, breaks_p95_apart
+from penstock.control.qos import breaks, breaks_p95_apart, is_measured
 from penstock.control.replay import Replayed, replay
 from penstock.control.setting import Grid
 from penstock.errors import InputError
@@ -130,6 +130,7 @@ def summary(application: str, policy: str, result: Sequence[Replayed], goal: Goa
         "policy": policy,
         "steps": len(result),
         "violations": sum(breaks(goal, one.seen) for one in result),
+        "not_measured": sum(not is_measured(goal, one.seen) and not breaks(goal, one.seen) for one in result),
         "would_change": sum(isinstance(one.decision, Change) for one in result),
         "agreed": sum(one.agrees for one in result),
         "violations_p95": _p95_violations(goal, result),
@@ -168,6 +169,10 @@ def _violations(body: dict[str, Any]) -> str:
     return text if apart is None else f"{text}, the 95th percentile above its bound in {apart}"
 
 
+def _backlog(one: Replayed) -> str:
+    return f"{one.seen.backlog_tuples:,.0f}" if one.seen.measured or one.seen.backlog_tuples else "not measured"
+
+
 def _print(console: Console, result: Sequence[Replayed], body: dict[str, Any]) -> None:
     table = Table(title=f"{body['application']}: {body['policy']} over {body['steps']} recorded steps")
     for name in ("step", "tuples/s", "backlog", "used", "wanted", "followed"):
@@ -176,7 +181,7 @@ def _print(console: Console, result: Sequence[Replayed], body: dict[str, Any]) -
     for one in result:
         if isinstance(one.decision, Change) or not one.agrees:
             table.add_row(
-                str(one.seen.step), f"{one.seen.rate_tuples_s:,.0f}", f"{one.seen.backlog_tuples:,.0f}",
+                str(one.seen.step), f"{one.seen.rate_tuples_s:,.0f}", _backlog(one),
                 str(one.seen.setting.replicas), _wanted(one), str(one.followed.replicas),
                 one.decision.because,
             )  # fmt: skip

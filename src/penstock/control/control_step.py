@@ -32,12 +32,14 @@ class ControlStep:
 
     `service_s`: mean computation time of a tuple on one replica at the frequency in force, waiting for services
     included; None where nothing was served.  `imbalance`: busiest over mean replica.  `overhead_s`: the part of a
-    micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end.
-    `load_by_slot`: of the busiest element that goes by key.  `split_slots`: slots whose load is spread over all
-    replicas.  `replicas_ready`: fewer than in the setting while some are on their way.  `executor_start_s`: from asking
-    for an executor to having it, where that is needed.  `last_batch`: the micro-batch that the step ends with.
-    `highest_cap_tuples`: larger micro-batches would hold up decisions.  `latest_tuples_s`: the rate of arrivals since
-    the last micro-batch began.  `joules`: that the cores have used, None where the machine does not count them.
+    micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end,
+    those put off included.  `load_by_slot`: of the busiest element that goes by key.  `split_slots`: slots of that
+    element whose load is spread over all replicas.  `replicas_ready`: fewer than in the setting while some are on
+    their way.  `executor_start_s`: from asking for an executor to having it, where that is needed.  `last_batch`:
+    the micro-batch that the step ends with.  `highest_cap_tuples`: larger micro-batches would hold up decisions.
+    `latest_tuples_s`: the rate of arrivals since the last micro-batch began.  `joules`: that the cores have used, None
+    where the machine does not count them.  `measured`: what arrived is known of every source; else it is taken to be
+    what was taken.  `timed`: its results have a latency, or there are none.
     """
 
     step: int
@@ -69,6 +71,8 @@ class ControlStep:
     last_batch: int | None = None
     highest_cap_tuples: int | None = None
     joules: float | None = None
+    measured: bool = True
+    timed: bool = True
 
     @property
     def rate_tuples_s(self) -> float:

@@ -44,6 +44,7 @@ class StepGatherer:
         self._before: Configuration | None = None
         self._loads = SlotLoads()
         self._number = 0
+        self._put_off = 0  # tuples that wait for their slots to come to another host
         self._ended_at_s: float | None = None
 
     def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
@@ -70,7 +71,13 @@ class StepGatherer:
         self._before, self._gathered = configuration, []
         self._ended_at_s = batches[-1].observation.committed_at_s
         loads = self._loads.learn([b.observation for b in batches], sum(_wall_s(b.observation) for b in batches))
-        return control_step(self._number, batches, changed=changed, loads=loads, single=self._single, cores=self._cores)
+        put_off = self._put_off
+        for seen in (batch.observation for batch in batches):  # what a driver before this one put off is not counted
+            self._put_off = max(self._put_off + seen.waiting_tuples - seen.resumed_tuples, 0)
+        return control_step(
+            self._number, batches, changed=changed, loads=loads, single=self._single, cores=self._cores,
+            put_off=(put_off, self._put_off),
+        )  # fmt: skip
 
 
 def _is_alike(one: Configuration, other: Configuration) -> bool:
@@ -91,15 +98,16 @@ def control_step(
     loads: Mapping[str, tuple[float, ...]],
     single: frozenset[str] = frozenset(),
     cores: int = 1,
+    put_off: tuple[int, int] = (0, 0),
 ) -> ControlStep:
-    """One step of some micro-batches with the same elements.
+    """One step of some micro-batches with the same elements; `put_off`: tuples that wait for slots, before and after.
 
     Elements run one after the other within a micro-batch: the time that replicas shorten is the busiest replica of each
     that has as many as the setting says, and what is left of a micro-batch is overhead.
     """
     observed, configuration = [batch.observation for batch in batches], batches[-1].configuration
     period_s = sum(_wall_s(o) for o in observed)
-    served = sum(o.tuples_in for o in observed)
+    served = max(sum(o.tuples_in for o in observed) - put_off[1] + put_off[0], 0)  # taken, and not waiting again
     setting = replace(setting_of(configuration), replicas=_replicas_that_count(observed, configuration, single, cores))
     wide = _wide(configuration, setting.replicas, single)
     longest_s = sum(work_s(o, wide) for o in observed)
@@ -108,6 +116,7 @@ def control_step(
     last = observed[-1]
     own_s = sum(max(o.micro_batch_s - work_s(o, wide), 0.0) for o in observed)
     elements = _elements(observed, configuration, loads)
+    loaded = max(elements, key=lambda e: sum(e.load_by_slot), default=None)
     step = ControlStep(
         step=number,
         ended_at_s=last.committed_at_s if last.committed_at_s is not None else last.started_at_s + last.micro_batch_s,
@@ -115,7 +124,7 @@ def control_step(
         setting=setting,
         arrived_tuples=float(sum(o.arrivals.tuples if o.arrivals is not None else o.tuples_in for o in observed)),
         served_tuples=float(served),
-        backlog_tuples=float(last.backlog_tuples or 0),
+        backlog_tuples=float((last.backlog_tuples or 0) + put_off[1]),
         busy_ratio=sum(work_s(o, o.replicas_by_element) for o in observed) / period_s if period_s > 0 else 0.0,
         micro_batches=len(observed),
         micro_batch_s=sum(o.micro_batch_s for o in observed) / len(observed),
@@ -127,12 +136,14 @@ def control_step(
         imbalance=max(longest_s * setting.replicas / busy_s, 1.0) if busy_s > 0 else 1.0,
         latency_mean_s=latency.mean_ms / 1000 if latency is not None and latency.mean_ms is not None else None,
         latency_p95_s=latency.p95_ms / 1000 if latency is not None else None,
-        load_by_slot=max((e.load_by_slot for e in elements), key=sum, default=()),
-        split_slots=tuple(sorted({slot for own in batches[0].configuration.elements for slot in own.split})),
+        load_by_slot=() if loaded is None else loaded.load_by_slot,
+        split_slots=() if loaded is None else configuration.element(loaded.name).split,
         elements=elements,
         reconfigured=changed,
         settled_below=last.settled,
         last_batch=last.batch,
+        measured=all(_is_measured(o) for o in observed),
+        timed=latency is not None or not any(o.tuples_out for o in observed),
     )
     return replace(step, waiting_ratio=_waiting_ratio(step))
 
@@ -172,6 +183,12 @@ def _waiting_ratio(step: ControlStep) -> float:
     if busiest is None or busiest.busy_s <= 0 or busiest.cpu_s <= 0 or step.queued_tuples <= 0:
         return 0.0
     return max(1 - (busiest.cpu_s + busiest.stalled_s) / busiest.busy_s, 0.0)
+
+
+def _is_measured(observation: Observation) -> bool:
+    """Whether what arrived and what waits is known of every source."""
+    arrivals = observation.arrivals
+    return arrivals is not None and not arrivals.assumed and observation.backlog_tuples is not None
 
 
 def _wall_s(observation: Observation) -> float:

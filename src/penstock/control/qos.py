@@ -13,6 +13,11 @@ def breaks(goal: Goal, seen: ControlStep) -> bool:
     return breaks_mean(goal, seen) if goal.mean_s is not None else breaks_p95(goal, seen)
 
 
+def is_measured(goal: Goal, seen: ControlStep) -> bool:
+    """Whether it can be told that a step kept its goal; one that broke it is told in any case."""
+    return seen.measured if goal.mean_s is None and goal.p95_s is None else seen.timed
+
+
 def falls_behind(goal: Goal, seen: ControlStep) -> bool:
     """Results / triggering tuples below the share asked for, tuples of the last `due_s` not counted as missing.
 
@@ -24,11 +29,11 @@ def falls_behind(goal: Goal, seen: ControlStep) -> bool:
 
 
 def breaks_mean(goal: Goal, seen: ControlStep) -> bool:
-    """The paper's: mean latency above the threshold; nothing served at all while tuples wait is above any."""
+    """The paper's: mean latency above the threshold; no result at all while tuples wait is above any."""
     if goal.mean_s is None:
         return False
     if seen.latency_mean_s is None:
-        return seen.backlog_tuples > 0
+        return seen.timed and seen.backlog_tuples > 0
     return seen.latency_mean_s > goal.mean_s
 
 
@@ -37,7 +42,7 @@ def breaks_p95(goal: Goal, seen: ControlStep) -> bool:
     if goal.p95_s is None:
         return False
     if seen.latency_p95_s is None:
-        return seen.backlog_tuples > 0
+        return seen.timed and seen.backlog_tuples > 0
     return seen.latency_p95_s > goal.p95_s
 
 

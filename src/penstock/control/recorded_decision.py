@@ -15,7 +15,7 @@ from penstock.control.goal import Goal
 from penstock.control.hot_keys import heaviest_slot
 from penstock.control.journal import RecordedRun
 from penstock.control.loop import Record
-from penstock.control.qos import breaks, breaks_p95_apart
+from penstock.control.qos import breaks, breaks_p95_apart, is_measured
 from penstock.control.setting import Setting
 from penstock.measure.plain_values import from_plain
 from penstock.model.power import PowerModel
@@ -39,7 +39,8 @@ class StepFigures:
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
     """One control step's; `wanted` is the policy's, `decided` what the guard let through, both the setting it has if it
-    stays.  `requested`: whether a Configuration was asked for; never in passive mode.
+    stays.  `requested`: whether a Configuration was asked for; never in passive mode.  `measured`: whether it can be
+    told that the goal was kept, where it is not `broken`.
     """
 
     step: int
@@ -56,6 +57,7 @@ class RecordedDecision:
     passive: bool = False
     moved_slots: int = 0
     highest_useful_replicas: int | None = None
+    measured: bool = True
 
     @property
     def text(self) -> str:
@@ -86,6 +88,7 @@ def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> Recor
         passive=passive,
         moved_slots=record.moved_slots,
         highest_useful_replicas=None if hot is None else hot.highest_useful_replicas,
+        measured=is_measured(goal, seen),
     )
 
 

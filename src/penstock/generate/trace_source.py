@@ -57,6 +57,11 @@ class TraceSource:
         """Names and types of its tuples; a function's are those that it gives for offset 0."""
         return self.open().schema if self.function is not None else tuple_schema(self.ticker)
 
+    @property
+    def has_schedule(self) -> bool:
+        """Whether its tuples arrive one after the other, and not as fast as they are taken."""
+        return self.rate != UNBOUNDED
+
     def open(self) -> Trace:
         """Everything needed to make its tuples; made once per process, and files are read again once they change."""
         return _opened(self, () if isinstance(self.rate, str) else tuple(map(_file_version, self.rate)))

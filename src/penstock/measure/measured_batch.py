@@ -22,6 +22,7 @@ class MeasuredBatch:
     tuples_in: int
     dead_letters: int = 0
     waiting_tuples: int = 0
+    resumed_tuples: int = 0
 
     @property
     def plain(self) -> tuple[Any, ...]:
@@ -30,7 +31,7 @@ class MeasuredBatch:
         moments = m.began_s, m.planned_s, m.ran_s, m.committed_s
         return (
             self.batch, moments, self.reports, self.first, tuple(self.sinks), self.tuples_in, self.dead_letters,
-            self.waiting_tuples,
+            self.waiting_tuples, self.resumed_tuples,
         )  # fmt: skip
 
     def read(self) -> Reports:
@@ -43,7 +44,9 @@ class MeasuredBatch:
     def observation(self, reports: Reports) -> Observation:
         """What the tasks say; what other clocks say is added later."""
         own = observation_of(self.batch, self.moments, reports, self.first, self.sinks, self.dead_letters)
-        return replace(own, waiting_tuples=self.waiting_tuples) if self.waiting_tuples else own
+        if not self.waiting_tuples and not self.resumed_tuples:
+            return own
+        return replace(own, waiting_tuples=self.waiting_tuples, resumed_tuples=self.resumed_tuples)
 
 
 def measured_batch(plain: tuple[Any, ...]) -> MeasuredBatch:

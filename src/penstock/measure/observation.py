@@ -111,12 +111,14 @@ class ArrivalObservation:
     """Tuples that arrived at the sources between the commit before and this one, taken up or not.
 
     The interval is the time between two arrivals; its mean and variance are None where only counts are known.
+    `assumed`: a source does not tell what arrives, so that it is taken to be what was taken.
     """
 
     tuples: int
     period_s: float
     interval_mean_s: float | None = None
     interval_variance_s2: float | None = None
+    assumed: bool = False
 
     @property
     def rate_tuples_s(self) -> float:
@@ -174,9 +176,11 @@ class Observation:
     """A micro-batch as it was: when, how long, what went through each element, and the lag behind the sources.
 
     `tuples_in` came from the sources, `tuples_out` went into the sinks.  `micro_batch_s` ends with the commit.
-    `latency`, `backlog_tuples` and `backlog_age_s` (of the oldest tuple not taken yet) are None for sources without a
-    schedule of arrivals.  `slot_tuples_by_element` counts the tuples of each slot in front of a keyed element.
-    `waiting_tuples` were taken, and put off until their slots have come to another host.
+    `latency` and `backlog_age_s` (of the oldest tuple not taken yet) are None for sources without a schedule of
+    arrivals, `backlog_tuples` where no source tells what waits.  `slot_tuples_by_element` counts the tuples of each
+    slot in front of a keyed element.
+    `waiting_tuples` were taken, and put off until their slots have come to another host; `resumed_tuples` were put
+    off before, and went on in this micro-batch.
     """
 
     batch: int
@@ -195,6 +199,7 @@ class Observation:
     cpu: CpuObservation | None = None
     slot_tuples_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     waiting_tuples: int = 0
+    resumed_tuples: int = 0
 
     @property
     def rate_tuples_s(self) -> float:

@@ -50,7 +50,8 @@ class BatchPlan:
 
     `target` is the Configuration that waits for slots to come to other hosts.  Replicas of `deferring` elements put off
     the tuples of slots whose state is not there; the splitter holds those of `held` slots, and sends on first what it
-    held for `released` elements.
+    held for `released` elements.  `own_cap_tuples`: the cap of micro-batches without control, where control has chosen
+    the one in the Configuration.
     """
 
     batch: int
@@ -63,6 +64,7 @@ class BatchPlan:
     held: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     released: tuple[str, ...] = ()
     learned: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # by element and replica, about threads
+    own_cap_tuples: int | None = None
 
 
 class Checkpoint:
@@ -145,13 +147,21 @@ class Checkpoint:
             batch, body["epoch"], body["previous"], configuration, placements,
             None if target is None else configuration_from_json(target), tuple(body.get("deferring", ())),
             {name: tuple(slots) for name, slots in body.get("held", {}).items()}, tuple(body.get("released", ())),
-            learned,
+            learned, body.get("own_cap_tuples"),
         )  # fmt: skip
 
     def newest_plan(self) -> BatchPlan | None:
         """The plan of the newest batch that was begun."""
         batches = [int(path.name) for path in (self.directory / "plans").glob("0*") if path.name.isdigit()]
         return self.plan(max(batches)) if batches else None
+
+    def newest_configuration(self) -> Configuration | None:
+        """What a start goes on with: that of the newest batch that was begun, with the cap it has without control."""
+        plan = self.newest_plan()
+        if plan is None:
+            return None
+        wanted = plan.target or plan.configuration
+        return replace(wanted, micro_batch_tuples=plan.own_cap_tuples or wanted.micro_batch_tuples)
 
     def write_plan(self, plan: BatchPlan, *, durable: bool = False) -> None:
         body = {
@@ -164,6 +174,7 @@ class Checkpoint:
             "held": plan.held,
             "released": plan.released,
             "learned": plan.learned,
+            "own_cap_tuples": plan.own_cap_tuples,
         }
         path = str(self.directory / "plans" / f"{plan.batch:012d}")
         write_whole("writing the plan", path, json.dumps(body).encode(), durable=durable)

@@ -19,6 +19,9 @@ from penstock.spark.spark_plant import SparkPlant
 
 _log = logging.getLogger(__name__)
 _KEPT_DECISIONS = 10_000
+NOT_MEASURED = (
+    "whether the goal is kept is not measured: a source does not tell what arrives at it; docs/control.md says which do"
+)
 
 
 class Notebook(Protocol):
@@ -51,6 +54,7 @@ class Controller:
         self.decisions: deque[RecordedDecision] = deque(maxlen=_KEPT_DECISIONS)
         self.failure: Exception | None = None
         self.advice: str | None = None
+        self._has_told = False  # that the goal is not measured
         self.cpu_s = 0.0  # that control has taken
         self._thread = threading.Thread(target=self._run, name="penstock-control", daemon=True)
         self._recommended: tuple[Setting, Setting] | None = None
@@ -86,11 +90,13 @@ class Controller:
             self._fail(error)
         self._spent(time.thread_time() - begin_s)
 
-    def close(self, patience_s: float = 5.0) -> None:
-        """No more decisions; frequencies are given back."""
+    def close(self, patience_s: float = 5.0, *, gives_cap_back: bool = True) -> None:
+        """No more decisions; frequencies are given back, and the cap of micro-batches where the application goes on."""
         self.plant.close()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(patience_s)
+        if gives_cap_back:
+            self.plant.give_cap_back()
 
     def _run(self) -> None:
         begin_s = time.thread_time()
@@ -109,6 +115,7 @@ class Controller:
         sentence = f"control has stopped, and the application goes on as it is: {error}"
         _log.warning(sentence, exc_info=error)
         self.tell(sentence)
+        self.plant.give_cap_back()
 
     def _spent(self, cpu_s: float) -> None:
         self.cpu_s += cpu_s
@@ -121,6 +128,9 @@ class Controller:
             self._notebook.decided(record.seen.last_batch, decision)
         if self.is_passive and self._is_news(decision):
             self.tell(decision.text)
+        if not decision.measured and not self._has_told:
+            self._has_told = True
+            self.tell(NOT_MEASURED)
         for sentence in () if self._sentences is None else self._sentences(record):
             self.tell(sentence)
         self.advice = "; ".join(record.advice) or None

@@ -17,7 +17,7 @@ class FileLog:
             whole = text[: text.rfind(b"\n") + 1]
             if len(whole) < len(text):
                 path.write_bytes(whole)
-            self.files = [_unescaped(line) for line in whole.decode().split("\n")[:-1]]
+            self.files = [unescaped(line) for line in whole.decode().split("\n")[:-1]]
         self._known = set(self.files)
 
     def __len__(self) -> int:
@@ -41,5 +41,6 @@ def _escaped(name: str) -> str:
     return name.replace("%", "%25").replace("\n", "%0A")
 
 
-def _unescaped(line: str) -> str:
+def unescaped(line: str) -> str:
+    """The name of a file in a line of the log."""
     return line.replace("%0A", "\n").replace("%25", "%")

@@ -81,6 +81,7 @@ class Handle:
         *,
         is_scratch: bool = False,
         control: ControlWish | None = None,
+        own_cap_tuples: int | None = None,
     ) -> None:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
         self._configuration, self._is_scratch = configuration, is_scratch
@@ -101,7 +102,7 @@ class Handle:
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
             accept=lambda result: letters.refuse(result.letters), migration=lambda: self._migration,
-            wake=self._intake.beat,
+            wake=self._intake.beat, own_cap=lambda: own_cap_tuples if self._is_controlled else None,
         )  # fmt: skip
         self._intake.beat() if self._batches.has_waiting else self._intake.write()
         self.controller = None if control is None else controller_of(
@@ -115,6 +116,10 @@ class Handle:
     def configuration(self) -> Configuration:
         """The Configuration of the next micro-batch."""
         return self._configuration
+
+    @property
+    def _is_controlled(self) -> bool:
+        return self.controller is not None and self.controller.failure is None
 
     @property
     def in_force(self) -> Configuration:
@@ -145,6 +150,10 @@ class Handle:
         """Cores are left alone from now on, and nothing else changes."""
         with self._lock:
             self._configuration = replace(self._configuration, frequency_ghz=None)
+
+    def beat(self) -> None:
+        """Has a micro-batch run although no tuples may have come."""
+        self._intake.beat()
 
     def _check(self, configuration: Configuration) -> None:
         """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
@@ -190,8 +199,8 @@ class Handle:
         A micro-batch that takes longer than `patience_s` is given up; it runs again with the next start.
         """
         self._stopping.set()
-        if self.controller is not None:
-            self.controller.close()
+        if self.controller is not None:  # a last micro-batch with another cap could be one of minutes
+            self.controller.close(gives_cap_back=False)
         with contextlib.suppress(Py4JError, ConnectionError):  # of a Spark that died there is nothing to stop
             deadline = time.monotonic() + patience_s
             while self._query.isActive and self._is_at_work() and time.monotonic() < deadline:

@@ -69,6 +69,7 @@ class BatchResult:
     letters: list[pa.Table] = field(default_factory=list)
     held: dict[str, list[Waiting]] = field(default_factory=dict)  # by element, what the splitter holds of the batch
     waiting_tuples: list[int] = field(default_factory=list)  # that were put off, by task
+    resumed_tuples: list[int] = field(default_factory=list)  # that were put off before, and go on
     reports: list[tuple[str, bytes]] = field(default_factory=list)  # element, report as it came
     taken_tuples: dict[str, int] = field(default_factory=dict)  # by element
     learned: list[tuple[str, int, str]] = field(default_factory=list)  # element, replica, what it has found
@@ -78,7 +79,7 @@ class MicroBatches:
     """Runs batch after batch of one query; `configuration` gives the one wanted of the next, `migration` the way to it.
 
     `accept` raises where a batch must not count, `deliver` takes the results of one that does.  `wake` has a batch run
-    although no tuples came.
+    although no tuples came.  `own_cap`: of micro-batches without control, None where nobody controls.
     """
 
     def __init__(
@@ -91,12 +92,13 @@ class MicroBatches:
         accept: Callable[[BatchResult], None] = lambda result: None,
         migration: Callable[[], str] = lambda: PRE_COPY,
         wake: Callable[[], None] = lambda: None,
+        own_cap: Callable[[], int | None] = lambda: None,
     ) -> None:
         self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
         self._sinks = frozenset(sink.name for sink in fixed.graph.sinks)
         self.manifests = Manifests(checkpoint.manifests)
-        self.migration, self.wake = migration, wake
+        self.migration, self.wake, self.own_cap = migration, wake, own_cap
         self.placer, self._learned = Placer(), LearnedByReplica()
         self._session: SparkSession | None = None
         self.in_force: Configuration | None = None  # of the newest batch
@@ -161,6 +163,7 @@ class MicroBatches:
             result.taken_tuples.get(first, 0),
             sum([table.num_rows for table in result.letters]),
             sum(result.waiting_tuples) + sum([w.tuples for own in result.held.values() for w in own]),
+            sum(result.resumed_tuples),
         )
 
     def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
@@ -169,7 +172,10 @@ class MicroBatches:
         configuration = self.configuration() if earlier is None else earlier.configuration
         target = None if earlier is None else earlier.target
         before = earlier or self.checkpoint.plan(batch - 1)
-        draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target)
+        own_cap = self.own_cap()
+        if own_cap is None and earlier is not None:
+            own_cap = earlier.own_cap_tuples
+        draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target, own_cap_tuples=own_cap)
         plan = self._migrator.planned(draft, before, self._situation(frame, draft, before))
         plan = replace(plan, learned=self._learned.for_plan(plan.configuration, before.learned if before else {}))
         self.in_force, self.placer.newest = plan.configuration, plan.placements
@@ -254,7 +260,9 @@ class MicroBatches:
         elif m.kind == message.HELD:
             result.held.setdefault(m.name, []).append(pickle.loads(payload))
         elif m.kind == message.DEFERRED:
-            result.waiting_tuples.append(int(np.frombuffer(payload, np.int64)[0]))
+            put_off, resumed = (int(x) for x in np.frombuffer(payload, np.int64))
+            result.waiting_tuples.append(put_off)
+            result.resumed_tuples.append(resumed)
         elif m.kind == message.MEASURE:
             result.reports.append((m.name, bytes(payload)))
             result.taken_tuples[m.name] = result.taken_tuples.get(m.name, 0) + m.sequence

@@ -21,8 +21,9 @@ from penstock.measure.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.plan.pipeline import pipeline_of
 from penstock.spark.batch_notes import BatchNotes, Note, read_notes
-from penstock.spark.checkpoint import Fixed
+from penstock.spark.checkpoint import Checkpoint, Fixed
 from penstock.spark.jvm_figures import JvmClock, JvmFigures, JvmReading
+from penstock.spark.source_backlogs import SourceBacklogs
 from penstock.spark.trace_clock import TraceClock
 
 _log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Observer:
         self._write_left_over(directory / "journal.notes", directory / "journal.jsonl", fixed)
         self._notes = BatchNotes(directory / "journal.notes")
         self._notes.clear()
-        self._trace_clock = TraceClock(fixed)
+        self._trace_clock, self._backlogs = TraceClock(fixed), SourceBacklogs(fixed, Checkpoint(directory))
         self._lock = threading.Lock()
         self._noted: list[_Noted] = []
         self._made: list[Made] = []  # since the last micro-batch was noted
@@ -127,6 +128,9 @@ class Observer:
             reports = [own.measured.read() for own in noted]
             seen = [own.measured.observation(said) for own, said in zip(noted, reports, strict=True)]
             seen = [self._trace_clock.completed(o, said) for o, said in zip(seen, reports, strict=True)]
+            if self.query is not None:
+                self._backlogs.tell(self.query)
+            seen = [self._backlogs.completed(o) for o in seen]
             seen = [self._completed(o, own, reading, spent_s) for o, own in zip(seen, noted, strict=True)]
             if reading is not None:
                 seen[-1] = _with_phases(seen[-1], reading)

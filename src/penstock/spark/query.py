@@ -30,7 +30,7 @@ from penstock.spark.letter_box import LetterBox
 from penstock.spark.room import check_room, local_task_slots, room_of, with_cap, within_limits
 from penstock.spark.session import open_session
 from penstock.spark.sink_folders import claim_sinks, sweep_sinks
-from penstock.spark.source_frames import check_sources, prepared, session_of
+from penstock.spark.source_frames import check_goal, check_sources, prepared, session_of
 from penstock.spark.state_slots import check_fits, check_same_slots, check_slot_functions
 
 
@@ -67,6 +67,7 @@ def start(
     control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
     graph = app.graph
     check_sources(graph)
+    check_goal(graph, goal)
     letters = LetterBox(dead_letters, on_error=on_error)
     directory = Checkpoint(checkpoint or tempfile.mkdtemp(prefix="penstock-"))
     check_slot_functions(graph, slot_functions or {})
@@ -99,15 +100,16 @@ def launch(
             graph, slots=slots, now_s=time.time(), durable=durable, slot_functions=slot_functions,
             prepare=lambda graph: prepared(graph, directory.directory, letters),
         )  # fmt: skip
-        before = directory.newest_plan()
-        if control is not None:
-            control = with_cap(control, configuration.micro_batch_tuples if configuration else DEFAULT_CAP_TUPLES)
+        before = directory.newest_configuration()
         if configuration is not None:
             check_fits(fixed, configuration)
             if before is not None:
-                check_same_slots(fixed, before.configuration, configuration)
-        elif before is not None:
-            configuration = before.target or before.configuration
+                check_same_slots(fixed, before, configuration)
+        else:
+            configuration = before
+        own_cap = configuration.micro_batch_tuples if configuration is not None else DEFAULT_CAP_TUPLES
+        if control is not None:
+            control = with_cap(control, own_cap)
         claim_sinks(fixed)
         sweep_sinks(fixed.graph, lease.epoch)
         spark = session()
@@ -119,7 +121,10 @@ def launch(
             check_room(control.limits, room)
             if not control.passive:
                 chosen = within_limits(chosen, pipeline_of(fixed.graph, chosen.unfused), control.limits, room)
-        return Handle(spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch, control=control)
+        return Handle(
+            spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch, control=control,
+            own_cap_tuples=None if control is None or control.passive else own_cap,
+        )  # fmt: skip
     except BaseException:
         lease.release()
         raise

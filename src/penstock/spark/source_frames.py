@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSink, ParquetSource
+from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSink, ParquetSource, TraceSource
 from penstock.app.graph import Graph
 from penstock.app.operators import Operator, Sink, Source
+from penstock.control.goal import Goal
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.readers import read_source
 from penstock.element.source_files import is_growing
@@ -33,6 +34,19 @@ def check_sources(graph: Graph) -> None:
             problems.append(Problem(where, "has no source of its own to run from", hint))
     if problems:
         raise ApplicationError(problems)
+
+
+def check_goal(graph: Graph, goal: Goal | None) -> None:
+    """InputError for a latency goal where no source says when its tuples arrive: nothing could be measured."""
+    if goal is None or (goal.mean_s is None and goal.p95_s is None):
+        return
+    connectors = [source.connector for source in graph.sources]
+    if not any(isinstance(own, TraceSource) and own.has_schedule for own in connectors):
+        names = ", ".join(f"'{source.name}'" for source in graph.sources)
+        raise InputError(
+            "a latency goal counts from the scheduled arrival of tuples, and needs a source with a schedule; got "
+            f"{names} without one; take a throughput goal, or ps.sources.trace(...) with a rate"
+        )
 
 
 def prepared(graph: Graph, directory: Path, letters: LetterBox) -> Graph:

@@ -18,6 +18,7 @@ from penstock.errors import InputError
 from penstock.measure.observation import Observation
 
 PATIENCE_S = 0.1
+IDLE_S = 10.0  # without a step, and a micro-batch is asked for: what is not needed any more must not stay
 
 
 class Application(Protocol):
@@ -34,6 +35,10 @@ class Application(Protocol):
 
     def clear_frequency(self) -> None:
         """Cores are left alone from now on, and nothing else changes."""
+        ...
+
+    def beat(self) -> None:
+        """Has a micro-batch run although no tuples may have come."""
         ...
 
 
@@ -68,7 +73,8 @@ class SparkPlant:
     Where a micro-batch ends a control step, its thread waits a moment for the decision, so that the next one runs with
     it.  A change that needs what is not there yet waits for it, and is made then.  `pace`: of the cap; without it, the
     cap is the policy's alone.  `energy`: counters of the machine that computes.  `places`: told of the load by slot
-    with every change of routes, and not between them, so that slots on their way keep their aim.
+    with every change of routes, and not between them, so that slots on their way keep their aim.  `idle_s`: a stream
+    that is silent for so long gets a micro-batch without tuples, and with it a step.
     """
 
     def __init__(
@@ -80,6 +86,7 @@ class SparkPlant:
         period_s: float = PERIOD_S,
         cold_batches: int = COLD_BATCHES,
         patience_s: float = PATIENCE_S,
+        idle_s: float = IDLE_S,
         pace: CapPace | None = None,
         energy: Energy | None = None,
         cores: int = 1,
@@ -88,7 +95,7 @@ class SparkPlant:
         self._application, self.resources, self._places = application, resources, places
         self._seen: ControlStep | None = None
         self._gatherer, self._cold = StepGatherer(period_s, single, cores), cold_batches
-        self._patience_s = patience_s
+        self._patience_s, self._idle_s = patience_s, idle_s
         self._changed = threading.Condition()
         self._steps: deque[ControlStep] = deque()
         self._is_deciding = self._is_closed = False
@@ -173,7 +180,9 @@ class SparkPlant:
                 if not self._steps:
                     self._is_deciding = False
                     self._changed.notify_all()
-                    self._changed.wait_for(lambda: self._is_closed or self._is_deciding)
+                    if not self._changed.wait_for(lambda: self._is_closed or self._is_deciding, self._idle_s):
+                        self._application.beat()
+                        continue
                 if self._is_closed:
                     return None
                 self._look()
@@ -226,6 +235,12 @@ class SparkPlant:
         if self._pace is None or self._ceiling_tuples is None:
             return configuration.micro_batch_tuples
         return min(self._pace.cap_tuples, self._ceiling_tuples)
+
+    def give_cap_back(self) -> None:
+        """The highest cap there may be: it began low, and nobody will raise it."""
+        with self._changed:
+            if self._pace is not None and self._application.configuration.micro_batch_tuples != self._pace.ladder[-1]:
+                self._application.apply_cap(self._pace.ladder[-1])
 
     def _is_as_wide(self, configuration: Configuration) -> bool:
         now = self._application.configuration

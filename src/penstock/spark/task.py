@@ -48,7 +48,7 @@ class ElementTask:
         self.figures = worker.meters.begin(replica, start or TaskStart())
         self.trigger = (UNKNOWN, 0, 0)  # place of a source and offsets of the block at hand: the first, and how many
         self.worker, self.plan, self.replica, self.attempt = worker, plan, replica, attempt
-        self.rebuilt = self.steps = self.dealt = 0
+        self.rebuilt = self.steps = self.dealt = self.resumed = 0
         self.discarded: dict[str, tuple[int, int]] = {}
         self.files: dict[str, StagedFile] = {}
         self.sources: dict[str, OffsetSource | None] = {}
@@ -145,6 +145,7 @@ class ElementTask:
         """What earlier batches put off, and goes first now."""
         deferred = self.worker.deferred
         waiting = [] if deferred is None else deferred.earlier()
+        self.resumed += sum(own.tuples for own in waiting)
         return together(waiting, lambda stream, payload: unseal(payload, self.worker.graph.producer(stream).schema))
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
@@ -264,6 +265,7 @@ class ElementTask:
         for number, element in enumerate(self.worker.layout.pipeline.elements if self.replica == 0 else ()):
             if element.name in self.plan.released:
                 for own in held_before(self.worker.checkpoint, self.worker.fixed, element.name, self.plan):
+                    self.resumed += own.tuples
                     block = unseal(pa.py_buffer(own.payload), self.worker.fixed.graph.producer(own.stream).schema)
                     for replica, part in self._dealt(element, own.stream, block):
                         yield self._envelope(replica, number, own.stream, own.sequence, part)
@@ -319,9 +321,10 @@ class ElementTask:
             yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
         for name, file in self.files.items():
             yield _result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode())
-        if self.worker.deferred is not None and self.worker.deferred.tuples:
-            put_off = np.array([self.worker.deferred.tuples], np.int64)
-            yield _result(message.DEFERRED, self.worker.planned.name, put_off.tobytes())
+        put_off = 0 if self.worker.deferred is None else self.worker.deferred.tuples
+        if put_off or self.resumed:
+            counts = np.array([put_off, self.resumed], np.int64)
+            yield _result(message.DEFERRED, self.worker.planned.name, counts.tobytes())
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))

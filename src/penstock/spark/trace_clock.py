@@ -45,7 +45,7 @@ class TraceClock:
         taken = {self._places[name]: own for name, own in taken_of(reports).items()}
         self._stops |= {place: stop for place, (_, stop) in taken.items()}
         if len(self._traces) < len(self._places):  # other sources tell only what they have given
-            arrivals = ArrivalObservation(observation.tuples_in, now_s - before_s)
+            arrivals = ArrivalObservation(observation.tuples_in, now_s - before_s, assumed=True)
         else:
             arrivals = self._arrivals(earlier, now_s - before_s)
         if not self._traces:

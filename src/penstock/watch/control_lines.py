@@ -12,13 +12,19 @@ def control_lines(decision: RecordedDecision | None, advice: str | None = None) 
     if decision is None:
         return [("control", "waiting for the first control step")]
     lines = [
-        ("measured", _measured(decision.seen) + ("; the goal is broken" if decision.broken else "")),
+        ("measured", _measured(decision.seen) + _kept(decision)),
         ("forecast", _forecast(decision.expected)),
         ("decision", _decision(decision)),
         ("because", decision.because),
         ("p95", "above its bound, which is judged apart" if decision.broken_p95 else ""),
     ]
     return [(label, text) for label, text in [*lines, ("hot slot", advice or "")] if text]
+
+
+def _kept(decision: RecordedDecision) -> str:
+    if decision.broken:
+        return "; the goal is broken"
+    return "" if decision.measured else "; whether the goal is kept is not measured"
 
 
 def _measured(seen: StepFigures) -> str:

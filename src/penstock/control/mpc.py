@@ -188,9 +188,10 @@ class Mpc:
         """What a stream may bring until the replica with its heaviest slot, which has nothing else, is full."""
         if state.gigacycles is None or state.heaviest_share <= 0:
             return float("inf")
-        fastest = Setting(1, self.grid.frequencies_ghz[-1], self.grid.caps_tuples[-1])
-        per_tuple_s = state.gigacycles / clock_ghz(fastest) * state.heaviest_share
-        return float(capacity_tuples_s(per_tuple_s, state.overhead_s or 0.0, float(fastest.micro_batch_tuples)))
+        alone_s = computation_s(state.gigacycles, self.grid.frequencies_ghz[-1] or 1.0)
+        cap = float(self.grid.caps_tuples[-1])
+        return float(capacity_tuples_s(alone_s * state.heaviest_share, state.overhead_s or 0.0, cap))
+
     def _tail(self, state: Learned) -> float:
         """How much further than was assumed the percentile of the goal lies from the mean that is predicted."""
         return max(state.tail / MEAN_TO_P95, 1.0) if self.weights.by_p95 else 1.0

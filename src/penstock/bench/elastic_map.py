@@ -17,18 +17,17 @@ import pyarrow as pa
 
 from penstock.bench.elastic_map_figures import KNEES, SPARKS_OWN, Phase, Report, Row, is_in_order, knees_of, level_of
 from penstock.bench.slow_service import ask, counted, slow_service
+from penstock.spark.arrow_udf import arrow_udf
 from penstock.spark.elastic.elastic_map import elastic_map
 from penstock.spark.session import close_session, open_session
 
 DELAY_MS = 20.0
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
-PERIOD_S = 0.5
 _SCHEMA = "id long, answer long"
 _CONCURRENCY = "spark.sql.execution.pythonUDF.arrow.concurrency.level"
-_ARROW_UDFS = "spark.sql.execution.pythonUDF.arrow.enabled"
 _SPARK_LEVELS = (16, 32, 64)
 _ARROW_BATCH = {"spark.sql.execution.arrow.maxRecordsPerBatch": "10000"}  # Spark's default, for everybody
-_MORE_ROWS = 1.2  # than the best fixed levels could do in all phases
+_MORE_ROWS = 1.1  # than the best fixed levels could do in all phases
 Frame = Any  # a pyspark DataFrame; only penstock.spark imports pyspark
 Session = Any
 
@@ -70,18 +69,19 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Seconds for each fixed level, and for each stretch of the elastic pool."""
+    """Seconds for each fixed level, for each stretch of the elastic pool, and of its periods."""
 
     fixed_s: float = 5.0
     elastic_s: float = 40.0
     knee_s: float = 40.0
+    period_s: float = 0.5
 
 
-QUICK = Effort(2.0, 10.0, 18.0)
+QUICK = Effort(2.0, 10.0, 18.0, 0.25)  # as many periods at each knee, nearly, as in a full run
 
 
 def measure(effort: Effort, tell: Callable[[str], None]) -> Report:
-    report = Report()
+    report = Report(period_s=effort.period_s)
     session = open_session("local[2]", conf=_ARROW_BATCH)
     try:
         with slow_service(DELAY_MS) as port:
@@ -113,14 +113,10 @@ def against_others(session: Session, port: int, effort: Effort, report: Report, 
     for level in LEVELS:
         tell(f"fixed pool of {level}")
         rows = max(50, int(effort.fixed_s * level * 1000 / DELAY_MS * 0.8))
-        report.rows.append(_fixed_row(session, client, level, rows))
+        report.rows.append(_pooled(f"fixed {level}", session, client, rows, level, effort))
     tell("elastic pool")
     best = max(r.tuples_s for r in report.rows if r.name.startswith("fixed"))
-    report.rows.append(_pooled("elastic", session, client, int(best * effort.elastic_s), None))
-
-
-def _fixed_row(session: Session, client: Client, level: int, rows: int) -> Row:
-    return _pooled(f"fixed {level}", session, client, rows, level)
+    report.rows.append(_pooled("elastic", session, client, int(best * effort.elastic_s), None, effort))
 
 
 def _row(name: str, session: Session, client: Client, rows: int, make: Callable[[Frame], Frame], level: int = 1) -> Row:
@@ -144,8 +140,7 @@ def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
     def asked(number: int) -> int:
         return int(client({"id": number})["answer"])
 
-    session.udf.register("asked", asked, "long")
-    session.conf.set(_ARROW_UDFS, "true")
+    session.udf.register("asked", arrow_udf(asked, "long"))
     rows = []
     for level in _SPARK_LEVELS:
         session.conf.set(_CONCURRENCY, str(level))
@@ -157,16 +152,16 @@ def _arrow_concurrency(session: Session, client: Client, effort: Effort) -> Row:
     return max(rows, key=lambda row: row.tuples_s)
 
 
-def _pooled(name: str, session: Session, client: Client, rows: int, threads: int | None) -> Row:
+def _pooled(name: str, session: Session, client: Client, rows: int, threads: int | None, effort: Effort) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder, "levels.jsonl")
-        row = _row(name, session, client, rows, _mapped(client, journal, threads), threads or 1)
+        row = _row(name, session, client, rows, _mapped(client, journal, effort.period_s, threads), threads or 1)
         return row if threads else replace(row, level=str(level_of(_periods(journal)) or 1))
 
 
-def _mapped(client: Client, journal: Path, threads: int | None = None) -> Callable[[Frame], Frame]:
+def _mapped(client: Client, journal: Path, period_s: float, threads: int | None = None) -> Callable[[Frame], Frame]:
     return lambda df: elastic_map(
-        df, client, _SCHEMA, per_tuple=True, period_s=PERIOD_S, journal=journal, threads=threads
+        df, client, _SCHEMA, per_tuple=True, period_s=period_s, journal=journal, threads=threads
     )
 
 
@@ -192,7 +187,7 @@ def at_moving_knee(session: Session, port: int, effort: Effort, report: Report, 
         moves, stop = Moves(port, KNEES, effort.knee_s, tell), threading.Event()
         mover = threading.Thread(target=moves.run, args=(stop,), daemon=True)
         mover.start()
-        _, report.knees_in_order = timed_run(session, rows, _mapped(client, journal))
+        _, report.knees_in_order = timed_run(session, rows, _mapped(client, journal, effort.period_s))
         stop.set()
         mover.join()
         report.knees += knees_of(moves.phases, _periods(journal), best)
@@ -200,7 +195,7 @@ def at_moving_knee(session: Session, port: int, effort: Effort, report: Report, 
 
 def _knee_rate(session: Session, client: Client, level: int, effort: Effort) -> float:
     rows = max(100, int(effort.fixed_s / 2 * level * 1000 / DELAY_MS * 0.5))
-    return _fixed_row(session, client, level, rows).tuples_s
+    return _pooled(f"fixed {level}", session, client, rows, level, effort).tuples_s
 
 
 class Moves:

@@ -70,6 +70,7 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     knees: list[Knee] = field(default_factory=list)
     knees_in_order: bool = True
+    period_s: float = 0.5
 
     def summary(self) -> dict[str, Any]:
         """The figures; those of the knees are None unless every knee was measured."""
@@ -97,6 +98,7 @@ class Report:
                  "whole_job_tuples_s": round(row.whole_tuples_s, 1), "in_order": row.in_order}
                 for row in self.rows
             ],
+            "period_s": self.period_s,
             "knees": [knee.to_json() for knee in self.knees],
         }  # fmt: skip
 

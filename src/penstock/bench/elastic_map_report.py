@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from penstock.bench.elastic_map import DELAY_MS, PERIOD_S
+from penstock.bench.elastic_map import DELAY_MS
 from penstock.bench.elastic_map_figures import KNEE_GOAL, PAST_KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL, Report
 from penstock.bench.machine import Machine
 from penstock.bench.slow_service import PAST_KNEE
@@ -17,7 +17,7 @@ def print_report(console: Console, report: Report, machine: Machine) -> None:
     """Machine, variants, knees, goals."""
     console.print(str(machine), soft_wrap=True, highlight=False)
     table = Table(
-        title=f"calls of {DELAY_MS:g} ms from one Spark task; periods of {PERIOD_S:g} s",
+        title=f"calls of {DELAY_MS:g} ms from one Spark task; periods of {report.period_s:g} s",
         caption="late: as the service saw it between half and nine tenths of the rows; whole job: by the clock, with "
         "Spark's start and what the pool took to find its level",
         caption_justify="left",

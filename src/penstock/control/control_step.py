@@ -38,6 +38,7 @@ class ControlStep:
     for an executor to having it, where that is needed.  `last_batch`: the micro-batch that the step ends with.
     `highest_cap_tuples`: larger micro-batches would hold up decisions.  `latest_tuples_s`: the rate of arrivals since
     the last micro-batch began.  `joules`: that the cores have used, None where the machine does not count them.
+    `highest_replicas`: more would not help, as far as is known.
     """
 
     step: int
@@ -69,6 +70,7 @@ class ControlStep:
     last_batch: int | None = None
     highest_cap_tuples: int | None = None
     joules: float | None = None
+    highest_replicas: int | None = None
 
     @property
     def rate_tuples_s(self) -> float:

@@ -69,6 +69,16 @@ def test_dynamic_programming_equals_exhaustive_search(
     assert problem.cost(solution.trajectory) == pytest.approx(best, rel=1e-12, abs=1e-12)
 
 
+@given(seed=seeds, weights=gammas)
+def test_dynamic_programming_equals_exhaustive_search_over_ten_steps_too(
+    seed: int, weights: tuple[float, float, float]
+) -> None:
+    problem = tables(seed, (2, 2, 1), weights, 10)
+    tried = solve_branch(problem, bound=False)
+    assert tried.explored == sum(4**level for level in range(1, 11))
+    assert solve_dynamic(problem).cost == pytest.approx(tried.cost, rel=1e-12, abs=1e-12)
+
+
 @given(seed=seeds, shape=shapes, weights=gammas, horizon=st.integers(1, 3))
 def test_branch_and_bound_equals_exhaustive_search_and_looks_at_no_more(
     seed: int, shape: tuple[int, int, int], weights: tuple[float, float, float], horizon: int

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.control.mpc_chance import CHANCES, ERRORS, ChanceProblem, solve_chance, waiting_points
+from penstock.bench.mpc_exhaustive import first_costs, outcomes
+from penstock.control.mpc_chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance, waiting_points
 from penstock.control.mpc_chance_search import value_between
-from penstock.control.mpc_problem import Switching
+from penstock.control.mpc_problem import Floats, Switching
 from tests.reference.mpc import expected_cost
 
 seeds = st.integers(0, 2**32 - 1)
 FEW = (np.array([-1.0, 0.5, 2.0]), np.array([0.4, 0.45, 0.15]))
+BY_SETTING = ("per_tuple_s", "cap_tuples", "resource_cost", "replicas", "first_pause_s")
 
 
 def problem(seed: int, horizon: int, replicas: int = 4) -> ChanceProblem:
@@ -59,10 +61,10 @@ def ratio_to_best(several: ChanceProblem) -> float:
     return float(costs[solve_chance(several).trajectory[0]] / min(costs))
 
 
-@pytest.mark.parametrize(("horizon", "settings"), [(2, 3), (2, 8), (3, 3)])
-def test_more_steps_come_near(horizon: int, settings: int) -> None:
+@pytest.mark.parametrize(("horizon", "replicas"), [(2, 3), (2, 8), (3, 3)])
+def test_more_steps_come_near(horizon: int, replicas: int) -> None:
     """Straight lines between points of the grid part it from the best, now and then."""
-    ratios = np.array([ratio_to_best(problem(seed, horizon, settings)) for seed in range(300)])
+    ratios = np.array([ratio_to_best(problem(seed, horizon, replicas)) for seed in range(300)])
     assert ratios.mean() < 1.005
     assert (ratios > 1.03).mean() <= 0.02
 
@@ -107,3 +109,64 @@ def test_less_certain_forecasts_ask_for_more_replicas_and_dearer_violations_too(
     priced = [solve_chance(replace(wide, violation=v, excess=v)).trajectory[0] for v in (1.0, 10.0, 1000.0)]
     assert priced == sorted(priced)
     assert priced[0] < priced[-1]
+
+
+def on_a_grid(seed: int, horizon: int, shape: tuple[int, int, int], errors: tuple[Floats, Floats]) -> ChanceProblem:
+    """Replicas, frequencies and caps; sometimes a slot so heavy that replicas beyond the first few bring nothing."""
+    rng = np.random.default_rng(seed)
+    one = problem(seed, horizon, shape[0])
+    places = [np.arange(1.0, size + 1) for size in shape]
+    n, f, c = (axis.ravel() for axis in np.meshgrid(*places, indexing="ij"))
+    share = float(rng.choice([0.0, 0.3, 0.6]))
+    gn, gf, gc = (float(gamma) for gamma in rng.choice([0.0, 0.1, 0.5, 3.0], 3))
+    return replace(
+        one,
+        per_tuple_s=0.001 * np.where(n > 1, np.maximum(1.05 / n, share), 1.0) / (1 + 0.1 * f),
+        cap_tuples=600.0 * 4.0**c,
+        resource_cost=n * (1 + 0.2 * f),
+        replicas=n,
+        switching=Switching((gn, gf, gc), (places[0], places[1], places[2])),
+        current=int(rng.integers(n.size)),
+        first_pause_s=rng.uniform(0.0, 0.3, n.size),
+        errors=errors,
+    )
+
+
+grids = st.tuples(st.integers(1, 8), st.integers(1, 3), st.integers(1, 3))
+
+
+@given(seed=seeds, horizon=st.integers(1, 6), shape=grids, certain=st.booleans())
+def test_settings_that_are_left_out_change_nothing(
+    seed: int, horizon: int, shape: tuple[int, int, int], certain: bool
+) -> None:
+    one = on_a_grid(seed, horizon, shape, CERTAIN if certain else (ERRORS, CHANCES))
+    bounded, full = solve_chance(one), solve_chance(one, bound=False)
+    assert (bounded.trajectory, bounded.cost) == (full.trajectory, full.cost)
+    assert bounded.explored <= full.explored
+
+
+@given(seed=seeds, horizon=st.integers(1, 5), helping=st.integers(1, 5), from_any=st.integers(0, 4))
+def test_replicas_that_bring_nothing_are_left_out_for_the_same_first_setting(
+    seed: int, horizon: int, helping: int, from_any: int
+) -> None:
+    """The search over those that help alone, as it is run live, and over more of them, which only cost.
+
+    Without pauses: one may shift a micro-batch into the next step, and be worth it.
+    """
+    more = replace(problem(seed, horizon, 6), pause_s=0.0, first_pause_s=np.zeros(6))
+    same_s = more.per_tuple_s[np.minimum(np.arange(6), helping - 1)]
+    more = replace(more, per_tuple_s=same_s, current=min(from_any, helping - 1))
+    cut = replace(
+        more,
+        **{name: getattr(more, name)[:helping] for name in BY_SETTING},
+        switching=Switching(more.switching.gammas, (np.arange(1.0, helping + 1), np.ones(1), np.ones(1))),
+    )
+    assert solve_chance(cut).trajectory == solve_chance(more).trajectory
+
+
+@given(seed=seeds, horizon=st.integers(1, 3))
+def test_the_compiled_tree_is_the_reference(seed: int, horizon: int) -> None:
+    one = problem(seed, horizon, 3)
+    wanted = [expected_cost(one, u) for u in range(3)]
+    assert first_costs(one) == pytest.approx(wanted, rel=1e-9)
+    assert outcomes(one) == sum(9**level for level in range(1, horizon + 1))

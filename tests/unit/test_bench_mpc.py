@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.bench.machine import this_machine
-from penstock.bench.mpc import MpcEffort, measure, measure_live, same_optimum, summary
+from penstock.bench.mpc import measure, same_optimum, summary
+from penstock.bench.mpc_live import ALL_CHANCES, measure_live
 from penstock.bench.mpc_problems import LIVE_SIZES, SIZES, Size
+from penstock.bench.mpc_rows import MpcEffort
 from penstock.control.setting import Grid
+from penstock.spark.query import LOCAL_TASK_SLOTS
 
 SMALL = Size(SIZES[0].name, Grid((1, 2, 4), (1.2, 2.0)))
 EFFORT = MpcEffort(problems=1, repeats=1)
@@ -25,13 +28,23 @@ def test_all_methods_agree_and_are_counted() -> None:
     assert body["dp_h10_ms"] is None
 
 
-def test_what_a_live_decision_takes_is_told_by_size() -> None:
+def test_what_a_live_decision_takes_is_told_by_size_with_its_distance_to_trying_everything() -> None:
     small = [replace(LIVE_SIZES[0], grid=Grid((1, 2, 4)))]
-    rows = measure_live(EFFORT, small, horizon=2)
-    assert summary(rows, this_machine(), EFFORT)["live_ms"].keys() == {"12"}
-    assert rows[0].median_ms > 0
-    assert rows[0].explored >= 3 * 6 * (26 + 2) + 3 * 6 * 6, "the second step of the best first one, too"
-    assert not same_optimum(rows)  # nothing that it could be compared with
+    rows = measure_live(EFFORT, small, [2, 10])
+    exact, near, far = rows
+    assert (exact.method, exact.explored, exact.excess) == (ALL_CHANCES, 18 + 18**2, 0.0)
+    assert near.excess is not None
+    assert 0 <= near.excess < 0.1
+    assert far.excess is None, "a tree of 18^10 outcomes is not searched"
+    body = summary(rows, this_machine(), EFFORT)
+    assert body["live_ms"].keys() == {"12"}
+    assert body["live_worst_excess"].keys() == {"12, h=2"}
+    assert not same_optimum(rows)  # which is about exact methods
+
+
+def test_what_is_decided_live_is_measured_with_the_replicas_a_user_has() -> None:
+    by_name = {size.name: size.grid for size in LIVE_SIZES}
+    assert by_name["16 x 3"].replicas == tuple(range(1, LOCAL_TASK_SLOTS + 1))
 
 
 def test_a_method_that_misses_the_optimum_is_seen() -> None:

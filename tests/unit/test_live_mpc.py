@@ -11,8 +11,10 @@ from penstock.control.configuration import Configuration
 from penstock.control.control_step import ControlStep
 from penstock.control.goal import Goal, Price, latency, throughput
 from penstock.control.guard import Guard
-from penstock.control.live_mpc import LiveMpc, near
-from penstock.control.loop import Loop
+from penstock.control.highest_replicas import HighestReplicas
+from penstock.control.live_mpc import LiveMpc, helping, near
+from penstock.control.loop import Loop, Record
+from penstock.control.mpc import Mpc
 from penstock.control.mpc_presets import default_mpc, paper_strategy
 from penstock.control.qos import breaks
 from penstock.control.setting import Grid, Setting
@@ -66,10 +68,10 @@ def test_no_cap_is_tried_that_would_hold_up_decisions() -> None:
     )
 
 
-def controlled(shape: PlantShape, rates: list[float], goal: Goal) -> list[ControlStep]:
-    """The steps of a run under the default policy, from four replicas on."""
+def controlled(shape: PlantShape, rates: list[float], goal: Goal, start: int = 4) -> list[ControlStep]:
+    """The steps of a run under the default policy."""
     arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.array(rates).astype(np.int64))
-    plant = QueuePlant(shape, arrivals, Setting(4, None, 48_000), end_s=float(len(rates)))
+    plant = QueuePlant(shape, arrivals, Setting(start, None, 48_000), end_s=float(len(rates)))
     loop = Loop(default_mpc(goal, Grid(tuple(range(1, 13)), caps_tuples=(48_000,))), goal, Guard())
     return [record.seen for record in loop.run(plant)]
 
@@ -114,3 +116,42 @@ def controlled_at(price: Price, rates: list[float]) -> list[ControlStep]:
     grid = Grid(tuple(range(1, 13)), caps_tuples=(48_000,))
     loop = Loop(default_mpc(throughput(), grid, price=price), throughput(), Guard())
     return [record.seen for record in loop.run(plant)]
+
+
+def test_replicas_that_do_not_help_are_not_tried_but_those_that_are_there() -> None:
+    seen = ControlStep(1, 1.0, 1.0, Setting(1, None, 12_000), 0.0, 0.0, 0.0, 0.0, highest_replicas=2)
+    assert helping(GRID, seen).replicas == (1, 2)
+    assert helping(GRID, replace(seen, setting=Setting(5, None, 12_000))).replicas == (1, 2, 3, 4, 5)
+    assert helping(Grid((4, 5, 6)), seen).replicas == (4,), "the limits come first"
+
+
+def driven(rate: int, highest: HighestReplicas | None, seconds: int = 60) -> list[Record]:
+    arrivals = counted_arrivals(np.arange(seconds + 1.0), np.full(seconds, rate))
+    plant = QueuePlant(PlantShape(), arrivals, Setting(4, None, 12_000), end_s=float(seconds))
+    loop = Loop(LiveMpc(default_mpc(throughput(), GRID)), throughput(), Guard(), highest=highest)
+    return list(loop.run(plant))
+
+
+@pytest.mark.parametrize("rate", [600, 2000])
+def test_a_bound_that_does_not_bind_changes_no_decision(rate: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    solve = Mpc.solve
+    monkeypatch.setattr(Mpc, "solve", lambda mpc, *given: tried.append(mpc.grid.replicas[-1]) or solve(mpc, *given))
+    free, bounded = driven(rate, None), driven(rate, HighestReplicas(4, 16))
+    assert {r.seen.highest_replicas for r in bounded} == {4}
+    assert [r.seen.setting for r in bounded] == [r.seen.setting for r in free]
+    assert [r.decided for r in bounded] == [r.decided for r in free]
+    assert tried[-1] == 4, "once nothing waits, twelve replicas are not tried"
+
+
+def test_where_the_replicas_that_help_are_too_few_all_of_them_stay() -> None:
+    records = driven(5500, HighestReplicas(4, 16), 30)
+    assert {r.seen.setting.replicas for r in records} == {4}
+    assert "no more than 4 of a computing element help on 4 cores" in records[-1].decided.because
+
+
+def test_replicas_that_a_hot_slot_makes_useless_are_given_back_though_the_goal_is_out_of_reach() -> None:
+    shares = np.full(128, 0.72 / 128)
+    shares[17] += 0.28
+    seen = controlled(PlantShape(shares=lambda time_s: shares), [3500.0] * 60, throughput(), start=8)
+    assert {step.setting.replicas for step in seen[-20:]} == {4}

@@ -226,7 +226,9 @@ def mpc(
     from rich.console import Console
 
     from penstock.bench.machine import this_machine
-    from penstock.bench.mpc import QUICK, MpcEffort, measure, measure_live, print_report, summary
+    from penstock.bench.mpc import measure, print_report, summary
+    from penstock.bench.mpc_live import measure_live
+    from penstock.bench.mpc_rows import QUICK, MpcEffort
 
     effort, machine = QUICK if quick else MpcEffort(), this_machine()
     rows = [*measure(effort), *measure_live(effort)]

@@ -30,10 +30,12 @@ class Size:
 
 
 SIZES = (Size("12 x 9", PAPER_GRID), Size("12 x 9 x 8", FULL_GRID))
-# What is decided live on a machine whose frequency is left alone: the caps are those near the one in force.
+# What is decided live where the frequency is left alone: caps near the one in force, and as many replicas as help: two
+# of an element that computes on two cores, sixteen of one that waits on a local master.
 LIVE_SIZES = (
     Size("12", Grid(PAPER_GRID.replicas)),
-    Size("12 x 3", Grid(PAPER_GRID.replicas, caps_tuples=CAPS[-3:])),
+    Size("2 x 3", Grid((1, 2), caps_tuples=CAPS[-3:])),
+    Size("16 x 3", Grid(tuple(range(1, 17)), caps_tuples=CAPS[-3:])),
     SIZES[1],
 )
 
@@ -56,7 +58,7 @@ def chance_problems(grid: Grid, horizon: int, number: int, seed: int) -> list[Ch
 
 
 def _chances(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) -> ChanceProblem:
-    rates, state = _situation(rng, horizon)
+    rates, state = _situation(rng, grid, horizon)
     state = replace(state, told_pause_s=0.2, waitings_tuples=(state.backlog_tuples + 0.3 * float(rates[0]),))
     return policy.chances(state, grid.setting(int(rng.integers(len(grid)))), rates)
 
@@ -77,21 +79,22 @@ def _with_watts(weights: Weights) -> Weights:
 
 
 def _problem(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) -> BacklogProblem:
-    rates, state = _situation(rng, horizon)
+    rates, state = _situation(rng, grid, horizon)
     current = grid.setting(int(rng.integers(len(grid))))
     return policy.problem(state, current, rates)
 
 
-def _situation(rng: np.random.Generator, horizon: int) -> tuple[Floats, Learned]:
-    """Rates to be ready for, and what was learned by then."""
+def _situation(rng: np.random.Generator, grid: Grid, horizon: int) -> tuple[Floats, Learned]:
+    """Rates to be ready for, which go with the replicas there are, and what was learned by then."""
+    scale = grid.replicas[-1] / PAPER_GRID.replicas[-1]
     start = rng.uniform(1500, 9000)
-    rates = np.maximum(start + np.cumsum(rng.normal(0, 600, horizon)), 100.0)
+    rates = scale * np.maximum(start + np.cumsum(rng.normal(0, 600, horizon)), 100.0)
     state = Learned(
         Tracked(LastValue()),
         gigacycles=_GIGACYCLES,
         overhead_s=0.15,
         imbalance=1.05,
         spread=0.5,
-        backlogs_tuples=(float(rng.choice([0.0, rng.uniform(0, 5000)])),),
+        backlogs_tuples=(scale * float(rng.choice([0.0, rng.uniform(0, 5000)])),),
     )
     return rates, state

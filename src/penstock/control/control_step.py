@@ -39,7 +39,8 @@ class ControlStep:
     the micro-batch that the step ends with.  `highest_cap_tuples`: larger micro-batches would hold up decisions.
     `latest_tuples_s`: the rate of arrivals since the last micro-batch began.  `joules`: that the cores have used, None
     where the machine does not count them.  `measured`: what arrived is known of every source; else it is taken to be
-    what was taken.  `timed`: its results have a latency, or there are none.
+    what was taken.  `timed`: its results have a latency, or there are none.  `highest_replicas`: more
+    would not help, as far as is known.
     """
 
     step: int
@@ -73,6 +74,7 @@ class ControlStep:
     joules: float | None = None
     measured: bool = True
     timed: bool = True
+    highest_replicas: int | None = None
 
     @property
     def rate_tuples_s(self) -> float:

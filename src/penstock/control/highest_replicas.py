@@ -56,14 +56,15 @@ class HighestReplicas:
 
     def bounded(self, decision: Decision, seen: ControlStep, shares: CpuShares) -> Decision:
         """The decision with no more replicas than the busiest element can use; what is there already may stay."""
-        highest = self._of_busiest(seen, shares)
+        highest = self.of_busiest(seen, shares)
         if not isinstance(decision, Change) or decision.setting.replicas <= highest:
             return decision
         allowed = max(highest, min(decision.setting.replicas, seen.setting.replicas))
         because = f"{decision.setting.replicas} replicas wanted, but {self._reason(highest)}; {decision.because}"
         return change_or_hold(seen.setting, replace(decision.setting, replicas=allowed), because, decision.expected)
 
-    def _of_busiest(self, seen: ControlStep, shares: CpuShares) -> int:
+    def of_busiest(self, seen: ControlStep, shares: CpuShares) -> int:
+        """As many as the busiest element that may have several can use."""
         free = [e for e in seen.elements if e.name not in self.single]
         if not free:
             return 1 if seen.elements else self.task_slots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, at_the_same_frequency
@@ -61,9 +61,11 @@ class Loop:
         """A record per control step, until the plant ends."""
         state, guarded, shares = self.policy.start(), GuardState(), CpuShares()
         while (seen := plant.observe()) is not None:
-            state, wanted = self.policy.decide(state, seen)
             if not seen.reconfigured:  # workers that start compute more than they will
                 shares = shares.learn(seen.elements)
+            if self.highest is not None:
+                seen = replace(seen, highest_replicas=self.highest.of_busiest(seen, shares))
+            state, wanted = self.policy.decide(state, seen)
             decided = within_pace(wanted, seen)
             if self.keeps_frequency is not None and self.keeps_frequency():
                 decided = at_the_same_frequency(seen.setting, decided)

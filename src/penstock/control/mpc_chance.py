@@ -82,15 +82,31 @@ class ChanceProblem:
         return float(cost), float(left)
 
 
-def solve_chance(problem: ChanceProblem) -> Solution:
-    """The best first setting; the trajectory goes on as if every rate came as forecast."""
+def solve_chance(problem: ChanceProblem, *, bound: bool = True) -> Solution:
+    """The best first setting; the trajectory goes on as if every rate came as forecast.
+
+    Without `bound` every setting is looked at everywhere, for the same solution.
+    """
     s = problem.switching
     trajectory, cost, explored = search(
         waiting_points(problem), problem.rates_tuples_s, problem.deviations, *problem.errors, problem.per_tuple_s,
         problem.cap_tuples, problem.resource_cost, problem.replicas, problem.first_pause_s, *s.positions, *s.gammas,
-        problem.current, problem.waiting_tuples, problem.physics,
+        problem.current, problem.waiting_tuples, problem.physics, bound,
     )  # fmt: skip
     return Solution(tuple(int(u) for u in trajectory), float(cost), int(explored))
+
+
+def keeps_goal(problem: ChanceProblem) -> bool:
+    """Whether the first setting, kept throughout, is sure not to break the goal at the highest rates there may be."""
+    highest, waiting = float(problem.errors[0].max()), problem.waiting_tuples
+    physics = problem.physics
+    for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
+        cost, waiting = outcome_of(
+            rate * (1 + deviation * highest), waiting, problem.per_tuple_s[0], problem.cap_tuples[0], physics, 0.0
+        )
+        if cost > 0:
+            return False
+    return True
 
 
 def waiting_points(problem: ChanceProblem) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ from penstock.bench.streaming.scene import Show, table_of
 from penstock.bench.streaming.sessions import local_session
 from penstock.bench.streaming.watching import watch_for
 from penstock.control.goal import latency
-from penstock.control.limits import Limits
 from penstock.measure.observation import CpuObservation
+from penstock.spark.control_setup import room_of
 from penstock.spark.handle import Handle
-from penstock.spark.query import start
+from penstock.spark.query import LOCAL_TASK_SLOTS, start
 
 GOAL_RATIO = 0.01
 
@@ -36,7 +36,10 @@ QUICK = ControlEffort(warm_s=10.0, seconds=20.0)
 
 @dataclass(frozen=True, slots=True)
 class ControlCost:
-    """CPU seconds of a steady stretch; machinery is all measuring and control, control a part of it."""
+    """CPU seconds of a steady stretch; machinery is all measuring and control, control a part of it.
+
+    `task_slots`: so many replicas may be chosen from.
+    """
 
     total_s: float
     machinery_s: float
@@ -45,6 +48,7 @@ class ControlCost:
     micro_batches: int
     steps: int
     changes: int
+    task_slots: int = 0
 
     @property
     def machinery_ratio(self) -> float:
@@ -56,16 +60,13 @@ class ControlCost:
 
 
 def run_control(effort: ControlEffort, folder: Path, show: Show) -> ControlCost:
-    """A steady stream under a goal that is easily kept, on as many replicas as there may be."""
+    """A steady stream under a goal that is easily kept, with the settings to choose from that `penstock run` has."""
     app = vwap_on(sources.trace("constant", effort.rate_tuples_s), sinks.discard())
-    with local_session() as session:
-        handle = start(
-            app, session=session, checkpoint=folder, goal=latency(p95_ms=60_000),
-            limits=Limits(min_replicas=2, max_replicas=2),
-        )  # fmt: skip
+    with local_session(task_slots=LOCAL_TASK_SLOTS) as session:
+        handle = start(app, session=session, checkpoint=folder, goal=latency(p95_ms=60_000))
         try:
             watch_for(handle, effort.warm_s, show, "warming up")
-            return _measured(handle, effort, show)
+            return replace(_measured(handle, effort, show), task_slots=room_of(session).task_slots)
         finally:
             handle.stop()
 
@@ -98,6 +99,7 @@ def control_figures(cost: ControlCost, effort: ControlEffort) -> dict[str, Any]:
         "changes": cost.changes,
         "micro_batches": cost.micro_batches,
         "rate_tuples_s": effort.rate_tuples_s,
+        "task_slots": cost.task_slots,
     }
 
 

@@ -10,7 +10,7 @@ from penstock.bench.mpc_live import ALL_CHANCES, measure_live
 from penstock.bench.mpc_problems import LIVE_SIZES, SIZES, Size
 from penstock.bench.mpc_rows import MpcEffort
 from penstock.control.setting import Grid
-from penstock.spark.query import LOCAL_TASK_SLOTS
+from penstock.spark.room import LOCAL_TASK_SLOTS
 
 SMALL = Size(SIZES[0].name, Grid((1, 2, 4), (1.2, 2.0)))
 EFFORT = MpcEffort(problems=1, repeats=1)

@@ -15,9 +15,9 @@ from penstock.bench.streaming.sessions import local_session
 from penstock.bench.streaming.watching import watch_for
 from penstock.control.goal import latency
 from penstock.measure.observation import CpuObservation
-from penstock.spark.control_setup import room_of
 from penstock.spark.handle import Handle
-from penstock.spark.query import LOCAL_TASK_SLOTS, start
+from penstock.spark.query import start
+from penstock.spark.room import LOCAL_TASK_SLOTS, room_of
 
 GOAL_RATIO = 0.01
 

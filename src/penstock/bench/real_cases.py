@@ -13,6 +13,7 @@ from penstock.bench.real_element import RealElement
 from penstock.control.element_setting import ElementSetting
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_shapes import (
+    FLOP_S,
     balanced,
     bushy,
     data_parallel,
@@ -22,6 +23,7 @@ from penstock.simulate.element_shapes import (
 )  # fmt: skip
 
 _BLOCK_OF_ALL_GRAPHS = 64
+_ROUNDS, _LONGEST_PERIOD_S = 4, 2.0
 Make = Callable[[], RealElement]
 
 
@@ -88,6 +90,19 @@ def real_case(
         name, "measured", lambda seed: running.replace(make), fixed_tuples_s, tuple(levels), model.names, queued,
         cores, period_s, glimpsed_tuples_s,
     )  # fmt: skip
+
+
+def period_of(model: ElementModel, least_s: float, rate_flop_s: float) -> float:
+    """Long enough that every operator is dealt some blocks: how many dear ones fall into a period must not be chance.
+
+    >>> wide = data_parallel(50, balanced(1000), block_tuples=1000)
+    >>> round(period_of(wide, 0.1, 1e9), 3), period_of(wide, 0.25, 1e9), period_of(wide, 0.1, 1e6)
+    (0.2, 0.25, 2.0)
+    """
+    arrays = model.arrays
+    block_s = float((arrays.cpu_s * arrays.visits).sum()) / (FLOP_S * rate_flop_s)
+    blocks_dealt = 1 / float(arrays.visits.min())
+    return max(least_s, min(_ROUNDS * blocks_dealt * block_s, _LONGEST_PERIOD_S))
 
 
 def real_multilevel_models(blocks: Sequence[int], seed: int, *, quick: bool) -> list[ElementModel]:

@@ -9,10 +9,11 @@ from penstock.bench import elastic_operator, engine_cases, external_load, multil
 from penstock.bench.elastic_operator import POLICY_OF_ENGINE, Periods, elastic_run
 from penstock.bench.fed_engine import EnginePeriod
 from penstock.bench.multilevel_cases import BLOCKS, SMALL_SHAPES, Cell
-from penstock.bench.real_cases import OneAtATime, real_case, real_multilevel_models
+from penstock.bench.real_cases import OneAtATime, period_of, real_case, real_multilevel_models
 from penstock.bench.real_change import change_run
 from penstock.bench.real_side_by_side import engines_side_by_side, side_by_side
 from penstock.control.elastic_threads import ElasticThreads
+from penstock.element.operators.load import flop_s
 from penstock.simulate.element_shapes import Costs, balanced, skewed
 
 Note = Callable[[str], object]
@@ -105,13 +106,14 @@ def load_runs(effort: RealEffort, cores: int, note: Note) -> list[external_load.
 def graph_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> list[multilevel.MultiLevelRun]:
     """Multi-level elasticity on MULTILEVEL's graphs, beside no queues and all queues."""
     runs = []
-    levels = range(1, 2 * cores + 1)
+    levels, rate_flop_s = range(1, 2 * cores + 1), flop_s()
     with OneAtATime() as running:
         for number, model in enumerate(real_multilevel_models(effort.blocks, seed, quick=effort.quick)):
             costs = "skewed" if len({o.cpu_s for o in model.operators[1:-1]}) > 1 else "balanced"
             cell = Cell(model.name, costs, model.block_tuples, cores, "real")
             note(f"{number}: {cell}")
-            case = real_case(str(cell), model, levels, running, cores=cores, period_s=effort.graph_period_s)
+            period_s = period_of(model, effort.graph_period_s, rate_flop_s)
+            case = real_case(str(cell), model, levels, running, cores=cores, period_s=period_s)
             runs.append(multilevel.measure(cell, case, seed))
     return runs
 

@@ -109,6 +109,8 @@ def test_a_comparison_says_what_is_missed() -> None:
         figures(policy="mpc", violations=2, mean_replicas=8.0, reconfigurations=40), figures(mean_replicas=6.0), rival
     )
     assert len(bad.missed()) == 4
+    still = figures(policy="mpc", reconfigurations=0)
+    assert comparison(still, still, replace(rival, reconfigurations=0)).missed() == []  # nobody makes fewer than none
 
 
 def test_the_report_has_overshoot_and_violations_of_the_percentile() -> None:

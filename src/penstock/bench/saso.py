@@ -132,7 +132,8 @@ def missed_beside(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
         parts.append(f"violations {mpc.violations} > {allowed}")
     kept = keeping(rivals)
     cheaper = [r for r in kept if r.mean_replicas < mpc.mean_replicas]
-    calmer = [r for r in kept if not r.policy.startswith("static") and r.reconfigurations <= mpc.reconfigurations]
+    reactive = [r for r in kept if not r.policy.startswith("static")] if mpc.reconfigurations else []  # none: fewest
+    calmer = [r for r in reactive if r.reconfigurations <= mpc.reconfigurations]
     parts += [f"resources {mpc.mean_replicas:.2f} > {r.mean_replicas:.2f} of {_named(r)}" for r in cheaper]
     parts += [f"{mpc.reconfigurations} changes, {_named(r)} {r.reconfigurations}" for r in calmer]
     return parts

@@ -149,6 +149,12 @@ def test_all_bad_options_are_reported_at_once(penstock: Run) -> None:
     assert len(lines) == 12
 
 
+def test_bounds_of_threads_are_told_of_in_a_whole_sentence(penstock: Run) -> None:
+    ended = penstock("evaluate", "picky.py", "--input", "numbers=numbers.parquet", "--threads", "elastic:0-4")
+    assert ended.code == WRONG
+    assert ended.err.startswith("the threads of element 'picky' are bounded within 1 to 64")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

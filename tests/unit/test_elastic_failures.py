@@ -192,3 +192,53 @@ def wait_for(happens: Callable[[], bool]) -> None:
     while not happens() and time.monotonic() < deadline_s:
         time.sleep(0.01)
     assert happens()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_value_that_only_arrow_refuses_fails_alone_in_a_large_unit(is_async: bool) -> None:
+    def asked(row: dict[str, Any]) -> Any:
+        return [{"m": 2**70 if row["n"] == 7 else row["n"]}] * (row["n"] % 3)
+
+    async def asked_soon(row: dict[str, Any]) -> Any:
+        return asked(row)
+
+    batch = pa.RecordBatch.from_pydict({"n": list(range(30))})
+    got = results(asked_soon if is_async else asked, batch)
+    assert [row["m"] for row in got] == [
+        None if n == 7 else n for n in range(30) for _ in range(1 if n == 7 else n % 3)
+    ]
+    assert [("failed with" in row["error"], row["m"]) for row in got if row["error"]] == [(True, None)]
+    with pytest.raises(ElasticFailure, match="asked failed with"):
+        results(asked, batch, is_column=False)
+
+
+def test_failed_rows_have_their_input_whatever_they_failed_by() -> None:
+    days = pa.array([0, FIRST_DAY_OF_10000, 1, 2, 3], pa.date32())
+    batch = pa.RecordBatch.from_pydict({"n": list(range(5)), "day": days})
+
+    def asked(row: dict[str, Any]) -> dict[str, Any]:
+        if row["n"] == 2:
+            raise LookupError("no two")
+        if row["n"] == 3:
+            time.sleep(0.5)
+        return {"m": row["n"]} if row["n"] != 4 else {"mm": 4}
+
+    got = results(asked, batch.drop_columns(["day"]).append_column("day", days.cast(pa.int32())), retries=0,
+                  timeout_s=0.2, kept_input=pa.struct({"n": pa.int64(), "day": pa.int32()}))  # fmt: skip
+    assert [row["m"] for row in got] == [0, 1, None, None, None]
+    assert [row["input"] and row["input"]["n"] for row in got] == [None, None, 2, 3, 4]
+    failed = Calls(asked, OUT, per_tuple=True, retries=0, error_column="error", timeout_s=None, kept_input=pa.struct(
+        {"n": pa.int64(), "day": pa.date32()}))  # fmt: skip
+    (unreadable,) = (row for row in failed.arguments(Unit(0, batch)) if not isinstance(row, dict))
+    kept = failed.joined(Unit(0, batch), [failed.failed(Unit(0, batch), 1, unreadable.error)])["input"]
+    assert kept.field("day").cast(pa.int32()).to_pylist() == [FIRST_DAY_OF_10000]
+
+
+def test_maps_arrive_as_dicts_unless_their_keys_cannot_be_keys() -> None:
+    plain = pa.RecordBatch.from_pydict({"m": pa.array([{"a": 1}], pa.map_(pa.string(), pa.int64()))})
+    pairs = pa.RecordBatch.from_pydict(
+        {"m": pa.array([[({"x": 1}, 2)]], pa.map_(pa.struct({"x": pa.int64()}), pa.int64()))}
+    )
+    calls = Calls(raising, OUT, per_tuple=True, retries=0, error_column=None, timeout_s=None)
+    assert calls.arguments(Unit(0, plain)) == [{"m": {"a": 1}}]
+    assert calls.arguments(Unit(0, pairs)) == [{"m": [({"x": 1}, 2)]}]

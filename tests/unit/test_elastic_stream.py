@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.spark.elastic.calls import Calls, ElasticFailure
+from penstock.spark.elastic.computing_tasks import ComputingTasks
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.stream import ElasticStream
 
@@ -211,7 +212,9 @@ def test_calls_that_compute_and_gain_nothing_from_threads_are_told(
     cpu_ratio: float, gain: float, told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = [0.0]
-    keeper = LevelKeeper(8, 1.0, clock=lambda: now[0], cpu_clock=lambda: cpu_ratio * now[0])
+    keeper = LevelKeeper(
+        8, 1.0, clock=lambda: now[0], cpu_clock=lambda: cpu_ratio * now[0], computing=ComputingTasks(None, lambda: 8)
+    )  # fmt: skip
     own = stream(doubled, keeper=keeper)
     keeper.resume()
     for number in range(600):

@@ -114,6 +114,7 @@ def failing(function: Any) -> ps.Application:
         (lambda row: "", "failed with TypeError: must give None, a dict or several dicts; got str"),
         (lambda row: ["abc"], "failed with TypeError: must give None, a dict or several dicts; got list with str"),
         (lambda row: {"y": "text"}, "failed with ArrowInvalid: Could not convert 'text'"),
+        (lambda row: {"y": 1.5}, "failed with ValueError: must return whole numbers for 'y'; got 1.5; round it"),
         (
             lambda row: {"y": 1 // row["x"]},
             "failed with ZeroDivisionError: integer division or modulo by zero at test_engine",

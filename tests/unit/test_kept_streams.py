@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.spark.elastic.accumulators import lock_accumulators
 from penstock.spark.elastic.calls import Calls
 from penstock.spark.elastic.kept_streams import KeptStreams
 from penstock.spark.elastic.level_keeper import LevelKeeper
@@ -42,7 +43,7 @@ class Worker:
             self.made[identity] = ElasticStream(calls, keeper, ordered=True, block_rows=5, name=identity)
             return self.made[identity]
 
-        return [row for batch in self.kept.run(identity, make, iter([NUMBERS])) for row in batch.to_pylist()]
+        return [row for batch in self.kept.run(identity, function, make, iter([NUMBERS])) for row in batch.to_pylist()]
 
     def close(self) -> None:
         for stream in self.made.values():
@@ -96,3 +97,44 @@ def test_what_was_told_of_maps_long_over_is_removed(tmp_path: Path) -> None:
         keeper.completed(number, 1, number + 1)
     assert own.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.json", "own.json"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_each_task_calls_its_own_copy_of_the_function(is_async: bool) -> None:
+    worker = Worker()
+    for task in range(3):
+
+        def asked(row: dict[str, Any], task: int = task) -> dict[str, Any]:
+            return {"n": 10 * task + row["n"]}
+
+        async def asked_soon(row: dict[str, Any], task: int = task) -> dict[str, Any]:
+            return asked(row, task)
+
+        rows = worker.run("map", asked_soon if is_async else asked)
+        assert [row["n"] for row in rows] == [10 * task, 10 * task + 1, 10 * task + 2]
+    assert len(worker.made) == 1
+    worker.close()
+
+
+def test_accumulators_count_all_that_threads_add_at_once() -> None:
+    from pyspark.accumulators import Accumulator, AccumulatorParam, _accumulatorRegistry
+
+    class Slow(AccumulatorParam[int]):
+        def zero(self, value: int) -> int:
+            return 0
+
+        def addInPlace(self, value1: int, value2: int) -> int:
+            time.sleep(0.001)  # others have the turn
+            return value1 + value2
+
+    own = Accumulator(-7, 0, Slow())
+    try:
+        lock_accumulators()
+        adding = [threading.Thread(target=lambda: [own.add(1) for _ in range(10)]) for _ in range(4)]
+        for thread in adding:
+            thread.start()
+        for thread in adding:
+            thread.join()
+    finally:
+        del _accumulatorRegistry[-7]
+    assert own.value == 40

@@ -133,3 +133,22 @@ def test_a_fixed_level_stays(tmp_path: Path, units: int) -> None:
         for number in range(units):
             keeper.completed(number, 1, units)
     assert keeper.level == 7
+
+
+def test_a_journal_in_a_new_folder_is_written(tmp_path: Path) -> None:
+    tasks = Tasks(tmp_path / "logs" / "levels.jsonl", knee=1, max_level=1)
+    tasks.run(units=300)
+    assert tasks.decisions
+
+
+def test_a_journal_that_cannot_be_written_is_told_of_once_and_calls_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    tasks = Tasks(tmp_path / "file" / "levels.jsonl", knee=8)
+    for _ in range(20):
+        tasks.run(units=300)
+    assert tasks.keeper.level > 1
+    told = capsys.readouterr().err
+    assert told.count("elastic_map: the journal") == 1
+    assert "cannot be written on this host" in told

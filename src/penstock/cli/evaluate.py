@@ -213,7 +213,8 @@ def _problems_of_threads(graph: Graph, wish: Wish) -> Iterator[str]:
             checked_threads(threads, MAX_THREADS, least=1)
         schedule_of(wish.schedule)
     except InputError as error:
-        yield f"--{error}"
+        sentence = str(error)
+        yield f"--{sentence}" if sentence.startswith(("threads ", "schedule ")) else sentence
     for queue in wish.queues:
         try:
             checked_queues(queue, graph)

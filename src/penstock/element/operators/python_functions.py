@@ -19,6 +19,7 @@ from penstock.element.emission import emitted
 from penstock.element.kept import Kept
 from penstock.element.operators.protocol import Stateless
 from penstock.element.position import Frontier, Integers
+from penstock.element.value_checks import check_values, checks_of
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
 _NOT_THE_USERS = (str(Path(__file__).resolve().parents[2]), str(Path(pa.__file__).parent), "pyarrow/")
@@ -122,9 +123,12 @@ def _per_row(
     """Calls a function with each tuple as a dict; it gives None, a dict, or several."""
     results: list[dict[str, Any]] = []
     origins: list[int] = []
+    checks = checks_of(schema)
     for number, row in enumerate(block.to_arrow().to_pylist()):
         try:
             outputs = dicts_of(function(dict(row)))
+            for output in outputs:
+                check_values(output, checks)
             pa.RecordBatch.from_pylist(outputs, schema)
         except _FAILURES as error:
             letters.add(name, failure(error), row)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from penstock.spark.elastic.output import Output
+from penstock.element.operators.python_functions import failure
+from penstock.errors import OperatorError
+from penstock.spark.elastic.output import Output, Row
+
+Part: TypeAlias = "list[Row] | pa.RecordBatch"  # what one call gave: rows of a tuple, or a block
 
 
-class ElasticFailure(RuntimeError):
+class ElasticFailure(OperatorError):
     """A call failed for good, and the user wants to hear of it at once."""
 
 
@@ -54,10 +59,11 @@ class Calls:
         retries: int,
         error_column: str | None,
         timeout_s: float | None,
+        kept_input: pa.DataType | None = None,
     ) -> None:
         self.function, self.per_tuple, self.retries, self.timeout_s = function, per_tuple, retries, timeout_s
         self.error_column = error_column
-        self.output = Output(schema, per_tuple=per_tuple, error_column=error_column)
+        self.output = Output(schema, error_column=error_column, kept_input=kept_input)
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004
         )
@@ -71,18 +77,67 @@ class Calls:
         if not self.per_tuple:
             return [unit.batch]
         try:
-            return list(unit.batch.to_pylist())
+            return _dicts(unit.batch)
         except Exception:
             return [_row(unit.batch, number) for number in range(unit.batch.num_rows)]
 
-    def failed(self, unit: Unit, error: str) -> pa.RecordBatch:
-        """What a failed call of a unit gives where errors go into a column."""
-        return self.output.failed(1 if self.per_tuple else unit.batch.num_rows, error)
+    def gave(self, result: Any) -> Part:
+        """What a call gave, if it can be output."""
+        return self.output.rows(result) if self.per_tuple else self.output.block(result)
+
+    def failed(self, unit: Unit, number: int, error: str) -> Part:
+        """What call `number` of a unit gives that failed, where errors go into a column."""
+        if self.per_tuple:
+            return [self.output.failed_row(number, error)]
+        return self.output.failed_block(unit.batch, error)
+
+    def joined(self, unit: Unit, parts: Sequence[Part]) -> pa.RecordBatch:
+        """What all calls of a unit gave.  A call whose values turn out not to fit fails alone."""
+        if not self.per_tuple:
+            (block,) = parts
+            return block
+        try:
+            return self._of_parts(unit, parts)
+        except Exception:
+            if self.error_column is None:
+                raise
+        return self._of_parts(unit, [self._fitting(unit, number, part) for number, part in enumerate(parts)])
+
+    def _fitting(self, unit: Unit, number: int, part: Part) -> Part:
+        try:
+            self._of_parts(unit, [part])
+        except Exception as raised:
+            return self.failed(unit, number, failure(raised))
+        return part
+
+    def _of_parts(self, unit: Unit, parts: Sequence[Part]) -> pa.RecordBatch:
+        return self.output.of_rows([row for part in parts for row in part], unit.batch)
+
+
+def _dicts(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    return list(batch.to_pylist(maps_as_pydicts=_maps_as(batch.schema)))
 
 
 def _row(batch: pa.RecordBatch, number: int) -> dict[str, Any] | UnreadableRow:
     try:
-        return dict(batch.slice(number, 1).to_pylist()[0])
+        return _dicts(batch.slice(number, 1))[0]
     except Exception as error:
         kind = type(error).__name__
         return UnreadableRow(f"cannot be called with a row that cannot become a dict: {kind}: {error}")
+
+
+@functools.lru_cache(maxsize=8)
+def _maps_as(schema: pa.Schema) -> str | None:
+    """Maps are dicts, unless some have keys that a dict cannot have: then all are lists of pairs."""
+    maps = [own for kind in schema.types for own in _maps_in(kind)]
+    # Without maps not even that: it takes twice as long.
+    return "strict" if maps and not any(pa.types.is_nested(own.key_type) for own in maps) else None
+
+
+def _maps_in(kind: pa.DataType) -> Iterator[pa.DataType]:
+    if pa.types.is_map(kind):
+        yield kind
+        yield from _maps_in(kind.item_type)
+    else:
+        for number in range(kind.num_fields):
+            yield from _maps_in(kind.field(number).type)

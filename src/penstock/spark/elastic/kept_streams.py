@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,11 +20,16 @@ class KeptStreams:
         self._streams: dict[str, ElasticStream] = {}  # by `elastic_map`, that used last at the end
 
     def run(
-        self, identity: str, make: Callable[[], ElasticStream], batches: Iterator[pa.RecordBatch]
+        self,
+        identity: str,
+        function: Callable[..., Any],
+        make: Callable[[], ElasticStream],
+        batches: Iterator[pa.RecordBatch],
     ) -> Iterator[pa.RecordBatch]:
-        """Outputs of a task."""
+        """Outputs of a task, by the task's own copy of the function: Spark counts only in that one's accumulators."""
         # Taken out while it is in use: a task that fails leaves nothing of its own to the next.
         stream = self._streams.pop(identity, None) or make()
+        stream.calls.function = function
         try:
             yield from stream.run(batches)
         except BaseException:  # the consumer's end of interest, too

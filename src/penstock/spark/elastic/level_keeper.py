@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.control.element_setting import ElementSetting
+from penstock.control.core_share import CoreShare
 from penstock.control.leaping_operator import FOR_SERVICES, LeapingState
 from penstock.control.level_search import start_search
-from penstock.element.state.home import temporary_directory
+from penstock.element.core_wait import core_wait_of_threads_s
 from penstock.measure.element_observation import ElementObservation
 from penstock.spark.elastic.busy_clock import BusyClock, Spent
+from penstock.spark.elastic.computing_tasks import ComputingTasks
+from penstock.spark.elastic.level_hint import LevelHint, tell_level, told_level
+from penstock.spark.elastic.level_journal import LevelJournal
 
 _LEAST_CALLS = 8
-_HINT_S = 3600.0  # after which what workers told of an `elastic_map` that is over is removed
 _MOST_UNJUDGED_TASKS = 10  # in a row that a level is tried in, before it is given up as one that they cannot keep busy
-_COMPUTES_RATIO = 0.8  # of a period that one thread at work spends on a core
 _STARVED_RATIO = 0.2  # a period in which so much time went by without anything to do says nothing about the level
+_LOOK = "look how much one call alone computes"
+
+
+def _pool_in_line_s() -> float:
+    """Of the pools' threads alone: the task's own thread may be in line while calls go on."""
+    return core_wait_of_threads_s("elastic")
 
 
 class LevelKeeper:
@@ -30,6 +34,9 @@ class LevelKeeper:
     Time in which the consumer holds the task up, or input is awaited with nothing left to do, does not count; nor do
     calls that were begun at another level.  A period may go over several tasks: what is between the last call of one
     that counts and the first calls of the next belongs to neither.
+
+    Calls are taken to wait until one at a time is seen to compute; then all tasks of the host that compute share its
+    cores.
     """
 
     def __init__(
@@ -41,23 +48,29 @@ class LevelKeeper:
         fixed: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
         cpu_clock: Callable[[], float] = time.process_time,
+        line_clock: Callable[[], float] = _pool_in_line_s,
+        computing: ComputingTasks | None = None,
     ) -> None:
-        self.max_level, self._period_s, self._known, self._journal = max_level, period_s, known, journal
+        self.max_level, self._period_s, self._known = max_level, period_s, known
+        self._journal = None if journal is None else LevelJournal(journal)
         self._time = BusyClock(clock, cpu_clock)
-        self._computes = False
+        self._line_clock = line_clock
         self._policy = FOR_SERVICES
         self._fixed = fixed
-        level = min(_read_level(known), max_level) if fixed is None else fixed
-        self._state = LeapingState(start_search(level, max_level), probe_periods=self._policy.probe_periods)
-        self.level = level
+        self._computing_tasks = ComputingTasks(None) if computing is None else computing
+        hint = told_level(known)
+        self._share = _share(hint.computing)
+        self.level = min(hint.level, self._most()) if fixed is None else fixed
+        self._state = self._begun()
         self._count_from = 0
         self._first_calls = 1  # calls whose ends come before time counts
         self._rows = self._calls = self._unjudged_tasks = 0
         self._counted = Spent()  # until the last call that counts
+        self._in_line_since_s = line_clock()
 
     @property
     def settled(self) -> bool:
-        return self._fixed is not None or self._policy.settled(self._state)
+        return self._fixed is not None or (self._policy.settled(self._state) and not self._share.is_looking)
 
     @property
     def gains_nothing(self) -> bool:
@@ -98,34 +111,89 @@ class LevelKeeper:
         All threads begin at once, so their first calls end at once too: time counts from the last of these.
         """
         self._unjudged_tasks += 1
+        before = self.level
         if self._unjudged_tasks > _MOST_UNJUDGED_TASKS and not self.settled and self._state.search.best:
             self._give_trial_up()
+        if self._fixed is None:
+            self._share_cores()
+            self.level = min(self.level, self._most())
+        if self.level != before:
+            self._begin_period()
         self._count_from, self._first_calls = 0, self.level
+
+    def end_task(self) -> None:
+        """The partition is done, or given up."""
+        self._computing_tasks.leave()
 
     def _decided(self, submitted: int) -> int | None:
         rows, calls, spent = self._rows, self._calls, self._counted
-        busy_s = spent.busy_s
+        busy_s, in_line_s = spent.busy_s, max(0.0, self._line_clock() - self._in_line_since_s)
+        self._begin_period()
+        if spent.starved_s > _STARVED_RATIO * busy_s:
+            return None
+        was_looking = self._share.is_looking
+        if self._fixed is None:
+            self._learn_share(_computing(spent.cpu_s, busy_s * self.level - in_line_s))
+        most = self.max_level if self._fixed is not None else self._most()
+        seen = ElementObservation(busy_s, rows, rows / busy_s, self.level, most, {"function": 1.0})
+        level, reason = self._next_level(seen, was_looking)
+        self._write_journal(seen, calls, level, reason)
+        if self.settled and self._known is not None and self._fixed is None:
+            tell_level(self._known, LevelHint(level, self._share.computing))
+        if level == self.level:
+            return None
+        self.level, self._count_from, self._first_calls = level, submitted, 1
+        self._unjudged_tasks = 0
+        return self.level
+
+    def _begin_period(self) -> None:
         self._rows = self._calls = 0
         self._counted = Spent()
         self._time.go_on_from(self._counted)
-        if self.level == 1:
-            self._computes = spent.cpu_s >= _COMPUTES_RATIO * busy_s
-        if spent.starved_s > _STARVED_RATIO * busy_s:
-            return None
-        observation = ElementObservation(busy_s, rows, rows / busy_s, self.level, self.max_level, {"function": 1.0})
+        self._in_line_since_s = self._line_clock()
+
+    def _next_level(self, seen: ElementObservation, was_looking: bool) -> tuple[int, str]:
+        """By the policy, unless this period or the next one is for looking."""
         if self._fixed is not None:
-            self._write_journal(observation, calls, self._fixed, "fixed")
-            return None
-        setting: ElementSetting
-        self._state, setting, reason = self._policy.decide(self._state, observation)
-        self._write_journal(observation, calls, setting.threads, reason)
-        if self.settled:
-            self._tell(setting.threads)
-        if setting.threads == self.level:
-            return None
-        self.level, self._count_from, self._first_calls = setting.threads, submitted, 1
-        self._unjudged_tasks = 0
-        return self.level
+            return self._fixed, "fixed"
+        if self._share.is_looking:
+            return 1, _LOOK
+        search = self._state.search
+        if was_looking and search.level > 1:
+            reason = f"one call alone computes for {self._share.computing:.0%} of its time"
+            return min(search.level, seen.max_level), reason
+        has_new_bound = search.stage == "start" and search.max_level != seen.max_level
+        if has_new_bound or search.level != self.level:  # which the bound may have moved
+            self._state = self._begun()
+        self._state, setting, reason = self._policy.decide(self._state, seen)
+        return min(setting.threads, seen.max_level), reason
+
+    def _learn_share(self, seen: float) -> None:
+        """From the share of a call's time that it computes, without the time in line for a core."""
+        cores = self._computing_tasks.cores()
+        if self.level == 1:
+            self._share = self._share.after_alone(seen, cores)
+        else:
+            at_most = self._most() <= min(self.level, self.max_level - 1)
+            self._share = self._share.after_beside(seen, cores, at_most=at_most)
+        self._share_cores()
+
+    def _share_cores(self) -> None:
+        if self._computes:
+            self._computing_tasks.join()
+        else:
+            self._computing_tasks.leave()
+
+    @property
+    def _computes(self) -> bool:
+        return not self._share.waits
+
+    def _most(self) -> int:
+        """The most calls at once that the cores bear."""
+        return min(self.max_level, self._share.most(self._computing_tasks.cores()))
+
+    def _begun(self) -> LeapingState:
+        return LeapingState(start_search(self.level, self._most()), probe_periods=self._policy.probe_periods)
 
     def _give_trial_up(self) -> None:
         """Back to the best level that could be measured: tasks are over before this one's threads all have work."""
@@ -136,42 +204,18 @@ class LevelKeeper:
         self._write_journal(nothing, 0, best.level, f"tasks are too short to judge {self.level} threads")
         self.level, self._unjudged_tasks = best.level, 0
 
-    def _tell(self, level: int) -> None:
-        if self._known is not None:
-            with contextlib.suppress(OSError):  # a hint for others; without it they begin at one thread
-                self._known.parent.mkdir(parents=True, exist_ok=True)
-                if not self._known.exists():
-                    _remove_old(self._known.parent)
-                draft = self._known.with_suffix(f".{os.getpid()}")
-                draft.write_text(json.dumps({"level": level}))
-                draft.replace(self._known)
-
-    def _write_journal(self, observation: ElementObservation, calls: int, level: int, reason: str) -> None:
-        if self._journal is None:
-            return
-        line = {
-            "at_s": round(time.time(), 3), "pid": os.getpid(), "period_s": round(observation.period_s, 4),
-            "level": observation.level, "tuples_s": round(observation.throughput_tuples_s, 2), "calls": calls,
-            "next_level": level, "settled": self.settled, "reason": reason,
-        }  # fmt: skip
-        with self._journal.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+    def _write_journal(self, seen: ElementObservation, calls: int, level: int, reason: str) -> None:
+        if self._journal is not None:
+            self._journal.write(seen, calls, level, settled=self.settled, reason=reason)
 
 
-def known_level_path(identity: str) -> Path:
-    """Where workers of a host tell each other the level that was found."""
-    return Path(temporary_directory(), "elastic", f"{identity}.json")
+def _computing(cpu_s: float, ready_s: float) -> float:
+    """The share of the time in which calls were not in line for a core, so that one that computes has 1."""
+    return 1.0 if ready_s <= cpu_s else cpu_s / ready_s
 
 
-def _remove_old(hints: Path) -> None:
-    for hint in hints.iterdir():
-        with contextlib.suppress(OSError):  # others remove them too
-            if time.time() - hint.stat().st_mtime > _HINT_S:
-                hint.unlink()
-
-
-def _read_level(path: Path | None) -> int:
-    try:
-        return max(1, int(json.loads(path.read_text())["level"])) if path is not None else 1
-    except (OSError, ValueError, KeyError, TypeError):
-        return 1
+def _share(computing: float | None) -> CoreShare:
+    """What others saw; where nobody did, calls wait."""
+    if computing is None:
+        return CoreShare(0.0, waits=True, is_looking=False)
+    return CoreShare(0.0, waits=True, is_looking=False).after_alone(computing, 1)

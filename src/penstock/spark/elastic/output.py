@@ -2,60 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.element.operators.python_functions import dicts_of
-from penstock.spark.elastic.row_keys import RowKeys
+from penstock.element.value_checks import StructCheck
+from penstock.spark.elastic.block_columns import block_columns
+from penstock.spark.elastic.column_checks import check_nulls, has_required
+
+INPUT = "input"
+Row = dict[Any, Any]  # the output's values by column, without those that are null
 
 
 class Output:
-    """Rows in `schema`.  With `error_column` its columns are all nullable, since a failed call has only its error."""
+    """Rows in `schema`.  With `error_column` its columns are all nullable, since a failed call has only its error.
 
-    def __init__(self, schema: pa.Schema, *, per_tuple: bool, error_column: str | None) -> None:
-        self._fields, self._per_tuple, self._has_errors = schema, per_tuple, error_column is not None
-        self._keys, self._kinds = RowKeys(schema), [(field.name, field.type) for field in schema]
-        self._required = [number for number, field in enumerate(schema) if not field.nullable]
+    With `kept_input`, the struct of the input's columns, it has its input, too.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, *, error_column: str | None = None, kept_input: pa.DataType | None = None
+    ) -> None:
+        self._fields, self._error_column, self._kept_input = schema, error_column, kept_input
+        self._check = StructCheck(schema)
+        self._required = [number for number, field in enumerate(schema) if has_required(field)]
         self.schema = schema
         if error_column is not None:
-            self.schema = pa.schema(
-                [*(field.with_nullable(True) for field in schema), pa.field(error_column, pa.string())]
-            )
+            added = [pa.field(error_column, pa.string())]
+            if kept_input is not None:
+                added.append(pa.field(INPUT, kept_input))
+            self.schema = pa.schema([*(field.with_nullable(True) for field in schema), *added])
 
-    def given(self, result: Any) -> pa.RecordBatch:
-        """Dicts of a tuple, or columns of a block."""
-        columns = self._of_dicts(result) if self._per_tuple else self._of_columns(result)
-        for number in self._required:
-            if columns[number].null_count:
-                name = self._fields[number].name
-                raise ValueError(f"must return no null for '{name}', which the schema says is not null")
-        if self._has_errors:
-            columns.append(pa.nulls(len(columns[0]), pa.string()))
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-    def failed(self, rows: int, error: str) -> pa.RecordBatch:
-        """What a failed call gives where errors go into a column."""
-        columns = [pa.nulls(rows, field.type) for field in self._fields]
-        return pa.RecordBatch.from_arrays([*columns, pa.array([error] * rows, pa.string())], schema=self.schema)
-
-    def _of_dicts(self, result: Any) -> list[pa.Array]:
+    def rows(self, result: Any) -> list[Row]:
+        """The rows that a tuple's call gave, copied: a function may use its dict again."""
         rows = dicts_of(result)
         for row in rows:
-            self._keys.check(row)
-        return [pa.array([row.get(name) for row in rows], kind) for name, kind in self._kinds]
+            self._check(row)
+        return [dict(row) for row in rows]
 
-    def _of_columns(self, result: Any) -> list[pa.Array]:
-        table = pa.table(result) if isinstance(result, dict) else result
-        if isinstance(table, pa.RecordBatch):
-            table = pa.Table.from_batches([table])
-        if not isinstance(table, pa.Table):
-            kind = type(result).__name__
-            raise TypeError(f"must return an Arrow record batch, a table or a dict of columns; got {kind}")
-        for name in self._fields.names:
-            if name not in table.column_names:
-                names = ", ".join(table.column_names)
-                raise ValueError(f"must return all columns of the schema; '{name}' is missing; got: {names}")
-        cast = pa.table([table.column(field.name).cast(field.type) for field in self._fields], schema=self._fields)
-        batches = cast.combine_chunks().to_batches()
-        return batches[0].columns if batches else [pa.array([], kind) for _, kind in self._kinds]
+    def failed_row(self, number: int, error: str) -> Row:
+        """The row for a tuple whose call failed; `number` is its place in the unit, by which its input is found."""
+        return {self._error_column: error, INPUT: number}
+
+    def of_rows(self, rows: Sequence[Row], batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows of a unit, all at once, since that is several times as fast as each alone."""
+        columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in self._fields]
+        if self._error_column is None:
+            self._check_nulls(columns)
+            return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        errors = pa.array([row.get(self._error_column) for row in rows], pa.string())
+        self._check_nulls([column.filter(errors.is_null()) for column in columns] if self._required else columns)
+        columns.append(errors)
+        if self._kept_input is not None:
+            columns.append(self._inputs(batch, [row.get(INPUT) if self._error_column in row else None for row in rows]))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def block(self, result: Any) -> pa.RecordBatch:
+        """The columns that a block's call gave."""
+        columns = block_columns(result, self._fields)
+        self._check_nulls(columns)
+        added = [pa.nulls(len(columns[0]), field.type) for field in list(self.schema)[len(columns) :]]
+        return pa.RecordBatch.from_arrays([*columns, *added], schema=self.schema)
+
+    def failed_block(self, batch: pa.RecordBatch, error: str) -> pa.RecordBatch:
+        """The rows of a block whose call failed."""
+        rows = batch.num_rows
+        columns = [pa.nulls(rows, field.type) for field in self._fields]
+        columns.append(pa.array([error] * rows, pa.string()))
+        if self._kept_input is not None:
+            columns.append(self._inputs(batch, range(rows)))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def _inputs(self, batch: pa.RecordBatch, numbers: Sequence[int | None]) -> pa.Array:
+        """The rows of a unit by their numbers, as structs."""
+        taken = pa.array(numbers, pa.int64())
+        if taken.null_count == len(taken):
+            return pa.nulls(len(taken), self._kept_input)
+        return batch.to_struct_array().take(taken).cast(self._kept_input)
+
+    def _check_nulls(self, columns: Sequence[pa.Array]) -> None:
+        for number in self._required:
+            field = self._fields[number]
+            check_nulls(columns[number], field, field.name)

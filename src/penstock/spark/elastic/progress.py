@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.element.operators.python_functions import failure
-from penstock.spark.elastic.calls import Calls, Outcome, Unit, UnreadableRow
+from penstock.spark.elastic.calls import Calls, Outcome, Part, Unit, UnreadableRow
 
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 5.0
@@ -22,7 +20,7 @@ class Progress:
         self._calls = calls
         self._arguments: list[Any] | None = None
         self._attempts = 0  # of the next call, that failed
-        self._parts: list[pa.RecordBatch] = []
+        self._parts: list[Part] = []
         self._error: str | None = None
         self._begin_s = 0.0
 
@@ -51,7 +49,7 @@ class Progress:
     def gave(self, result: Any) -> None:
         """The call came back.  What is no output would be none at another attempt either."""
         try:
-            self._next(self._calls.output.given(result))
+            self._next(self._calls.gave(result))
         except BaseException as raised:  # its rows may be made only here, by the user's code
             self._give_up(failure(raised))
 
@@ -66,13 +64,10 @@ class Progress:
         self.failed(self._calls.late)
 
     def outcome(self) -> Outcome:
+        """What became of the unit; its rows are made only now, all at once."""
+        batch = None if self._error is not None else self._calls.joined(self.unit, self._parts)
         busy_s = time.perf_counter() - self._begin_s
-        number, rows = self.unit.number, self.unit.batch.num_rows
-        if self._error is not None:
-            return Outcome(number, rows, None, self._error, busy_s)
-        parts = self._parts
-        batch = parts[0] if len(parts) == 1 else pa.concat_batches(parts) if parts else None
-        return Outcome(number, rows, batch, None, busy_s)
+        return Outcome(self.unit.number, self.unit.batch.num_rows, batch, self._error, busy_s)
 
     def broke(self, raised: BaseException) -> Outcome:
         """The unit fails, whatever is to become of errors, since nothing is known of its calls."""
@@ -83,8 +78,8 @@ class Progress:
         if self._calls.error_column is None:
             self._error = error
         else:
-            self._next(self._calls.failed(self.unit, error))
+            self._next(self._calls.failed(self.unit, len(self._parts), error))
 
-    def _next(self, part: pa.RecordBatch) -> None:
+    def _next(self, part: Part) -> None:
         self._parts.append(part)
         self._attempts, self.pause_s = 0, 0.0

@@ -35,11 +35,14 @@ class ElasticStream:
         self.keeper.next_task()
         self.pool.set_level(self.keeper.level)
         task = _Task(self, batches)
-        while (outputs := task.advance()) is not None:
-            if outputs:
-                self.keeper.pause()
-                yield from outputs
-                self.keeper.resume()
+        try:
+            while (outputs := task.advance()) is not None:
+                if outputs:
+                    self.keeper.pause()
+                    yield from outputs
+                    self.keeper.resume()
+        finally:
+            self.keeper.end_task()
 
     def unit_rows(self) -> int:
         if not self.calls.per_tuple:

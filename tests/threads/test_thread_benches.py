@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from penstock.bench import external_load
-from penstock.bench.engine_cases import EngineCase, elastic_cases, taken_cores
+from penstock.bench.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
 from penstock.bench.fed_engine import FedEngine
 from penstock.bench.interleaved import in_turns, paired_ratio
 from penstock.bench.machine import this_machine
@@ -188,6 +188,10 @@ def test_a_users_engine_finds_its_threads_while_it_is_measured() -> None:
     assert sum(period.changes for period in seen) >= 2
     assert seen[-1].tuples_s > 1.5 * seen[0].tuples_s
     assert max(period.level for period in seen) <= 8
+
+
+def test_external_load_is_compared_with_as_many_threads_as_an_engine_may_have() -> None:
+    assert load_case(cores=2).levels == (1, 2)
 
 
 def test_cores_are_taken_phase_by_phase() -> None:

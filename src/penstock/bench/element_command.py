@@ -88,7 +88,7 @@ def external_load(
     from penstock.bench.element_pictures import draw_load
     from penstock.bench.real_rows import load_runs
 
-    seeds, periods = (SEEDS[:1], 40) if quick else (SEEDS, 120)
+    seeds, periods = (SEEDS[:1], 60) if quick else (SEEDS, 120)
     runs: list[bench.LoadRun] = []
     for cores in _shown((16,) if quick else (16, 88)):
         phases = bench.schedule(cores, periods)

@@ -225,3 +225,19 @@ def test_calls_that_compute_and_gain_nothing_from_threads_are_told(
     sentence = "doubled computes and gains nothing from a second thread"
     assert capsys.readouterr().err.count(sentence) == told
     assert keeper.level == (8 if gain else 1)
+
+
+@pytest.mark.parametrize(
+    ("call_s", "left", "rows"),
+    [
+        (0.0, 10_000, 1),  # nothing is known yet
+        (0.020, 10_000, 5),  # a tenth of a second
+        (0.020, 64, 1),  # every thread gets some
+        (0.000_01, 640, 200),  # over within two milliseconds in any case
+        (0.5, 10_000, 1),
+    ],
+)
+def test_units_are_as_long_as_leaves_work_for_every_thread(call_s: float, left: int, rows: int) -> None:
+    own = stream(lambda row: row, per_tuple=True, level=16)
+    own._call_s = call_s
+    assert own.unit_rows(left) == rows

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+_CPU_EVERY_S = 0.02
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -22,21 +24,28 @@ class BusyClock:
         self._clock, self._cpu_clock = clock, cpu_clock
         self._before = Spent()  # the clock ran last
         self._since: tuple[float, float] | None = None  # it runs, on both clocks
+        self._read = (float("-inf"), 0.0)  # both clocks, when cores were last asked
 
     @property
     def spent(self) -> Spent:
+        """Cores are asked now and then only: that takes the longer the more threads there are."""
+        return self._spent(_CPU_EVERY_S)
+
+    def _spent(self, every_s: float) -> Spent:
         before = self._before
         if self._since is None:
             return before
         since_s, cpu_since_s = self._since
-        busy_s, cpu_s = self._clock() - since_s, self._cpu_clock() - cpu_since_s
-        return Spent(before.busy_s + busy_s, before.cpu_s + cpu_s, before.starved_s)
+        now_s = self._clock()
+        if now_s - self._read[0] >= every_s:
+            self._read = now_s, self._cpu_clock()
+        return Spent(before.busy_s + now_s - since_s, before.cpu_s + self._read[1] - cpu_since_s, before.starved_s)
 
     def run(self) -> None:
-        self.go_on_from(self.spent)
+        self.go_on_from(self._spent(0.0))
 
     def rest(self) -> None:
-        self._before, self._since = self.spent, None
+        self._before, self._since = self._spent(0.0), None
 
     def starve(self, seconds: float) -> None:
         """So much of the time went by with nothing to do."""
@@ -45,4 +54,5 @@ class BusyClock:
 
     def go_on_from(self, spent: Spent) -> None:
         """Whatever came after that does not count; from now on it runs."""
-        self._before, self._since = spent, (self._clock(), self._cpu_clock())
+        self._read = self._clock(), self._cpu_clock()
+        self._before, self._since = spent, self._read

@@ -12,9 +12,12 @@ from penstock.spark.elastic.calls import Calls, ElasticFailure, Outcome, Unit
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.pool import Pool, pool_of
 
-_AHEAD = 4  # units in flight per thread
+_AHEAD = 3  # units in flight per thread
 _LEAST_AHEAD = 16
-_UNIT_S = 0.002  # per-tuple calls are handed out in units that take about so long
+# Per-tuple calls are handed out in units: handing one out costs as much as a call of a service computes.  So they take
+# up to the latter, but all threads get some of what was read, unless its calls are over within the former.
+_LEAST_UNIT_S, _MOST_UNIT_S = 0.002, 0.1
+_UNITS_PER_THREAD = 4
 _MOST_UNIT_ROWS = 1024
 _YIELD_ROWS = 1024
 _YIELD_S = 0.2
@@ -44,10 +47,15 @@ class ElasticStream:
         finally:
             self.keeper.end_task()
 
-    def unit_rows(self) -> int:
+    def unit_rows(self, left: int) -> int:
+        """Of so many rows that were read and not handed out."""
         if not self.calls.per_tuple:
             return self.block_rows
-        return max(1, min(_MOST_UNIT_ROWS, int(_UNIT_S / self._call_s))) if self._call_s > 0 else 1
+        if self._call_s == 0:
+            return 1
+        least, most = int(_LEAST_UNIT_S / self._call_s), int(_MOST_UNIT_S / self._call_s)
+        fair = left // (_UNITS_PER_THREAD * self.keeper.level)
+        return max(1, min(_MOST_UNIT_ROWS, max(least, min(most, fair))))
 
     def learn(self, outcome: Outcome) -> None:
         if outcome.rows_in:
@@ -152,7 +160,7 @@ class _Units:
             if self._batch is None:
                 self.ended = True
                 return None
-        rows = self._stream.unit_rows()
+        rows = self._stream.unit_rows(self._batch.num_rows - self._start)
         part = self._batch.slice(self._start, rows)
         self._start += rows
         return Unit(number, part)

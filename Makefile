@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 STAMP := .venv/.setup-stamp
 step = printf '==> %s\n'
 
-.PHONY: help venv setup demo check test cluster faults peers stress lint format bench lock clean
+.PHONY: help venv setup demo check test cluster faults peers benches stress lint format bench lock clean
 
 help:  ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -61,6 +61,10 @@ faults: setup  ## Kill drivers, workers and executors, more than a hundred times
 
 peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
 	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_rescale.py
+
+benches: setup  ## Tests that run the benches on Spark in small (minutes)
+	@PENSTOCK_BENCHES=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_floor.py tests/spark/test_bench_rescale.py \
+		tests/spark/test_bench_state.py tests/spark/test_bench_control.py
 
 stress: setup  ## Minutes of threads under changing settings; routes that change at every batch, also between hosts
 	@PENSTOCK_STRESS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/stress tests/spark/test_migration.py

@@ -22,6 +22,7 @@ def fail_for_want_of_room(run: Run, folder: Path) -> str:
     return error
 
 
+@thorough
 def test_a_full_checkpoint_is_told_in_one_sentence_and_a_restart_goes_on(attack: Attack, small_disk: Mount) -> None:
     run = attack(faulty=False, total=30_000, master="local[2]")
     small_disk(run.folder / "checkpoint")

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from penstock.bench.streaming.control_cost import ControlEffort, control_figures, control_notes, run_control
+from tests.spark.bench_gate import small_bench
 
 
+@small_bench
 @pytest.mark.usefixtures("no_session")
 def test_the_cost_of_control_is_told(tmp_path: Path) -> None:
     effort = ControlEffort(warm_s=12.0, seconds=4.0, rate_tuples_s=50_000.0)

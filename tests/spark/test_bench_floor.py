@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from penstock.bench.streaming.floor import FloorEffort, floor_figures, floor_tables, run_floor
+from tests.spark.bench_gate import small_bench
 
 
+@small_bench
 @pytest.mark.usefixtures("no_session")
 def test_parts_of_a_micro_batch_are_told(tmp_path: Path) -> None:
     effort = FloorEffort(warm_batches=2, batches=5)

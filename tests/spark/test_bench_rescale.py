@@ -16,6 +16,7 @@ from penstock.bench.streaming.rescale import (
     run_rescale,
 )
 from penstock.bench.streaming.rescale_stock import StockEffort, rescale_stock
+from tests.spark.bench_gate import small_bench
 
 TINY = RescaleEffort(
     keys=300, load_ratio=0.1, highest_s=0.2, warm_s=0.0, steady_s=0.5, after_s=0.5, repeats=1,
@@ -24,6 +25,7 @@ TINY = RescaleEffort(
 TINY_STOCK = StockEffort(keys=40, batch_tuples=400, full_batches=3, half_batches=2, limit_s=400.0)
 
 
+@small_bench
 @pytest.mark.usefixtures("no_session")
 def test_a_change_under_load_is_measured_and_checked(tmp_path: Path) -> None:
     result = run_rescale(TINY, tmp_path, lambda text: None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.bench.streaming.state import StateEffort, run_state, state_figures, state_tables
+from tests.spark.bench_gate import small_bench
 
 TINY = StateEffort(
     cases=((200, 4), (1 << 40, 1_000)),
@@ -19,6 +20,7 @@ TINY = StateEffort(
 )
 
 
+@small_bench
 def test_a_killed_driver_goes_on_and_a_wiped_host_is_rebuilt(tmp_path: Path) -> None:
     result = run_state(TINY, tmp_path, lambda text: None)
     figures = state_figures(result)

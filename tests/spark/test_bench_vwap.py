@@ -16,6 +16,7 @@ from penstock.bench.streaming.stock_tuples import sums_of_blocks
 from penstock.bench.streaming.sustained import Sizes
 from penstock.bench.streaming.vwap import VwapEffort, run_vwap
 from penstock.bench.streaming.vwap_report import vwap_figures, vwap_notes, vwap_tables
+from tests.spark.bench_gate import small_bench
 
 TINY = VwapEffort(
     sizes=Sizes((20_000, 40_000), (10_000,)), warm_s=0.0, trial_s=0.0, sustain_s=0.2, string_s=0.0, parquet_s=0.0,
@@ -23,6 +24,7 @@ TINY = VwapEffort(
 )  # fmt: skip
 
 
+@small_bench
 @pytest.mark.usefixtures("no_session")
 def test_all_runs_are_checked_against_the_engine_in_process(tmp_path: Path) -> None:
     result = run_vwap(TINY, tmp_path, lambda text: None)

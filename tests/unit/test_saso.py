@@ -205,7 +205,7 @@ def test_mpc_passes_every_situation_that_breaks_autoscalers(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_results_1_to_4_of_proactive_point_the_same_way() -> None:
     """All but one: that h=3 makes larger changes than h=1 is not reproduced on the queue model (record 0033)."""
-    found = directions(run_paper([11, 12, 13]))
+    found = directions(run_paper([11]))  # `bench saso --only paper` has ten seeds
     assert len(found) == 12
     asserted = [d for d in found if d.claim != "h=3 makes larger changes"]
     assert [d for d in asserted if not d.holds] == []

@@ -85,6 +85,14 @@ def _expected_cost(
 expected_cost: Any = njit(nogil=True, cache=True, error_model="numpy")(_expected_cost)
 
 
+def _in_turn(place: int, first: int) -> int:
+    """The setting that is looked at in this place: `first` comes first, the others by number."""
+    return first if place == 0 else place - 1 if place <= first else place
+
+
+in_turn: Any = njit(nogil=True, cache=True)(_in_turn)
+
+
 def _fill_costs(
     still: Floats, moved: Floats, first: int, waiting: float, rate: float, deviation: float, errors: Floats,
     chances: Floats, per_tuple: Floats, cap: Floats, resource: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float,
@@ -98,7 +106,7 @@ def _fill_costs(
     pause_s, change = physics[12], physics[13]
     best, explored = first, 0
     for place in range(len(per_tuple)):
-        u = first if place == 0 else place - 1 if place <= first else place
+        u = in_turn(place, first)
         own, stays, moves = resource[u], np.inf, np.inf
         if bound and place > 0:
             stays, moves = room_of(u, best, still, moved, pn, pf, pc, gn, gf, gc)
@@ -156,7 +164,7 @@ def _cheapest_from(
     """The best next setting of one, which is looked at first, and its cost; the first of several that are as good."""
     choice, best = at, np.inf
     for place in range(len(per_tuple)):
-        u = at if place == 0 else place - 1 if place <= at else place
+        u = in_turn(place, at)
         cost = cost_from(
             at, u, waiting, rate, deviation, errors, chances, per_tuple, cap, resource, replicas, pauses_s, pn, pf, pc,
             gn, gf, gc, physics, values, least[u], points, with_rounding(best) if bound else np.inf,

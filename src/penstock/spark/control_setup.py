@@ -51,19 +51,13 @@ def controller_of(
     pipeline = pipeline_of(graph, configuration.unfused)
     single = single_elements(pipeline)
     dry_run = wish.limits.frequency_dry_run
-    frequencies, sentence = frequencies_within(
+    frequencies, refused = frequencies_within(
         wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or wish.passive, root=root
     )
-    if sentence is not None:
-        tell(sentence)
-    energy, sentence = energy_of(root, is_local=is_local(session))
-    if sentence is not None and (wish.price.kwh > 0 or wish.limits.frequencies_ghz):  # who pays for it wants to know
-        tell(sentence)
-    if wish.limits.max_executors is not None and not room.executors:
-        tell("max_executors of the limits counts on a cluster; a local master has task slots alone")
-    sentence = room_sentence(wish.limits, room)
-    if sentence is not None:
-        tell(sentence)
+    energy, unmeasured = energy_of(root, is_local=is_local(session))
+    for sentence in (refused, _energy_sentence(wish, unmeasured), *_room_sentences(wish.limits, room)):
+        if sentence is not None:
+            tell(sentence)
     highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
     most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
@@ -96,6 +90,18 @@ def controller_of(
     if dry_run and frequencies is not None:
         told = FrequencyDryRun(frequencies).sentences
     return Controller(plant, loop, notebook, tell=tell, sentences=told)
+
+
+def _energy_sentence(wish: ControlWish, unmeasured: str | None) -> str | None:
+    """Why energy is not measured; who pays for it wants to know."""
+    return unmeasured if wish.price.kwh > 0 or wish.limits.frequencies_ghz else None
+
+
+def _room_sentences(limits: Limits, room: Room) -> tuple[str | None, ...]:
+    """Which limits do not count, or cannot be reached here."""
+    local = limits.max_executors is not None and not room.executors
+    executors = "max_executors of the limits counts on a cluster; a local master has task slots alone"
+    return executors if local else None, room_sentence(limits, room)
 
 
 def single_elements(pipeline: Pipeline) -> frozenset[str]:

@@ -391,6 +391,17 @@ def test_a_late_sampler_means_that_the_gil_is_held() -> None:
     assert sampler.holds_gil() == {"map1"}  # where both are seen it might be either
 
 
+def test_a_wait_that_ended_early_does_not_accuse_the_operator_that_gave_the_gil_up() -> None:
+    with element(mapped(same, same)) as running:
+        first, second, _ = running._runtime.wiring.stages
+    seat = Seat()
+    sampler = Sampler({1: seat})
+    for stage, waited_ms in ((first, 5), (second, 3)) * 20:  # the first holds it for 10 ms, then the second is entered
+        seat.stage = stage
+        sampler.sample(waited_ms * 1_000_000)
+    assert sampler.holds_gil() == {"map1"}
+
+
 def test_samples_tell_where_threads_are() -> None:
     def slow(row: dict[str, Any]) -> dict[str, Any]:
         time.sleep(0.02)

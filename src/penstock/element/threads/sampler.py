@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -14,7 +15,8 @@ from penstock.element.threads.seat import Seat
 PERIOD_S = 0.02
 _BUDGET = 0.001  # of a core; a look costs 20 to 100 microseconds of CPU, most of it to wake up
 _FREE_LOOKS = 100  # at first: by then it is known who works, and who holds the GIL
-_LATE_NS = 1_000_000  # a free GIL is taken within microseconds; one that is held, after 5 ms (the switch interval)
+_PROMPT_NS = 1_000_000  # a free GIL is taken within microseconds
+_LATE = 0.9  # of the switch interval, 5 ms, after which whoever holds the GIL has to give it up
 _FREE_NS = 100_000  # beside kernels 20 to 50 microseconds were measured
 _LOOKS, _NEWEST, _MOST_TAKEN = 20, 3, 3  # a GIL that is taken for half of the time passes for free once in 1,200
 _ENOUGH = 5
@@ -25,8 +27,10 @@ class Sampler(threading.Thread):
     """How often a thread was seen in each operator: its relative cost. Sleeps while the element has no input.
 
     The sampler needs the GIL to look. If it had to wait for it while all busy threads were in one operator, that
-    operator holds the GIL: no other thread can compute in the meantime, so a second one would gain nothing. Cores taken
-    by other processes do not disturb this, as a free GIL is taken without giving up the core.
+    operator holds the GIL: no other thread can compute in the meantime, so a second one would gain nothing. A wait that
+    ended before the switch interval says nothing: the one that held the GIL went on to an operator that gave it up, and
+    that one would be seen. Cores taken by other processes do not disturb this, as a free GIL is taken without giving up
+    the core.
     """
 
     def __init__(self, seats: Mapping[int, Seat], period_s: float = PERIOD_S) -> None:
@@ -38,6 +42,7 @@ class Sampler(threading.Thread):
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
         self._taken: tuple[bool, ...] = ()
+        self._late_ns = _LATE * sys.getswitchinterval() * 1e9
         self._moment = np.array([0, 0, time.perf_counter_ns(), 0])
         sleep_then_stamp(0, np.zeros(WORDS, np.int64))  # compiled now: looks would be missed meanwhile
 
@@ -84,10 +89,10 @@ class Sampler(threading.Thread):
         operators = set(seen)
         if seen:
             self._taken = (*self._taken[1 - _LOOKS :], waited_ns > _FREE_NS)
-        if waited_ns < _LATE_NS:
+        if waited_ns < min(_PROMPT_NS, self._late_ns):
             for name in operators:
                 self.prompt[name] = self.prompt.get(name, 0) + 1
-        elif len(operators) == 1 and not any(seat.is_away for seat in seats):
+        elif waited_ns >= self._late_ns and len(operators) == 1 and not any(seat.is_away for seat in seats):
             self.late[seen[0]] = self.late.get(seen[0], 0) + 1
 
     @property

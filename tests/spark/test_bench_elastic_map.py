@@ -14,12 +14,14 @@ from penstock.bench.slow_service import slow_service
 def test_everybody_answers_in_order_and_calls_at_once_pay(session: SparkSession) -> None:
     report, told = Report(), []
     with slow_service(DELAY_MS) as port:
-        against_others(session, port, Effort(0.3, 2.0, 0.0), report, told.append)
+        against_others(session, port, Effort(0.3, 2.0, 0.0, rounds=1), report, told.append)
     names = [row.name for row in report.rows]
     assert names[:3] == ["plain mapInArrow", "plain mapInPandas", "Spark's concurrency.level"]
     assert names[3:] == [*(f"fixed {level}" for level in LEVELS), "elastic"]
     assert [row.level for row in report.rows if row.name.startswith("fixed")] == [str(level) for level in LEVELS]
-    assert told[-1] == "elastic pool"
+    assert told[-1] == "elastic pool, round 1 of 1"
+    assert [turn.elastic for turn in report.rounds] == [report.rows[-1]]
+    assert report.rounds[0].fixed.name.startswith("fixed")
     assert report.rows[2].tuples_s > 3 * report.rows[0].tuples_s  # Spark's own threads are at work, too
     summary = report.summary()
     assert summary["in_order"] is True

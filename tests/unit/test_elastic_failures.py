@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.spark.elastic.calls import Calls, ElasticFailure, Unit
+from penstock.spark.elastic.calls import Calls, ElasticFailure, Outcome, Unit
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.loop_pool import LoopPool
 from penstock.spark.elastic.stream import ElasticStream
@@ -229,8 +229,9 @@ def test_failed_rows_have_their_input_whatever_they_failed_by() -> None:
     assert [row["input"] and row["input"]["n"] for row in got] == [None, None, 2, 3, 4]
     failed = Calls(asked, OUT, per_tuple=True, retries=0, error_column="error", timeout_s=None, kept_input=pa.struct(
         {"n": pa.int64(), "day": pa.date32()}))  # fmt: skip
-    (unreadable,) = (row for row in failed.arguments(Unit(0, batch)) if not isinstance(row, dict))
-    kept = failed.joined(Unit(0, batch), [failed.failed(Unit(0, batch), 1, unreadable.error)])["input"]
+    (unreadable,) = (row for row in failed.arguments(batch) if not isinstance(row, dict))
+    unit = Unit(0, batch)
+    kept = failed.joined([Outcome(unit, [failed.failed(unit, 1, unreadable.error)])])["input"]
     assert kept.field("day").cast(pa.int32()).to_pylist() == [FIRST_DAY_OF_10000]
 
 
@@ -240,5 +241,5 @@ def test_maps_arrive_as_dicts_unless_their_keys_cannot_be_keys() -> None:
         {"m": pa.array([[({"x": 1}, 2)]], pa.map_(pa.struct({"x": pa.int64()}), pa.int64()))}
     )
     calls = Calls(raising, OUT, per_tuple=True, retries=0, error_column=None, timeout_s=None)
-    assert calls.arguments(Unit(0, plain)) == [{"m": {"a": 1}}]
-    assert calls.arguments(Unit(0, pairs)) == [{"m": [({"x": 1}, 2)]}]
+    assert calls.arguments(plain) == [{"m": {"a": 1}}]
+    assert calls.arguments(pairs) == [{"m": [({"x": 1}, 2)]}]

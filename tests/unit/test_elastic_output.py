@@ -31,7 +31,7 @@ POINTS = pa.map_(pa.string(), POINT)
 
 def rows(result: Any, *, error_column: str | None = None, schema: pa.Schema = SCHEMA) -> list[dict[str, Any]]:
     output = Output(schema, error_column=error_column)
-    return list(output.of_rows(output.rows(result), UNIT).to_pylist(maps_as_pydicts="strict"))
+    return list(output.of_rows(output.rows(result)).to_pylist(maps_as_pydicts="strict"))
 
 
 def block(columns: Any, kind: pa.DataType) -> list[Any]:
@@ -211,7 +211,7 @@ def test_nulls_within_what_is_null_itself_are_none() -> None:
 
 def test_rows_with_and_without_errors_have_one_schema() -> None:
     output = Output(SCHEMA, error_column="error")
-    batch = output.of_rows([*output.rows({"id": 1, "point": {"x": 2}}), output.failed_row(1, "was late")], UNIT)
+    batch = output.of_rows([*output.rows({"id": 1, "point": {"x": 2}}), output.failed_row(UNIT, 1, "was late")])
     assert batch.to_pylist() == [
         {**EMPTY, "id": 1, "point": {"x": 2, "y": None}, "error": None},
         {**EMPTY, "id": None, "error": "was late"},
@@ -224,7 +224,7 @@ def test_rows_with_and_without_errors_have_one_schema() -> None:
 def test_failed_rows_can_keep_their_input() -> None:
     kept = pa.struct({"n": pa.int64(), "at": pa.date32()})
     output = Output(pa.schema({"id": pa.int64()}), error_column="error", kept_input=kept)
-    batch = output.of_rows([*output.rows({"id": 1}), output.failed_row(1, "was late")], UNIT)
+    batch = output.of_rows([*output.rows({"id": 1}), output.failed_row(UNIT, 1, "was late")])
     last = {"n": 11, "at": datetime.date(2026, 1, 1)}
     assert batch.to_pylist() == [
         {"id": 1, "error": None, "input": None},
@@ -239,4 +239,4 @@ def test_a_dict_that_the_function_uses_again_is_taken_as_it_was() -> None:
     output, used = Output(pa.schema({"id": pa.int64()})), {"id": 1}
     first = output.rows(used)
     used["id"] = 2
-    assert output.of_rows([*first, *output.rows(used)], UNIT).to_pylist() == [{"id": 1}, {"id": 2}]
+    assert output.of_rows([*first, *output.rows(used)]).to_pylist() == [{"id": 1}, {"id": 2}]

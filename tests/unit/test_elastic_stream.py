@@ -231,7 +231,7 @@ def test_calls_that_compute_and_gain_nothing_from_threads_are_told(
     ("call_s", "left", "rows"),
     [
         (0.0, 10_000, 1),  # nothing is known yet
-        (0.020, 10_000, 5),  # a tenth of a second
+        (0.020, 10_000, 2),  # a twentieth of a second
         (0.020, 64, 1),  # every thread gets some
         (0.000_01, 640, 200),  # over within two milliseconds in any case
         (0.5, 10_000, 1),
@@ -241,3 +241,38 @@ def test_units_are_as_long_as_leaves_work_for_every_thread(call_s: float, left: 
     own = stream(lambda row: row, per_tuple=True, level=16)
     own._call_s = call_s
     assert own.unit_rows(left) == rows
+
+
+def test_wide_rows_become_dicts_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    arguments = Calls.arguments
+
+    def counted(self: Calls, batch: pa.RecordBatch) -> list[Any]:
+        read.append(batch.num_rows)
+        return arguments(self, batch)
+
+    monkeypatch.setattr(Calls, "arguments", counted)
+    own = stream(lambda row: {"m": len(row["text"])})
+    wide = pa.RecordBatch.from_pydict({"text": ["x" * 300_000] * 20})
+    thin = pa.RecordBatch.from_pydict({"text": ["x"] * 2_500})
+    got = [row["m"] for batch in own.run([wide, thin.slice(0, 0), thin]) for row in batch.to_pylist()]
+    own.pool.close()
+    assert got == [300_000] * 20 + [1] * 2_500
+    assert max(read[:-3]) <= 3  # a mebibyte
+    assert read[-3:] == [1_024, 1_024, 452]
+
+
+@pytest.mark.parametrize("error_column", [None, "error"])
+def test_a_value_that_only_arrow_refuses_fails_alone_among_many_units(error_column: str | None) -> None:
+    def asked(row: dict[str, Any]) -> dict[str, Any]:
+        return {"m": 2**70 if row["n"] in (7, 40) else row["n"]}
+
+    own = stream(asked, error_column=error_column)
+    own._call_s = 1.0  # units of one row
+    if error_column is None:
+        with pytest.raises(ElasticFailure, match="doubled failed with OverflowError"):
+            results(own, [50])
+        return
+    got = results(own, [50])
+    assert [row["m"] for row in got] == [None if n in (7, 40) else n for n in range(50)]
+    assert [n for n, row in enumerate(got) if row["error"] is not None] == [7, 40]

@@ -135,7 +135,7 @@ def test_a_call_that_comes_back_too_late_is_late_though_nobody_looked() -> None:
     pool.submit(Unit(0, pa.RecordBatch.from_pydict({"n": [0]})))
     outcome = pool._done.get(timeout=20)  # without `take`, which looks
     pool.close()
-    assert outcome.batch.to_pylist() == [{"m": 0}]
+    assert outcome.parts == [[{"m": 0}]]
     assert calls == {0: 2}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,18 @@ class Row:
     whole_tuples_s: float
     in_order: bool
     level: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The best fixed level once more, and right after it the elastic pool."""
+
+    fixed: Row
+    elastic: Row
+
+    @property
+    def ratio(self) -> float:
+        return self.elastic.tuples_s / self.fixed.tuples_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +78,10 @@ class Knee:
 
 @dataclass(slots=True)
 class Report:
-    """All that was measured."""
+    """All that was measured; the row of the elastic pool is that of its middle round."""
 
     rows: list[Row] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
     knees: list[Knee] = field(default_factory=list)
     knees_in_order: bool = True
     period_s: float = 0.5
@@ -75,15 +89,18 @@ class Report:
     def summary(self) -> dict[str, Any]:
         """The figures; those of the knees are None unless every knee was measured."""
         elastic = next(r for r in self.rows if r.name == "elastic")
-        plain, fixed, own = (self._best(name) for name in ("plain", "fixed", SPARKS_OWN))
+        plain, own = self._best("plain"), self._best(SPARKS_OWN)
+        ratios = [turn.ratio for turn in self.rounds]
+        rows = [*self.rows, *(row for turn in self.rounds for row in (turn.fixed, turn.elastic))]
         whole_plain = max(r.whole_tuples_s for r in self.rows if r.name.startswith("plain"))
         all_seen = [knee.phase.knee for knee in self.knees] == list(KNEES)
         figures = {
             "bench": "elastic-map",
             "speed_up": round(elastic.tuples_s / plain, 2),
             "speed_up_of_whole_jobs": round(elastic.whole_tuples_s / whole_plain, 2),
-            "in_order": self.knees_in_order and all(r.in_order for r in self.rows),
-            "ratio_to_best_static": round(elastic.tuples_s / fixed, 3),
+            "in_order": self.knees_in_order and all(r.in_order for r in rows),
+            "ratio_to_best_static": round(statistics.median(ratios), 3),
+            "ratios_to_best_static": [round(ratio, 3) for ratio in sorted(ratios)],
             "ratio_to_sparks_own": round(elastic.tuples_s / own, 3),
             "ratio_at_knee": round(min(knee.ratio for knee in self.knees), 3) if all_seen else None,
             "past_knee_ratio_worst": (
@@ -99,6 +116,10 @@ class Report:
                 for row in self.rows
             ],
             "period_s": self.period_s,
+            "rounds": [
+                {"fixed_tuples_s": round(turn.fixed.tuples_s, 1), "elastic_tuples_s": round(turn.elastic.tuples_s, 1)}
+                for turn in self.rounds
+            ],
             "knees": [knee.to_json() for knee in self.knees],
         }  # fmt: skip
 

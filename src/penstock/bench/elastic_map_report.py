@@ -28,6 +28,15 @@ def print_report(console: Console, report: Report, machine: Machine) -> None:
         rates = f"{row.tuples_s:,.0f}", f"{row.whole_tuples_s:,.0f}"
         table.add_row(row.name, row.level, *rates, "yes" if row.in_order else "NO")
     console.print(table)
+    rounds = Table(
+        title="the best fixed level and the elastic pool in turns", caption="late, as above", caption_justify="left"
+    )
+    for name in ("round", "fixed, tuples/s", "elastic, tuples/s", "ratio"):
+        rounds.add_column(name, justify="right")
+    for number, turn in enumerate(report.rounds, 1):
+        rates = f"{turn.fixed.tuples_s:,.0f}", f"{turn.elastic.tuples_s:,.0f}"
+        rounds.add_row(str(number), *rates, f"{turn.ratio:.2f}")
+    console.print(rounds)
     knees = Table(
         title="a service that slows down beyond a knee, which moves while the pool runs",
         caption="elastic: of the second half of the time at each knee; past: of all of it, with more than "
@@ -55,7 +64,8 @@ def print_report(console: Console, report: Report, machine: Machine) -> None:
     summary = report.summary()
     console.print(
         f"goals: {SPEED_UP_GOAL:g} x plain (got {summary['speed_up']}), {STATIC_GOAL:g} of the best fixed level (got "
-        f"{summary['ratio_to_best_static']}), {KNEE_GOAL:g} at the moving knee (got {summary['ratio_at_knee']}), "
+        f"{summary['ratio_to_best_static']}, {summary['ratios_to_best_static'][0]} to "
+        f"{summary['ratios_to_best_static'][-1]}), {KNEE_GOAL:g} at the moving knee (got {summary['ratio_at_knee']}), "
         f"at most {PAST_KNEE_GOAL:g} of the time past it (got {summary['past_knee_ratio_worst']})",
         soft_wrap=True,
     )

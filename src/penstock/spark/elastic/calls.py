@@ -23,19 +23,22 @@ class ElasticFailure(OperatorError):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Rows that one call, or one call per row, works on; `number` is its place in the partition."""
+    """Rows that one call, or one call per row, works on; `number` is its place in the partition.
+
+    `arguments` are what its calls are made with, where they are known already.
+    """
 
     number: int
     batch: pa.RecordBatch
+    arguments: Sequence[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a unit; `batch` has the output columns, and errors by row where they go into a column."""
+    """What became of a unit: what each call gave, or why the unit failed."""
 
-    number: int
-    rows_in: int
-    batch: pa.RecordBatch | None
+    unit: Unit
+    parts: Sequence[Part]
     error: str | None = None
     busy_s: float = 0.0
 
@@ -72,14 +75,14 @@ class Calls:
     def late(self) -> str:
         return f"took longer than timeout_s={self.timeout_s:g}"
 
-    def arguments(self, unit: Unit) -> list[Any]:
-        """What a unit's calls are made with."""
+    def arguments(self, batch: pa.RecordBatch) -> list[Any]:
+        """What the calls for so many rows are made with."""
         if not self.per_tuple:
-            return [unit.batch]
+            return [batch]
         try:
-            return _dicts(unit.batch)
+            return _dicts(batch)
         except Exception:
-            return [_row(unit.batch, number) for number in range(unit.batch.num_rows)]
+            return [_row(batch, number) for number in range(batch.num_rows)]
 
     def gave(self, result: Any) -> Part:
         """What a call gave, if it can be output."""
@@ -88,30 +91,39 @@ class Calls:
     def failed(self, unit: Unit, number: int, error: str) -> Part:
         """What call `number` of a unit gives that failed, where errors go into a column."""
         if self.per_tuple:
-            return [self.output.failed_row(number, error)]
+            return [self.output.failed_row(unit.batch, number, error)]
         return self.output.failed_block(unit.batch, error)
 
-    def joined(self, unit: Unit, parts: Sequence[Part]) -> pa.RecordBatch:
-        """What all calls of a unit gave.  A call whose values turn out not to fit fails alone."""
+    def joined(self, outcomes: Sequence[Outcome]) -> pa.RecordBatch:
+        """What the calls of units gave, all at once: for each alone it takes ten times as long.
+
+        Raises where a value turns out not to fit, unless errors go into a column: then its call fails alone.
+        """
+        parts = [part for outcome in outcomes for part in outcome.parts]
         if not self.per_tuple:
-            (block,) = parts
-            return block
+            return parts[0] if len(parts) == 1 else pa.concat_batches(parts)
         try:
-            return self._of_parts(unit, parts)
+            return self._of_parts(parts)
         except Exception:
             if self.error_column is None:
                 raise
-        return self._of_parts(unit, [self._fitting(unit, number, part) for number, part in enumerate(parts)])
+        return self._of_parts(
+            [
+                self._fitting(outcome.unit, number, part)
+                for outcome in outcomes
+                for number, part in enumerate(outcome.parts)
+            ]
+        )
 
     def _fitting(self, unit: Unit, number: int, part: Part) -> Part:
         try:
-            self._of_parts(unit, [part])
+            self._of_parts([part])
         except Exception as raised:
             return self.failed(unit, number, failure(raised))
         return part
 
-    def _of_parts(self, unit: Unit, parts: Sequence[Part]) -> pa.RecordBatch:
-        return self.output.of_rows([row for part in parts for row in part], unit.batch)
+    def _of_parts(self, parts: Sequence[Part]) -> pa.RecordBatch:
+        return self.output.of_rows([row for part in parts for row in part])
 
 
 def _dicts(batch: pa.RecordBatch) -> list[dict[str, Any]]:

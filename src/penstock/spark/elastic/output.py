@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,12 +43,12 @@ class Output:
             self._check(row)
         return [dict(row) for row in rows]
 
-    def failed_row(self, number: int, error: str) -> Row:
-        """The row for a tuple whose call failed; `number` is its place in the unit, by which its input is found."""
-        return {self._error_column: error, INPUT: number}
+    def failed_row(self, batch: pa.RecordBatch, number: int, error: str) -> Row:
+        """The row for the tuple of that number in a batch, whose call failed."""
+        return {self._error_column: error, INPUT: batch.slice(number, 1)}
 
-    def of_rows(self, rows: Sequence[Row], batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Rows of a unit, all at once, since that is several times as fast as each alone."""
+    def of_rows(self, rows: Sequence[Row]) -> pa.RecordBatch:
+        """Rows all at once, since that is many times as fast as each alone."""
         columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in self._fields]
         if self._error_column is None:
             self._check_nulls(columns)
@@ -56,7 +57,7 @@ class Output:
         self._check_nulls([column.filter(errors.is_null()) for column in columns] if self._required else columns)
         columns.append(errors)
         if self._kept_input is not None:
-            columns.append(self._inputs(batch, [row.get(INPUT) if self._error_column in row else None for row in rows]))
+            columns.append(self._inputs([row[INPUT] if self._error_column in row else None for row in rows]))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def block(self, result: Any) -> pa.RecordBatch:
@@ -72,15 +73,17 @@ class Output:
         columns = [pa.nulls(rows, field.type) for field in self._fields]
         columns.append(pa.array([error] * rows, pa.string()))
         if self._kept_input is not None:
-            columns.append(self._inputs(batch, range(rows)))
+            columns.append(batch.to_struct_array().cast(self._kept_input))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _inputs(self, batch: pa.RecordBatch, numbers: Sequence[int | None]) -> pa.Array:
-        """The rows of a unit by their numbers, as structs."""
-        taken = pa.array(numbers, pa.int64())
-        if taken.null_count == len(taken):
-            return pa.nulls(len(taken), self._kept_input)
-        return batch.to_struct_array().take(taken).cast(self._kept_input)
+    def _inputs(self, batches: Sequence[pa.RecordBatch | None]) -> pa.Array:
+        """Structs of the batches of one row each; null where there is none."""
+        kept = [batch.to_struct_array().cast(self._kept_input) for batch in batches if batch is not None]
+        if not kept:
+            return pa.nulls(len(batches), self._kept_input)
+        place = itertools.count()
+        taken = pa.array([None if batch is None else next(place) for batch in batches], pa.int64())
+        return pa.concat_arrays(kept).take(taken)
 
     def _check_nulls(self, columns: Sequence[pa.Array]) -> None:
         for number in self._required:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from penstock.element.operators.python_functions import failure
@@ -18,17 +19,18 @@ class Progress:
     def __init__(self, calls: Calls, unit: Unit) -> None:
         self.unit, self.pause_s = unit, 0.0
         self._calls = calls
-        self._arguments: list[Any] | None = None
+        self._arguments: Sequence[Any] | None = None
         self._attempts = 0  # of the next call, that failed
         self._parts: list[Part] = []
         self._error: str | None = None
         self._begin_s = 0.0
 
     def begin(self) -> None:
-        """On the thread that makes the first call, since rows become dicts here."""
+        """On the thread that makes the first call."""
         if self._arguments is None:
             self._begin_s = time.perf_counter()
-            self._arguments = self._calls.arguments(self.unit)
+            unit = self.unit
+            self._arguments = self._calls.arguments(unit.batch) if unit.arguments is None else unit.arguments
 
     def has_call(self) -> bool:
         """Whether there is another call to make; rows that no call can be made with have failed by then."""
@@ -64,10 +66,8 @@ class Progress:
         self.failed(self._calls.late)
 
     def outcome(self) -> Outcome:
-        """What became of the unit; its rows are made only now, all at once."""
-        batch = None if self._error is not None else self._calls.joined(self.unit, self._parts)
-        busy_s = time.perf_counter() - self._begin_s
-        return Outcome(self.unit.number, self.unit.batch.num_rows, batch, self._error, busy_s)
+        """What became of the unit."""
+        return Outcome(self.unit, self._parts, self._error, time.perf_counter() - self._begin_s)
 
     def broke(self, raised: BaseException) -> Outcome:
         """The unit fails, whatever is to become of errors, since nothing is known of its calls."""

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 
+from penstock.element.operators.python_functions import failure
 from penstock.spark.elastic.calls import Calls, ElasticFailure, Outcome, Unit
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.pool import Pool, pool_of
 
 _AHEAD = 3  # units in flight per thread
 _LEAST_AHEAD = 16
-# Per-tuple calls are handed out in units: handing one out costs as much as a call of a service computes.  So they take
-# up to the latter, but all threads get some of what was read, unless its calls are over within the former.
-_LEAST_UNIT_S, _MOST_UNIT_S = 0.002, 0.1
+# Per-tuple calls are handed out in units: handing one out costs a fifth of what a call of a service computes.  So they
+# take up to the latter, but all threads get some of what was read, unless its calls are over within the former.
+_LEAST_UNIT_S, _MOST_UNIT_S = 0.002, 0.05
 _UNITS_PER_THREAD = 4
 _MOST_UNIT_ROWS = 1024
+_READ_ROWS, _READ_BYTES = 1024, 1 << 20  # become dicts at a time
 _YIELD_ROWS = 1024
 _YIELD_S = 0.2
 
@@ -58,8 +62,8 @@ class ElasticStream:
         return max(1, min(_MOST_UNIT_ROWS, max(least, min(most, fair))))
 
     def learn(self, outcome: Outcome) -> None:
-        if outcome.rows_in:
-            own_s = outcome.busy_s / outcome.rows_in
+        if rows := outcome.unit.batch.num_rows:
+            own_s = outcome.busy_s / rows
             self._call_s = own_s if self._call_s == 0 else 0.9 * self._call_s + 0.1 * own_s
 
     def advise(self) -> None:
@@ -81,23 +85,26 @@ class _Task:
         self.stream, self._units = stream, _Units(stream, batches)
         self._submitted = self._collected = self._released = 0
         self._waiting: dict[int, Outcome] = {}
-        self._rows: list[pa.RecordBatch] = []
+        self._ready: list[Outcome] = []
         self._row_count, self._yielded_s = 0, time.monotonic()
 
     def advance(self) -> list[pa.RecordBatch] | None:
         """Does something; gives what can be yielded now, None at the end."""
         self._hand_out()
         if self._collected == self._submitted:
-            rest, self._rows = self._rows, []
-            return _joined(rest) if rest else None
+            return self._joined() if self._ready else None
         outcome = self._taken()
         if outcome is not None:
             self._collect(outcome)
         late = time.monotonic() - self._yielded_s > _YIELD_S
-        if self._rows and (self._row_count >= _YIELD_ROWS or late):
-            ready, self._rows, self._row_count, self._yielded_s = self._rows, [], 0, time.monotonic()
-            return _joined(ready)
-        return []
+        return self._joined() if self._ready and (self._row_count >= _YIELD_ROWS or late) else []
+
+    def _joined(self) -> list[pa.RecordBatch]:
+        ready, self._ready, self._row_count, self._yielded_s = self._ready, [], 0, time.monotonic()
+        try:
+            return [self.stream.calls.joined(ready)]
+        except Exception as raised:
+            raise ElasticFailure(f"{self.stream.name} {failure(raised)}") from None
 
     def _taken(self) -> Outcome | None:
         try:
@@ -125,14 +132,14 @@ class _Task:
         keeper = self.stream.keeper
         has_work = self._submitted - self._collected >= keeper.level
         if has_work or not self._units.ended:  # at the very end of a partition there is not enough to do
-            level = keeper.completed(outcome.number, outcome.rows_in, self._submitted)
+            level = keeper.completed(outcome.unit.number, outcome.unit.batch.num_rows, self._submitted)
             if level is not None:
                 self.stream.pool.set_level(level)
             self.stream.advise()
         if not self.stream.ordered:
             self._release(outcome)
             return
-        self._waiting[outcome.number] = outcome
+        self._waiting[outcome.unit.number] = outcome
         while self._released in self._waiting:
             self._release(self._waiting.pop(self._released))
 
@@ -140,18 +147,23 @@ class _Task:
         self._released += 1
         if outcome.error is not None:
             raise ElasticFailure(f"{self.stream.name} {outcome.error}")
-        if outcome.batch is not None and outcome.batch.num_rows:
-            self._rows.append(outcome.batch)
-            self._row_count += outcome.batch.num_rows
+        if rows := sum(map(len, outcome.parts)):
+            self._ready.append(outcome)
+            self._row_count += rows
 
 
 class _Units:
-    """Batches cut into units."""
+    """Batches cut into units.
+
+    Rows become dicts many at a time and on this thread: for each unit, on threads that stand in line for the GIL, that
+    took longer than a call of a service.
+    """
 
     def __init__(self, stream: ElasticStream, batches: Iterable[pa.RecordBatch]) -> None:
         self._stream, self._batches = stream, iter(batches)
         self._batch: pa.RecordBatch | None = None
         self._start = 0
+        self._arguments: deque[Any] = deque()  # of rows from `_start` on
         self.ended = False
 
     def next(self, number: int) -> Unit | None:
@@ -160,11 +172,16 @@ class _Units:
             if self._batch is None:
                 self.ended = True
                 return None
-        rows = self._stream.unit_rows(self._batch.num_rows - self._start)
+        left = self._batch.num_rows - self._start
+        rows = min(left, self._stream.unit_rows(left))
         part = self._batch.slice(self._start, rows)
+        arguments = self._taken(self._batch, rows) if self._stream.calls.per_tuple else None
         self._start += rows
-        return Unit(number, part)
+        return Unit(number, part, arguments)
 
-
-def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    return [batches[0] if len(batches) == 1 else pa.concat_batches(batches)]
+    def _taken(self, batch: pa.RecordBatch, rows: int) -> list[Any]:
+        while len(self._arguments) < rows:
+            small = min(_READ_ROWS, _READ_BYTES * batch.num_rows // max(batch.nbytes, 1))
+            more = batch.slice(self._start + len(self._arguments), max(rows, small))
+            self._arguments.extend(self._stream.calls.arguments(more))
+        return [self._arguments.popleft() for _ in range(rows)]

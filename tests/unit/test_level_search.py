@@ -57,6 +57,40 @@ def test_the_lines_beside_a_level_bound_it():
     assert most_rate([(8, 40.0)], 12) == float("inf")
 
 
+def test_fewer_threads_that_cannot_pay_in_proportion_are_not_tried():
+    """What 88 cores give of which a quarter was taken: between 44 and 66 threads each thread counts."""
+
+    def rate(n: int) -> float:
+        return min(n, 66) - 0.05 * max(0, n - 66)
+
+    everything, reference = searched(rate, 176, 176, upwards=False)
+    bounded, best = searched(rate, 176, 176, upwards=False, rules=replace(DEFAULT_RULES, proportional=True))
+    assert best == reference == 66
+    assert {55, 60} <= set(everything)
+    assert bounded == [level for level in everything if level not in (55, 60, 63)]
+
+
+@given(
+    knee=st.floats(1, 200), decline=st.floats(0, 0.5), begin=st.integers(1, 176), max_level=st.integers(1, 176),
+    upwards=st.booleans(),
+)  # fmt: skip
+@settings(max_examples=300)
+def test_leaving_out_what_cannot_pay_in_proportion_costs_no_trial_and_hardly_any_rate(
+    knee, decline, begin, max_level, upwards
+):
+    """Those left out would have lost; only the order of the others may change."""
+
+    def rate(n: int) -> float:
+        return min(n, knee) * (1 - decline * max(0.0, n / knee - 1) / (1 + max(0.0, n / knee - 1)))
+
+    begin = min(begin, max_level)
+    everything, reference = searched(rate, begin, max_level, upwards=upwards)
+    rules = replace(DEFAULT_RULES, proportional=True)
+    bounded, best = searched(rate, begin, max_level, upwards=upwards, rules=rules)
+    assert len(bounded) <= len(everything)
+    assert rate(best) >= 0.985 * rate(reference)
+
+
 def test_one_thread_is_kept_where_more_cost():
     assert searched(lambda n: 1 / n, 1, 32)[1] == 1
 

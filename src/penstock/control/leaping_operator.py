@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.control.element_setting import ElementSetting
-from penstock.control.level_search import DEFAULT_RULES, LevelRules, LevelSearch, start_search, step
+from penstock.control.level_search import LevelRules, LevelSearch, start_search, step
 from penstock.control.steadiness import UNWATCHED, Steadiness
 from penstock.measure.element_observation import ElementObservation
 
 _SMALL = 4.0  # changes of up to so many tolerances
 _LOST = 0.7  # of the rate that a level was chosen for
+# It works at the levels it tries, so none is tried that cannot pay, and noise is to be no gain (record 0020).
+_RULES = LevelRules(least_gain=0.015, proportional=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class LeapingOperator:
 
     tolerance: float = 0.05
     patience_periods: int = 300
-    rules: LevelRules = DEFAULT_RULES
+    rules: LevelRules = _RULES
     probe_periods: int = 180
     longest_probe_periods: int = 1440
     least: int = 1

@@ -40,6 +40,8 @@ class LevelRules:
     More threads must bring `gain` of what the same efficiency would bring, and never less than `least_gain`; fewer
     threads may cost `give`. Refining stops where the open gap is within `resolution` of the best level. With `trend`
     set, levels are left out that could not bring it on top, given that each thread more brings no more than the last.
+    With `proportional`, fewer threads count as tried in vain where the rate of still fewer ones, in proportion, would
+    not do: nothing is lost by threads that cannot pay.
     """
 
     gain: float = 0.05
@@ -47,6 +49,7 @@ class LevelRules:
     give: float = 0.01
     resolution: float = 1 / 16
     trend: float | None = None
+    proportional: bool = False
 
 
 DEFAULT_RULES = LevelRules()
@@ -117,8 +120,16 @@ def _refine(search: LevelSearch, rules: LevelRules, why: str) -> tuple[LevelSear
     for gap, end in sorted(gaps, key=lambda one: -one[0]):
         level = (search.best + end) // 2
         if gap >= max(1.0, rules.resolution * search.best) and _may_pay(search, level, rules):
+            if rules.proportional and _too_few(search, level, rules):
+                return _refine(replace(search, low=level), rules, why)
             return replace(search, stage="refine", level=level), f"{why}; refine to {level}"
     return replace(search, stage="done", level=search.best), f"{why}; {search.best} threads are best"
+
+
+def _too_few(search: LevelSearch, level: int, rules: LevelRules) -> bool:
+    """Whether it costs too much even if its threads bring as much each as those of the next lower level measured."""
+    below, rate = max((seen for seen in search.seen if seen[0] < level), default=(0, 0.0))
+    return level < search.best and rate * level < search.top_rate * (1 - rules.give) * below
 
 
 def _may_pay(search: LevelSearch, level: int, rules: LevelRules) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.spark.elastic.calls import Calls, ElasticFailure
+from penstock.spark.elastic.calls import Calls, ElasticFailure, Unit
 from penstock.spark.elastic.computing_tasks import ComputingTasks
 from penstock.spark.elastic.level_keeper import LevelKeeper
 from penstock.spark.elastic.stream import ElasticStream
@@ -276,3 +276,31 @@ def test_a_value_that_only_arrow_refuses_fails_alone_among_many_units(error_colu
     got = results(own, [50])
     assert [row["m"] for row in got] == [None if n in (7, 40) else n for n in range(50)]
     assert [n for n, row in enumerate(got) if row["error"] is not None] == [7, 40]
+
+
+def test_only_units_that_were_begun_at_a_level_count_for_it_and_those_that_wait_are_not_waited_for() -> None:
+    clock, asked = [0.0], threading.Semaphore(0)
+
+    def held(row: dict[str, Any]) -> dict[str, Any]:
+        assert asked.acquire(timeout=30)
+        return {"m": row["n"]}
+
+    own = stream(held, level=2)
+    for n in range(6):
+        own.pool.submit(Unit(n, pa.RecordBatch.from_pydict({"n": [n]})))
+    deadline_s = time.monotonic() + 10
+    while own.pool.waiting != 4 and time.monotonic() < deadline_s:
+        time.sleep(0.001)
+    assert own.pool.waiting == 4  # two are in work
+    asked.release(6)
+    own.pool.close()
+
+    keeper = LevelKeeper(8, 1.0, clock=lambda: clock[0])
+    keeper.resume()
+    for n in range(10):
+        clock[0] += 0.2
+        changed = keeper.completed(n, 1, begun=n + 2)
+        if changed is not None:
+            break
+    assert changed == 2
+    assert [keeper._count_from, n] == [n + 2, n]

@@ -89,8 +89,8 @@ class LevelKeeper:
         """Nothing was there to do."""
         self._time.starve(seconds)
 
-    def completed(self, number: int, rows: int, submitted: int) -> int | None:
-        """A unit is done, of so many submitted; gives the new level where it changes."""
+    def completed(self, number: int, rows: int, begun: int) -> int | None:
+        """A unit is done, of so many that were begun; gives the new level where it changes."""
         if number < self._count_from:
             return None
         if self._first_calls:
@@ -103,7 +103,7 @@ class LevelKeeper:
         self._counted = self._time.spent
         if self._counted.busy_s < self._period_s or self._calls < max(_LEAST_CALLS, self.level):
             return None
-        return self._decided(submitted)
+        return self._decided(begun)
 
     def next_task(self) -> None:
         """Another partition: its units are numbered anew.
@@ -125,7 +125,7 @@ class LevelKeeper:
         """The partition is done, or given up."""
         self._computing_tasks.leave()
 
-    def _decided(self, submitted: int) -> int | None:
+    def _decided(self, begun: int) -> int | None:
         rows, calls, spent = self._rows, self._calls, self._counted
         busy_s, in_line_s = spent.busy_s, max(0.0, self._line_clock() - self._in_line_since_s)
         self._begin_period()
@@ -142,7 +142,7 @@ class LevelKeeper:
             tell_level(self._known, LevelHint(level, self._share.computing))
         if level == self.level:
             return None
-        self.level, self._count_from, self._first_calls = level, submitted, 1
+        self.level, self._count_from, self._first_calls = level, begun, 1
         self._unjudged_tasks = 0
         return self.level
 

@@ -34,6 +34,10 @@ class LoopPool:
     def submit(self, unit: Unit) -> None:
         self._loop.call_soon_threadsafe(self._add, unit)
 
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
     def take(self, timeout_s: float) -> Outcome | None:
         try:
             return self._done.get(timeout=max(timeout_s, 0.0))

@@ -16,6 +16,11 @@ class Pool(Protocol):
 
     def submit(self, unit: Unit) -> None: ...
 
+    @property
+    def waiting(self) -> int:
+        """Units that were submitted and not begun, by a rough count."""
+        ...
+
     def take(self, timeout_s: float) -> Outcome | None:
         """The next outcome, whatever its unit; None where none came in time."""
         ...

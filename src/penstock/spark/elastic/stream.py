@@ -132,7 +132,8 @@ class _Task:
         keeper = self.stream.keeper
         has_work = self._submitted - self._collected >= keeper.level
         if has_work or not self._units.ended:  # at the very end of a partition there is not enough to do
-            level = keeper.completed(outcome.unit.number, outcome.unit.batch.num_rows, self._submitted)
+            begun = self._submitted - self.stream.pool.waiting
+            level = keeper.completed(outcome.unit.number, outcome.unit.batch.num_rows, begun)
             if level is not None:
                 self.stream.pool.set_level(level)
             self.stream.advise()

@@ -44,6 +44,10 @@ class ThreadPool:
             self._waiting.append(Progress(self._calls, unit))
             self._changed.notify()
 
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
     def take(self, timeout_s: float) -> Outcome | None:
         if self._calls.timeout_s is not None:
             self._look_for_late_calls(self._calls.timeout_s)

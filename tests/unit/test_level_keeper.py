@@ -125,6 +125,33 @@ def test_a_busy_clock_counts_what_it_ran_for_and_takes_back_what_shall_not_count
     assert clock.spent == Spent(6.0, 3.0, 0.5)
 
 
+def test_a_rest_that_was_none_counts_after_all() -> None:
+    now = {"s": 0.0}
+    clock = BusyClock(lambda: now["s"], lambda: now["s"] / 2)
+    clock.rest()
+    clock.run(after_all=True)  # it had not run before
+    for now["s"], after_all in ((2.0, True), (4.0, False), (8.0, True), (16.0, True)):
+        clock.rest()
+        now["s"] *= 1.5
+        clock.run(after_all=after_all)
+    now["s"] = 25.0
+    assert clock.spent == Spent(busy_s=23.0, cpu_s=11.5)  # all but from 4 to 6
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_time_in_which_the_consumer_holds_the_task_up_counts_while_threads_have_work(busy: bool) -> None:
+    now = {"s": 0.0}
+    keeper = LevelKeeper(64, 1.0, clock=lambda: now["s"], cpu_clock=lambda: 0.0)
+    keeper.resume()
+    for number in range(12):
+        now["s"] += 0.01
+        changed = keeper.completed(number, 1, number + 1)
+        keeper.pause()
+        now["s"] += 0.09
+        keeper.resume(was_busy=busy)
+    assert (changed == 2) is busy  # a tenth of a second each, else a hundredth
+
+
 @pytest.mark.parametrize("units", [1, 5, 2_000])
 def test_a_fixed_level_stays(tmp_path: Path, units: int) -> None:
     keeper = LevelKeeper(64, 1.0, fixed=7)

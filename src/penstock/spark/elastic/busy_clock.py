@@ -24,6 +24,7 @@ class BusyClock:
         self._clock, self._cpu_clock = clock, cpu_clock
         self._before = Spent()  # the clock ran last
         self._since: tuple[float, float] | None = None  # it runs, on both clocks
+        self._rest_from: tuple[Spent, tuple[float, float]] | None = None  # as it ran before it rested
         self._read = (float("-inf"), 0.0)  # both clocks, when cores were last asked
 
     @property
@@ -41,10 +42,15 @@ class BusyClock:
             self._read = now_s, self._cpu_clock()
         return Spent(before.busy_s + now_s - since_s, before.cpu_s + self._read[1] - cpu_since_s, before.starved_s)
 
-    def run(self) -> None:
-        self.go_on_from(self._spent(0.0))
+    def run(self, *, after_all: bool = False) -> None:
+        """From now on; `after_all` it ran through the rest, too."""
+        if after_all and self._rest_from is not None:
+            self._before, self._since = self._rest_from
+        else:
+            self.go_on_from(self._spent(0.0))
 
     def rest(self) -> None:
+        self._rest_from = None if self._since is None else (self._before, self._since)
         self._before, self._since = self._spent(0.0), None
 
     def starve(self, seconds: float) -> None:

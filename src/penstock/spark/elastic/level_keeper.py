@@ -31,9 +31,9 @@ def _pool_in_line_s() -> float:
 class LevelKeeper:
     """Counts what a pool completes while it has enough to do, and asks the policy once a period, unless it is `fixed`.
 
-    Time in which the consumer holds the task up, or input is awaited with nothing left to do, does not count; nor do
-    calls that were begun at another level.  A period may go over several tasks: what is between the last call of one
-    that counts and the first calls of the next belongs to neither.
+    Time in which the consumer holds the task up until nothing waits to be called, or input is awaited with nothing left
+    to do, does not count; nor do calls that were begun at another level.  A period may go over several tasks: what is
+    between the last call of one that counts and the first calls of the next belongs to neither.
 
     Calls are taken to wait until one at a time is seen to compute; then all tasks of the host that compute share its
     cores.
@@ -77,9 +77,9 @@ class LevelKeeper:
         """Whether calls were seen to compute, and a second thread to gain nothing by it."""
         return self._fixed is None and self.level == 1 < self.max_level and self._computes and self.settled
 
-    def resume(self) -> None:
-        """The task goes on."""
-        self._time.run()
+    def resume(self, *, was_busy: bool = False) -> None:
+        """The task goes on; `was_busy`: its threads had enough to do while it was held up."""
+        self._time.run(after_all=was_busy)
 
     def pause(self) -> None:
         """The consumer has the turn."""

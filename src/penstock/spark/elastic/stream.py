@@ -47,7 +47,7 @@ class ElasticStream:
                 if outputs:
                     self.keeper.pause()
                     yield from outputs
-                    self.keeper.resume()
+                    self.keeper.resume(was_busy=self.pool.waiting > 0)
         finally:
             self.keeper.end_task()
 

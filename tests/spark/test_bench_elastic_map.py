@@ -19,7 +19,7 @@ def test_everybody_answers_in_order_and_calls_at_once_pay(session: SparkSession)
     assert names[:3] == ["plain mapInArrow", "plain mapInPandas", "Spark's concurrency.level"]
     assert names[3:] == [*(f"fixed {level}" for level in LEVELS), "elastic"]
     assert [row.level for row in report.rows if row.name.startswith("fixed")] == [str(level) for level in LEVELS]
-    assert told[-1] == "elastic pool, round 1 of 1"
+    assert told[-1] == f"{report.rounds[0].fixed.name} and the elastic pool, round 1 of 1"
     assert [turn.elastic for turn in report.rounds] == [report.rows[-1]]
     assert report.rounds[0].fixed.name.startswith("fixed")
     assert report.rows[2].tuples_s > 3 * report.rows[0].tuples_s  # Spark's own threads are at work, too

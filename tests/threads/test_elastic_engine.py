@@ -15,6 +15,7 @@ import penstock as ps
 from penstock.control import engine as control_engine
 from penstock.control.element_threads import ElementThreads
 from penstock.control.engine import _cores_beside_others
+from penstock.control.thread_control import ThreadControl
 from penstock.element.own_cores import own_cores
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.errors import InputError
@@ -67,6 +68,19 @@ def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) ->
     assert found.seen.level > own_cores() or policy == "elastic_operator", "which noise may hold back"
     assert found.seen.most == 16
     assert engine.advice[0].startswith(f"threads: {found.seen.level} of at most 16, ")
+
+
+@pytest.mark.parametrize(("steps", "every"), [(0, 4), (399, 4), (1_000, 10), (50_000, 500)])
+@pytest.mark.parametrize("is_looking", [False, True])
+def test_some_hundred_calls_of_a_period_are_timed_but_all_where_one_thread_is_looked_at(
+    steps: int, every: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ThreadControl, "is_looking", is_looking)
+    engine = ps.Engine(waiting(5).graph, threads="elastic")
+    assert engine._threads is not None
+    engine._threads._apply(steps)
+    assert engine._threads._calls.every == (1 if is_looking else every)
+    engine.finish()
 
 
 def test_a_load_that_computes_keeps_to_the_cores() -> None:

@@ -28,7 +28,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The best fixed level once more, and right after it the elastic pool."""
+    """The best fixed level once more, and the elastic pool right after or before it."""
 
     fixed: Row
     elastic: Row

@@ -26,8 +26,9 @@ from penstock.measure.thread_observation import observation_of
 
 Place = tuple[int, tuple[int, int, int]]  # of a step among the task's messages: number, and what triggered it
 Given = Iterator[tuple[Place, dict[str, Block]]]
-_TIME_EVERY = 4
-_BLOCKS_PER_THREAD = 2  # blocks are large here
+# Of calls beside others every fourth is timed, or a hundred a period: a clock is read by system calls, some of which
+# give the GIL up, and to get it back takes longer than a block of a light operator.
+_TIME_EVERY, _TIMED_STEPS = 4, 100
 _NOWHERE: Place = (0, (0, 0, 0))
 
 
@@ -154,8 +155,8 @@ class ElementThreads:
         wiring = staged.wiring() if isinstance(staged, SlotLanes) else wire(staged, self._graph, self._application)
         self._staged = staged
         self._threaded = ThreadedElement(
-            self._graph, self._letters, {}, max_threads=MOST_THREADS, blocks_per_thread=_BLOCKS_PER_THREAD,
-            schedule=self._schedule, around=Around(staged, wiring, self._calls),
+            self._graph, self._letters, {}, max_threads=MOST_THREADS, schedule=self._schedule,
+            around=Around(staged, wiring, self._calls),
         )  # fmt: skip
         self._calls.sampled_ns = self._threaded.sampled_ns
         self._calls.gil_is_free = self._threaded.gil_is_free
@@ -167,9 +168,11 @@ class ElementThreads:
             return self._control.in_force(self._front)
         return ElementSetting(self._fixed, self._front)
 
-    def _apply(self) -> None:
+    def _apply(self, steps: int = 0) -> None:
+        """Puts the setting in force; `steps` were done in the last period."""
         setting = self._setting()
-        self._calls.every = 1 if self._control is not None and self._control.is_looking else _TIME_EVERY
+        is_looking = self._control is not None and self._control.is_looking
+        self._calls.every = 1 if is_looking else max(_TIME_EVERY, steps // _TIMED_STEPS)
         self._calls.is_alone = not setting.queued
         self.element.set(setting.threads, setting.queued)
 
@@ -191,9 +194,10 @@ class ElementThreads:
             return
         self._idle_cores = self._idle.take()
         control.cores = self._cores()
-        control.take(self._share(figures, done - self._counted))
+        steps = done - self._counted
+        control.take(self._share(figures, steps))
         self._counted, self._complete_s = done, element.complete_s
-        self._apply()
+        self._apply(steps)
 
     def _share(self, figures: ThreadFigures, steps: int) -> Share:
         computed_s, waited_s = self._calls.take()

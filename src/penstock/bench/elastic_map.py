@@ -136,8 +136,10 @@ def against_others(session: Session, port: int, effort: Effort, report: Report, 
     for number in range(1, effort.rounds + 1):
         tell(f"{best.name} and the elastic pool, round {number} of {effort.rounds}")
         rows = int(best.tuples_s * effort.elastic_s)
-        turns = [(best.name, rows // 2, int(best.level)), ("elastic", rows, None)]
-        pools = {own[0]: _pooled(own[0], session, client, own[1], own[2], effort) for own in turns[:: (-1) ** number]}
+        turns = [("elastic", rows, None), (best.name, rows // 2, int(best.level))]
+        if number % 2 == 0:
+            turns.reverse()
+        pools = {name: _pooled(name, session, client, count, level, effort) for name, count, level in turns}
         report.rounds.append(Round(pools[best.name], pools["elastic"]))
     report.rows.append(
         sorted((turn.elastic for turn in report.rounds), key=lambda row: row.tuples_s)[effort.rounds // 2]

@@ -402,6 +402,49 @@ def test_a_wait_that_ended_early_does_not_accuse_the_operator_that_gave_the_gil_
     assert sampler.holds_gil() == {"map1"}
 
 
+@pytest.mark.parametrize(("caller_ms", "found"), [(0.0, {"map1"}), (0.5, {"map1"}), (1.0, set()), (9.0, set())])
+def test_a_wait_while_the_caller_of_the_feeding_thread_was_on_a_core_says_nothing(
+    caller_ms: float, found: set[str]
+) -> None:
+    with element(mapped(same)) as running:
+        stage = running._runtime.wiring.stages[0]
+    seat = Seat()
+    sampler = Sampler({1: seat})
+    seat.stage = stage
+    for _ in range(20):
+        sampler.sample(10_000_000, round(caller_ms * 1e6))
+    assert sampler.holds_gil() == found
+
+
+def test_only_a_gil_that_is_free_at_once_speaks_for_an_operator() -> None:
+    with element(mapped(same)) as running:
+        stage = running._runtime.wiring.stages[0]
+    seat = Seat()
+    sampler = Sampler({1: seat})
+    seat.stage = stage
+    for waited_ms in (5.0, 0.5, 0.9) * 5:
+        sampler.sample(round(waited_ms * 1e6))
+    assert sampler.holds_gil() == {"map1"}
+    for _ in range(5):
+        sampler.sample(30_000)
+    assert not sampler.holds_gil()
+
+
+def test_a_caller_that_holds_the_gil_is_not_taken_for_an_operator() -> None:
+    app = ps.Application("waits")
+    app.source("numbers", schema=SCHEMA).load("waits", wait_ms_per_block=20).sink("out")
+    with element(app.graph, threads=2, queued=["waits"], sample_period_s=0.005) as running:
+        for x in range(60):
+            running.feed(block(x))
+            end_s = time.thread_time() + 0.015
+            while time.thread_time() < end_s:
+                pass
+        running.drain()
+    assert running._sampler is not None
+    assert running._sampler.counts["waits"] > 20
+    assert not running.holds_gil
+
+
 def test_samples_tell_where_threads_are() -> None:
     def slow(row: dict[str, Any]) -> dict[str, Any]:
         time.sleep(0.02)

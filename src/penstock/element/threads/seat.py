@@ -13,29 +13,28 @@ from penstock.element.threads.step import Step
 class Seat:
     """`stage` is the one the thread is in, None while it is idle; writing it costs a thread next to nothing.
 
-    The feeding thread `is_away` while its caller does something else.
+    `clock` is its CPU clock, which other threads can read while it lives.
     """
 
-    __slots__ = ("_clock", "_cpu_s", "is_away", "native_id", "stage", "step", "untimed")
+    __slots__ = ("_cpu_s", "clock", "native_id", "stage", "step", "untimed")
 
     def __init__(self) -> None:
         self.stage: ThreadedStage | None = None
         self.step: Step | None = None
         self.untimed = 0  # calls until the next one that is timed
-        self.is_away = False
         self.native_id = 0
         self._cpu_s = 0.0
-        self._clock: int | None = None
+        self.clock: int | None = None
 
     def take(self) -> None:
         """Called on the thread that sits down, so that others can read its clock."""
         self.native_id = threading.get_native_id()
-        self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        self.clock = time.pthread_getcpuclockid(threading.get_ident())
 
     @property
     def cpu_s(self) -> float:
         """CPU seconds of the thread so far; of one that has ended, when it was last asked."""
-        if self._clock is not None:
+        if self.clock is not None:
             with contextlib.suppress(OSError):
-                self._cpu_s = time.clock_gettime(self._clock)
+                self._cpu_s = time.clock_gettime(self.clock)
         return self._cpu_s

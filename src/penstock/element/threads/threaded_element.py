@@ -100,7 +100,7 @@ class ThreadedElement:
         self._threads: list[SchedulerThread] = []
         self._seat, self._feeder, self._steps = Seat(), -1, 0
         self._looked_at = 0.0, Moment()
-        self._sampler = None if sample_period_s is None else Sampler(self._runtime.seats, sample_period_s)
+        self._sampler = None if sample_period_s is None else Sampler(self._runtime.seats, sample_period_s, self._seat)
         self._finalize = weakref.finalize(self, _end, self._runtime, self._sampler)
         self.set(threads, queued)
         if self._sampler is not None:
@@ -240,7 +240,6 @@ class ThreadedElement:
                 self._runtime.seats[ident] = self._seat
             self._seat.take()
             self._feeder = ident
-        self._seat.is_away = False
         if not self._rate.is_running:
             self._rate.resume()
             if self._sampler is not None:
@@ -252,7 +251,6 @@ class ThreadedElement:
             self._sampler.pause()
 
     def _taken(self) -> list[Finished]:
-        self._seat.is_away = True
         with self._runtime.lock:
             failure = self._runtime.failure
             finished = self._results.take()

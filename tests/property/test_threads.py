@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -13,7 +13,17 @@ from penstock.element.threads.schedule import SCHEDULES
 from tests.property.test_engine_graphs import GROUPED, SAME, STEPS, Sketch, diamond
 from tests.reference.checking import assert_same_bits, evaluated, fed
 from tests.reference.streams import PLAIN, plain
-from tests.reference.threaded import Disorder, assert_same, in_order, many_threads, one_threaded, queueable, steps_of
+from tests.reference.threaded import (
+    Disorder,
+    assert_same,
+    in_order,
+    many_threads,
+    one_threaded,
+    pausing,
+    queueable,
+    restless,
+    steps_of,
+)
 
 
 def placements(graph: Graph) -> st.SearchStrategy[frozenset[str]]:
@@ -55,6 +65,27 @@ def test_random_graphs(data: st.DataObject) -> None:
     sketch.streams[-1].sink("out")
     tables = {f"source{i}": data.draw(plain(most=12)) for i in range(sources)}
     check_threads(sketch.app.graph, tables, data)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(data=st.data())
+def test_steps_that_go_straight_between_others(data: st.DataObject) -> None:
+    sketch = Sketch(data, 1)
+    for step in data.draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=6), label="steps"):
+        sketch.grow(step)
+    mapped = sketch.streams[-1].map("mapped", picky, PLAIN, per_tuple=True)
+    mapped.operator("hashed", Running(), schema={"k": "symbol", "n": "int64"}, by="k").sink("out")
+    graph = sketch.app.graph
+    table = pa.concat_tables([data.draw(plain(most=8), label="table")] * 5)
+    steps = steps_of(graph, {"source0": table}, data.draw(st.sampled_from((1, 2))))
+    wanted = [stream for operator in graph.operators for stream in operator.outputs]
+    queues = st.tuples(st.integers(0, 3), placements(graph), st.just(0))
+    none = st.tuples(st.integers(0, 3), st.just(frozenset[str]()), st.integers(1, 4))
+    changes = data.draw(st.lists(queues | none, min_size=20, max_size=20), label="changes")
+    make = pausing(data.draw(st.integers(0, 99)), data.draw(st.sampled_from((0.0, 0.001))))
+    found, straight = restless(graph, steps, wanted, make, changes)
+    event(f"went straight: {min(straight, 5)}")
+    assert_same(found, one_threaded(graph, steps, wanted))
 
 
 @given(table=plain(odd=True), before=st.booleans(), data=st.data())

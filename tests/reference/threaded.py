@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Operator, Source
+from penstock.control.element_threads import ElementThreads
 from penstock.element.block import Block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element, MakeOperator
@@ -20,6 +21,7 @@ from penstock.element.engine import Engine
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Frontier
 from penstock.element.running import running_operator
+from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import ThreadedElement
 
 Fed = tuple[dict[str, Block], Frontier]
@@ -99,6 +101,48 @@ def pausing(seed: int, pause_s: float) -> MakeOperator:
         return _Pausing(running_operator(operator, graph, letters), chance, pause_s)
 
     return make if pause_s else running_operator
+
+
+class Restless(ElementThreads):
+    """Changes threads, queues, and how many steps go straight, after each step that does not."""
+
+    changes: Iterator[tuple[int, frozenset[str], int]] = iter(())
+
+    def _look(self, *, is_last: bool = False) -> None:
+        threads, queued, straight = next(self.changes, (0, frozenset[str](), 0))
+        self._unwatched = 0 if queued else straight
+        self.element.set(threads, queued)
+
+
+def restless(
+    graph: Graph,
+    steps: Sequence[Fed],
+    wanted: Iterable[str],
+    make: MakeOperator,
+    changes: Sequence[tuple[int, frozenset[str], int]],
+) -> tuple[Outcome, int]:
+    """The outcome of threads that are never left alone, with how many steps went straight."""
+    all_letters = DeadLetters()
+    letters = StepLetters(all_letters, {})
+    threads = Restless(graph, graph, letters)
+    threads.changes = iter(changes)
+    given: Results = []
+    straight = 0
+
+    def feed() -> None:
+        nonlocal straight
+        threads.begin(Element(graph, letters, {name: name for name in wanted}, make=make), 1, lambda: 1)
+        threads._look()
+        for number, step in enumerate(steps):
+            straight += threads._straight.left > 0
+            given.extend((place[0], _arrow(blocks)) for place, blocks in threads.feed(*step, (number, (0, 0, 0))))
+        given.extend((place[0], _arrow(blocks)) for place, blocks in threads.rest())
+
+    within_time(feed)
+    assert threads.element.steps == len(steps)
+    assert threads.element.observe().tuples == sum(block.rows for blocks, _ in steps for block in blocks.values())
+    within_time(threads.close)
+    return ([(number, blocks) for number, blocks in given if blocks], all_letters.table().to_pylist()), straight
 
 
 class _Pausing:

@@ -76,10 +76,81 @@ def test_some_hundred_calls_of_a_period_are_timed_but_all_where_one_thread_is_lo
     steps: int, every: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ThreadControl, "is_looking", is_looking)
+    monkeypatch.setattr(ThreadControl, "level", 2)
     engine = ps.Engine(waiting(5).graph, threads="elastic")
     assert engine._threads is not None
     engine._threads._apply(steps)
     assert engine._threads._calls.every == (1 if is_looking else every)
+    assert engine._threads._unwatched == 0
+    engine.finish()
+
+
+@pytest.mark.parametrize(("steps", "straight"), [(0, 0), (399, 0), (400, 1), (10_000, 49)])
+@pytest.mark.parametrize("is_looking", [False, True])
+def test_two_hundred_steps_of_a_thread_alone_are_watched_but_all_while_it_is_looked_at(
+    steps: int, straight: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ThreadControl, "is_looking", is_looking)
+    engine = ps.Engine(waiting(5).graph, threads=ps.ElasticThreads(1, 1))
+    assert engine._threads is not None
+    engine._threads._apply(steps)
+    assert engine._threads._calls.every == (1 if is_looking else 4)
+    assert engine._threads._unwatched == (0 if is_looking else straight)
+    engine.finish()
+
+
+@pytest.mark.parametrize(("policy", "goes_straight"), [("elastic", True), ("multilevel", False)])
+def test_most_steps_of_a_thread_alone_go_straight_where_there_are_thousands(policy: str, goes_straight: bool) -> None:
+    engine = ps.Engine(waiting(0).graph, block_rows=1, threads=ps.ElasticThreads(1, 1, policy, period_s=0.2))  # type: ignore[arg-type]
+    own = engine._threads
+    assert own is not None
+    straight, got = 0, []
+    for number in range(20_000):
+        straight += own._straight.left > 0
+        got += engine.feed({"numbers": NUMBERS.slice(number, 1)})["out"]
+    got += engine.finish()["out"]
+    assert (straight > 10_000) is goes_straight
+    assert pa.Table.from_batches(got).column("x").to_pylist() == [2 * x for x in range(20_000)]
+
+
+def test_steps_go_straight_for_a_tenth_of_a_second_at_most() -> None:
+    engine = ps.Engine(waiting(20).graph, block_rows=1, threads=ps.ElasticThreads(1, 1, period_s=100.0))
+    own = engine._threads
+    assert own is not None
+    own._unwatched = 1_000
+    left = []
+    for number in range(10):
+        engine.feed({"numbers": NUMBERS.slice(number, 1)})
+        left.append(own._straight.left)
+    assert left[0] == 1_000
+    assert 0 in left[1:]
+    engine.finish()
+
+
+def test_a_failure_in_a_step_that_goes_straight_names_the_operator_and_ends_the_element() -> None:
+    engine = ps.Engine(failing().graph, block_rows=1, threads=ps.ElasticThreads(1, 1), on_error="fail")
+    own = engine._threads
+    assert own is not None
+    own._unwatched = 1_000_000
+    engine.feed({"numbers": NUMBERS.slice(0, 1)})
+    assert own._straight.left
+    with pytest.raises(ps.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
+        engine.feed({"numbers": NUMBERS.slice(500, 1)})
+    assert own.element.is_closed
+    assert not own.needs_cores
+
+
+def test_an_element_is_clear_once_all_it_was_fed_was_given() -> None:
+    engine = ps.Engine(waiting(1).graph, block_rows=16, threads=2)
+    element = engine.element
+    assert isinstance(element, ThreadedElement)
+    assert element.is_clear
+    engine.feed({"numbers": NUMBERS.slice(0, 16)})
+    deadline_s = time.monotonic() + 30
+    while element.in_flight:
+        assert time.monotonic() < deadline_s
+        time.sleep(0.001)
+    assert not element.is_clear, "its results were not taken"
     engine.finish()
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from penstock.app.graph import Graph
 from penstock.control.elastic_threads import MOST_THREADS, ElasticThreads
 from penstock.control.element_setting import ElementSetting
+from penstock.control.straight_steps import StraightSteps
 from penstock.control.thread_control import Share, ThreadControl, learned_from_text
 from penstock.element.block import Block
 from penstock.element.element import Element
@@ -29,6 +30,7 @@ Given = Iterator[tuple[Place, dict[str, Block]]]
 # Of calls beside others every fourth is timed, or a hundred a period: a clock is read by system calls, some of which
 # give the GIL up, and to get it back takes longer than a block of a light operator.
 _TIME_EVERY, _TIMED_STEPS = 4, 100
+_WATCHED_STEPS = 200  # a period, of a thread alone; the others go straight
 _NOWHERE: Place = (0, (0, 0, 0))
 
 
@@ -50,6 +52,7 @@ class ElementThreads:
         self._places: dict[int, Place] = {}
         self._fed = self._counted = 0
         self._complete_s = 0.0
+        self._straight, self._unwatched = StraightSteps(), 0  # of steps, between two that are watched
         self._idle_cores: float | None = None
         self._holds_gil: frozenset[str] = frozenset()
         self.is_at_work = False
@@ -73,6 +76,7 @@ class ElementThreads:
             self._make(staged)
         self._places, self._fed = {}, self.element.steps
         self._counted = self._fed
+        self._straight = StraightSteps()
         self._control, self._fixed = None, 1
         if isinstance(wish, ElasticThreads):
             known = None if learned is None else learned_from_text(learned)
@@ -89,15 +93,22 @@ class ElementThreads:
 
     def feed(self, blocks: Mapping[str, Block], frontier: Frontier, place: Place = _NOWHERE) -> Given:
         """Takes a step, and gives what is complete by now, in the order of feeding."""
+        if self._straight.left:
+            yield place, self._step_straight(blocks, frontier)
+            return
+        self._tell_passed()
         if place is not _NOWHERE:  # most steps may give nothing, so that nobody would take theirs out
             self._places[self._fed] = place
         self._fed += 1
         finished = self.element.feed(blocks, frontier)
         self._look()
+        if self._unwatched and self.element.is_clear:
+            self._straight.allow(self._unwatched)
         yield from self._given(finished)
 
     def rest(self) -> Given:
         """All that is not given yet; then the task's threads have nothing to do."""
+        self._tell_passed()
         for finished in self.element.rest():
             self._look()
             yield from self._given([finished])
@@ -111,6 +122,7 @@ class ElementThreads:
         for blocks, frontier in steps:
             for _, outputs in self.feed(blocks, frontier):
                 yield outputs
+        self._tell_passed()
         for finished in self.element.drain():
             yield finished.blocks
 
@@ -172,9 +184,27 @@ class ElementThreads:
         """Puts the setting in force; `steps` were done in the last period."""
         setting = self._setting()
         is_looking = self._control is not None and self._control.is_looking
-        self._calls.every = 1 if is_looking else max(_TIME_EVERY, steps // _TIMED_STEPS)
+        watched = steps
+        if self._control is not None and self._control.may_go_straight and isinstance(self._staged, Element):
+            watched = min(steps, _WATCHED_STEPS)
+        self._unwatched = steps // watched - 1 if watched else 0
+        self._calls.every = 1 if is_looking else max(_TIME_EVERY, watched // _TIMED_STEPS)
         self._calls.is_alone = not setting.queued
         self.element.set(setting.threads, setting.queued)
+
+    def _step_straight(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        assert isinstance(self._staged, Element)
+        try:
+            return self._straight.run(self._staged, blocks, frontier)
+        except BaseException:
+            self.element.close()
+            raise
+
+    def _tell_passed(self) -> None:
+        steps, tuples = self._straight.take()
+        if steps:
+            self.element.pass_over(steps, tuples)
+            self._fed += steps
 
     def _given(self, finished: Iterable[Finished]) -> Given:
         for step, blocks in finished:

@@ -112,6 +112,11 @@ class ThreadControl:
         """Whether one thread runs alone, so that its calls tell how much it computes."""
         return self.learned.share.is_looking
 
+    @property
+    def may_go_straight(self) -> bool:
+        """Whether one thread runs alone, and nobody asks for what its calls or its operators cost."""
+        return self.level == 1 and not self.is_looking and self._wish.policy != "multilevel"
+
     def in_force(self, front: frozenset[str]) -> ElementSetting:
         """Scheduler threads and queues: none at one thread, which is the feeding one, otherwise those in `front`."""
         if self.level == 1:

@@ -11,6 +11,7 @@ from penstock.app.operators import Delay, Operator, Source, Throttle
 from penstock.element.block import Block, empty_block
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.depth import depth_by_stream
+from penstock.element.failures import failure_of
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import ABSENT, Frontier, source_position
 from penstock.element.running import running_operator
@@ -74,7 +75,11 @@ class Element:
             inputs = [streams[i] for i in stage.inputs]
             if not (stage.always or has_work(inputs)):
                 continue
-            outputs = stage.running.process(inputs, frontier)
+            try:
+                outputs = stage.running.process(inputs, frontier)
+            except Exception as error:
+                named = failure_of(stage.operator, error)
+                raise named from named.__cause__
             for i, block in zip(stage.outputs, outputs, strict=True):
                 streams[i] = self.at_depth(i, block) if stage.places or block.position is not None else block
         return {name: streams[i] for name, i in self.wanted if has_work((streams[i],))}

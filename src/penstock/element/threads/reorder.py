@@ -32,3 +32,7 @@ class Reorder(Generic[Item]):
             ready.append(self._early.pop(self._next))
             self._next += 1
         return ready
+
+    def pass_over(self, count: int) -> None:
+        """So many are not added, as they have gone on already; none is held."""
+        self._next += count

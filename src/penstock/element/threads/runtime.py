@@ -13,10 +13,10 @@ from typing import Protocol
 
 from penstock.element.block import Block
 from penstock.element.element import has_work
+from penstock.element.failures import failure_of
 from penstock.element.operators.protocol import RunningOperator
 from penstock.element.position import Frontier
 from penstock.element.threads.calls import TimedCalls
-from penstock.element.threads.failures import failure_of
 from penstock.element.threads.other_elements import ELEMENTS
 from penstock.element.threads.rate import Rate
 from penstock.element.threads.reorder import Reorder
@@ -89,6 +89,14 @@ class Runtime:
             self._peak_in_flight = max(self._peak_in_flight, self.in_flight)
         roots = [r for r in reversed(self.wiring.roots) if (r.needs_visits or r.has_work(step)) and self._go(r, step)]
         self.run(seat, roots, step)
+
+    def pass_over(self, steps: int) -> None:
+        """So many steps that nobody else knows of went straight through the operators; none is in flight."""
+        with self.lock:
+            self._reorder.pass_over(steps)
+            for stage in self.wiring.stages:
+                if stage.is_ordered:
+                    stage.turn += steps
 
     def finish(self, seat: Seat, *, all_at_once: bool) -> bool:
         """No more is fed: waits until a step less is in flight, or none at all; tells whether any is left."""
@@ -242,6 +250,6 @@ class Runtime:
         """The first failure ends the element: nothing more is started, and the feeding thread is told."""
         with self.lock:
             if self.failure is None:
-                self.failure = failure_of(seat.stage, error)
+                self.failure = failure_of(None if seat.stage is None else seat.stage.operator, error)
             self.schedule.clear()
             self.room.notify_all()

@@ -116,6 +116,13 @@ class ThreadedElement:
         self._steps += 1
         return self._taken()
 
+    def pass_over(self, steps: int, tuples: int) -> None:
+        """The feeding thread ran so many steps itself, straight through the operators, while the element was clear."""
+        self._begin()
+        self._runtime.pass_over(steps)
+        self._rate.add(tuples)
+        self._steps += steps
+
     def drain(self) -> list[Finished]:
         """Waits until everything that was fed is complete, and gives the rest of it."""
         self._begin()
@@ -185,6 +192,12 @@ class ThreadedElement:
     def in_flight(self) -> int:
         """Steps that were fed and are not complete."""
         return self._runtime.in_flight
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything that was fed is complete, and was given."""
+        with self._runtime.lock:
+            return not self._runtime.in_flight and not self._results.finished
 
     @property
     def complete_s(self) -> float:
@@ -282,15 +295,15 @@ class _Results:
 
     def __init__(self, letters: StepLetters) -> None:
         self.letters = letters
-        self._finished: list[Finished] = []
+        self.finished: list[Finished] = []
 
     def release(self, step: Step, outputs: Outputs) -> None:
         self.letters.release(step)
         if outputs:
-            self._finished.append(Finished(step.number, outputs))
+            self.finished.append(Finished(step.number, outputs))
 
     def take(self) -> list[Finished]:
-        finished, self._finished = self._finished, []
+        finished, self.finished = self.finished, []
         return finished
 
 

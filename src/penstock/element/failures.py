@@ -1,17 +1,16 @@
-"""What the feeding thread is told of an exception on any thread."""
+"""What the user is told of an exception in an operator, on any thread."""
 
 from __future__ import annotations
 
+from penstock.app.operators import Operator
 from penstock.element.operators.python_functions import failure
-from penstock.element.threads.stage import ThreadedStage
 from penstock.errors import OperatorError, PenstockError
 
 
-def failure_of(stage: ThreadedStage | None, error: BaseException) -> BaseException:
+def failure_of(operator: Operator | None, error: BaseException) -> BaseException:
     """An error that names the operator and the place where it was written; what does so already is left as it is."""
-    if stage is None or isinstance(error, PenstockError) or not isinstance(error, Exception):
+    if operator is None or isinstance(error, PenstockError) or not isinstance(error, Exception):
         return error
-    operator = stage.operator
     place = "" if operator.place is None else f" ({operator.place})"
     named = OperatorError(f"operator '{operator.name}'{place} {failure(error)}")
     named.__cause__ = error

@@ -12,7 +12,7 @@ import pytest
 
 from penstock.bench import external_load
 from penstock.bench.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
-from penstock.bench.fed_engine import FedEngine
+from penstock.bench.fed_engine import EnginePeriod, FedEngine
 from penstock.bench.interleaved import in_turns, paired_ratio
 from penstock.bench.machine import this_machine
 from penstock.bench.model_graph import graph_of
@@ -209,6 +209,24 @@ def test_the_elastic_operator_is_measured_on_real_elements() -> None:
     assert all(run.best_tuples_s > 0 and run.ratio > 0 for run in runs)
     assert {run.kind for run in runs} == {"measured"}
     assert [len(run.static_tuples_s) for run in runs] == [4] * 4 + [8] * 3
+
+
+def test_an_elastic_run_is_compared_with_the_best_level_measured_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    around = iter([8.0, 10.0, 14.0] * 7)
+    asked: list[tuple[int, int]] = []
+
+    def fixed_rate(case: EngineCase, level: int, periods: int = 3) -> float:
+        if periods == 3:
+            return 20.0 if level == 2 else 5.0
+        asked.append((level, periods))
+        return next(around)
+
+    monkeypatch.setattr(EngineCase, "fixed_rate", fixed_rate)
+    monkeypatch.setattr(EngineCase, "elastic", lambda case, policy, periods: [EnginePeriod(2, 0, 9.0)] * periods)
+    runs = elastic_runs(replace(TINY, periods=40, policies=("leaping", "listing")), 2, lambda step: None)
+    assert [(run.best_tuples_s, run.ratio) for run in runs] == [(9.0, 1.0), (12.0, 0.75)] * 7
+    assert {run.best_level for run in runs} == {2}
+    assert asked == [(2, 4)] * 21
 
 
 def test_elastic_operators_compete_side_by_side() -> None:

@@ -54,13 +54,17 @@ class Periods:
 
 @dataclass(frozen=True, slots=True)
 class ElasticRun:
-    """One run of a policy over a load, beside what every fixed level gives."""
+    """One run of a policy over a load, beside what every fixed level gives.
+
+    `ratio` is to `best_tuples_s`: what the best of them gives, or gave around the run where it was measured again.
+    """
 
     load: str
     kind: Literal["simulated", "measured"]
     policy: str
     seed: int
     static_tuples_s: Mapping[int, float]
+    best_tuples_s: float
     settled_level: int
     ratio: float
     periods_to_settle: int
@@ -70,10 +74,6 @@ class ElasticRun:
     @property
     def best_level(self) -> int:
         return max(self.static_tuples_s, key=self.static_tuples_s.__getitem__)
-
-    @property
-    def best_tuples_s(self) -> float:
-        return self.static_tuples_s[self.best_level]
 
     @property
     def periods_beyond_climb(self) -> int:
@@ -105,7 +105,7 @@ def measure(
 
 def elastic_run(
     load: str, kind: Literal["simulated", "measured"], policy: str, seed: int,
-    static_tuples_s: Mapping[int, float], seen: Periods,
+    static_tuples_s: Mapping[int, float], seen: Periods, best_tuples_s: float | None = None,
 ) -> ElasticRun:  # fmt: skip
     """The figures of a run; throughput and changes are those of the periods after it settled.
 
@@ -115,9 +115,10 @@ def elastic_run(
     settled = _settled_period(levels)
     begin = len(levels) // 2 if settled is None else settled
     minutes = len(levels[begin:]) * seen.period_s / 60
+    best = max(static_tuples_s.values()) if best_tuples_s is None else best_tuples_s
     return ElasticRun(
-        load, kind, policy, seed, static_tuples_s, levels[-1 if settled is None else settled],
-        mean(seen.rates_tuples_s[begin:]) / max(static_tuples_s.values()),
+        load, kind, policy, seed, static_tuples_s, best, levels[-1 if settled is None else settled],
+        mean(seen.rates_tuples_s[begin:]) / best,
         len(levels) if settled is None else settled, sum(seen.changes[begin:]) / minutes, levels,
     )  # fmt: skip
 

@@ -30,13 +30,14 @@ class EngineCase:
     period_s: float = 1.0
 
     def fixed_rates(self) -> dict[int, float]:
-        """Throughput by number of threads: the mean of some periods, after one to get going."""
-        rates = {}
-        for level in self.levels:
-            with FedEngine(self.model, level) as engine:
-                engine.period(self.period_s)
-                rates[level] = mean(engine.period(self.period_s).tuples_s for _ in range(_FIXED_PERIODS))
-        return rates
+        """Throughput by number of threads."""
+        return {level: self.fixed_rate(level) for level in self.levels}
+
+    def fixed_rate(self, level: int, periods: int = _FIXED_PERIODS) -> float:
+        """Throughput at one number of threads: the mean of some periods, after one to get going."""
+        with FedEngine(self.model, level) as engine:
+            engine.period(self.period_s)
+            return mean(engine.period(self.period_s).tuples_s for _ in range(periods))
 
     def elastic(self, policy: ThreadPolicy, periods: int) -> list[EnginePeriod]:
         """What a policy does from the start, at whatever number of threads a user's engine allows it."""

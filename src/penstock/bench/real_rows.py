@@ -69,9 +69,9 @@ def elastic_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_ope
 
 
 def _periods(seen: Sequence[EnginePeriod], period_s: float) -> Periods:
-    """A change within a period led to that period's level, so it belongs to the end of the one before."""
-    changes = (*(period.changes for period in seen[1:]), 0)
-    return Periods(tuple(period.level for period in seen), tuple(period.tuples_s for period in seen), changes, period_s)
+    """Each with the level it began with, one thread at first: a change within a period is taken to be at its end."""
+    levels, changes = (period.level for period in seen), (period.changes for period in seen)
+    return Periods((1, *levels)[:-1], tuple(period.tuples_s for period in seen), tuple(changes), period_s)
 
 
 def side_by_side_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_operator.SideBySide]:

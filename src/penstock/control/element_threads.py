@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -51,7 +52,7 @@ class ElementThreads:
         self._fixed = 1
         self._places: dict[int, Place] = {}
         self._fed = self._counted = 0
-        self._complete_s = 0.0
+        self._complete_s = self._look_from_s = 0.0
         self._straight, self._unwatched = StraightSteps(), 0  # of steps, between two that are watched
         self._idle_cores: float | None = None
         self._holds_gil: frozenset[str] = frozenset()
@@ -76,7 +77,7 @@ class ElementThreads:
             self._make(staged)
         self._places, self._fed = {}, self.element.steps
         self._counted = self._fed
-        self._straight = StraightSteps()
+        self._straight, self._look_from_s = StraightSteps(), 0.0
         self._control, self._fixed = None, 1
         if isinstance(wish, ElasticThreads):
             known = None if learned is None else learned_from_text(learned)
@@ -213,10 +214,12 @@ class ElementThreads:
     def _look(self, *, is_last: bool = False) -> None:
         """Lets the policy decide where a period is over; at the end of a task notes what there is of one."""
         control = self._control
+        if not is_last and (control is None or time.perf_counter() < self._look_from_s):
+            return
         element = self.element
-        done = self._fed - element.in_flight
-        is_over = control is not None and control.is_over(element.complete_s - self._complete_s, done - self._counted)
-        if not (is_over or is_last):
+        done, busy_s = self._fed - element.in_flight, element.complete_s - self._complete_s
+        if not is_last and control is not None and not control.is_over(busy_s, done - self._counted):
+            self._look_from_s = time.perf_counter() + control.left_s(busy_s)  # busy time goes no faster
             return
         figures = element.observe()
         self._holds_gil = figures.holds_gil
@@ -226,7 +229,7 @@ class ElementThreads:
         control.cores = self._cores()
         steps = done - self._counted
         control.take(self._share(figures, steps))
-        self._counted, self._complete_s = done, element.complete_s
+        self._counted, self._complete_s, self._look_from_s = done, element.complete_s, 0.0
         self._apply(steps)
 
     def _share(self, figures: ThreadFigures, steps: int) -> Share:

@@ -131,6 +131,10 @@ class ThreadControl:
         enough = known.steps + steps >= STEPS_PER_THREAD * self.level
         return enough and known.busy_s + busy_s >= self._wish.busy_period_s
 
+    def left_s(self, busy_s: float) -> float:
+        """Busy seconds that the period would need at least, with so many more."""
+        return self._wish.busy_period_s - self.learned.busy_s - busy_s
+
     def take(self, share: Share) -> None:
         """A part of the period is over, and the period itself where that makes it long enough."""
         self.learned = known = _added(self.learned, share, alone=self.level == 1)

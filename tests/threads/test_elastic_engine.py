@@ -70,31 +70,23 @@ def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) ->
     assert engine.advice[0].startswith(f"threads: {found.seen.level} of at most 16, ")
 
 
-@pytest.mark.parametrize(("steps", "every"), [(0, 4), (399, 4), (1_000, 10), (50_000, 500)])
+@pytest.mark.parametrize(
+    ("level", "steps", "every", "straight"),
+    [
+        *((2, steps, every, 0) for steps, every in [(0, 4), (399, 4), (1_000, 10), (50_000, 500)]),
+        *((1, steps, 4, straight) for steps, straight in [(0, 0), (399, 0), (400, 1), (10_000, 49)]),
+    ],
+)
 @pytest.mark.parametrize("is_looking", [False, True])
-def test_some_hundred_calls_of_a_period_are_timed_but_all_where_one_thread_is_looked_at(
-    steps: int, every: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
+def test_some_hundred_calls_are_timed_and_200_steps_of_a_thread_alone_watched_but_all_while_it_is_looked_at(
+    level: int, steps: int, every: int, straight: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ThreadControl, "is_looking", is_looking)
-    monkeypatch.setattr(ThreadControl, "level", 2)
+    monkeypatch.setattr(ThreadControl, "level", level)
     engine = ps.Engine(waiting(5).graph, threads="elastic")
     assert engine._threads is not None
     engine._threads._apply(steps)
     assert engine._threads._calls.every == (1 if is_looking else every)
-    assert engine._threads._unwatched == 0
-    engine.finish()
-
-
-@pytest.mark.parametrize(("steps", "straight"), [(0, 0), (399, 0), (400, 1), (10_000, 49)])
-@pytest.mark.parametrize("is_looking", [False, True])
-def test_two_hundred_steps_of_a_thread_alone_are_watched_but_all_while_it_is_looked_at(
-    steps: int, straight: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ThreadControl, "is_looking", is_looking)
-    engine = ps.Engine(waiting(5).graph, threads=ps.ElasticThreads(1, 1))
-    assert engine._threads is not None
-    engine._threads._apply(steps)
-    assert engine._threads._calls.every == (1 if is_looking else 4)
     assert engine._threads._unwatched == (0 if is_looking else straight)
     engine.finish()
 

@@ -19,6 +19,8 @@ from penstock.element.block import Block, block_of
 from penstock.element.dead_letters import DeadLetters
 from penstock.element.element import Element
 from penstock.element.kernels.flops import burn
+from penstock.element.position import EVERYTHING
+from penstock.element.running import running_operator
 from penstock.element.threads.figures import gil_advice
 from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
@@ -217,27 +219,38 @@ def test_where_streams_meet_every_step_is_heard_of(threads: int) -> None:
     assert sorted(x for found in values(finished) for x in found) == [0, 4, 5, 6]
 
 
-@pytest.mark.parametrize(("threads", "queued"), [(0, []), (0, ["map1"]), (2, ["map1"]), (2, ["map2"])])
-def test_a_failure_on_any_thread_names_operator_and_lines(threads: int, queued: list[str]) -> None:
-    def broken(operator: Any, graph: Graph, letters: DeadLetters) -> Any:
-        from penstock.element.running import running_operator
-
-        running = running_operator(operator, graph, letters)
-        if operator.name == "map2":
-            running.process = fails  # type: ignore[method-assign]
-        return running
+def broken(operator: Any, graph: Graph, letters: DeadLetters) -> Any:
+    """An operator `map2` that fails as none should."""
 
     def fails(inputs: Any, frontier: Any) -> Any:
         raise ValueError("no such luck")
 
+    running = running_operator(operator, graph, letters)
+    if operator.name == "map2":
+        running.process = fails  # type: ignore[method-assign]
+    return running
+
+
+HERE = r"test_threaded_element.py:\d+"
+NO_SUCH_LUCK = rf"'map2' \({HERE}\) failed with ValueError: no such luck at {HERE}"
+
+
+def test_a_failure_without_threads_names_operator_and_lines() -> None:
+    alone = Element(mapped(same, same), DeadLetters(), {"out": "out"}, make=broken)
+    with pytest.raises(OperatorError, match=NO_SUCH_LUCK) as caught:
+        alone.step(block(1), EVERYTHING)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize(("threads", "queued"), [(0, []), (0, ["map1"]), (2, ["map1"]), (2, ["map2"])])
+def test_a_failure_on_any_thread_names_operator_and_lines(threads: int, queued: list[str]) -> None:
     running = element(mapped(same, same), threads=threads, queued=queued, make=broken)
 
     def until_it_fails() -> None:
         while True:
             running.feed(block(1))
 
-    place = r"test_threaded_element.py:\d+"
-    with pytest.raises(OperatorError, match=rf"'map2' \({place}\) failed with ValueError: no such luck at {place}"):
+    with pytest.raises(OperatorError, match=NO_SUCH_LUCK):
         within_time(until_it_fails)
     with pytest.raises(OperatorError, match="is closed, after an operator failed or by close"):
         running.feed(block(1))
@@ -402,26 +415,26 @@ def test_a_wait_that_ended_early_does_not_accuse_the_operator_that_gave_the_gil_
     assert sampler.holds_gil() == {"map1"}
 
 
+def sampler_of_a_thread_in_map1() -> Sampler:
+    with element(mapped(same)) as running:
+        stage = running._runtime.wiring.stages[0]
+    seat = Seat()
+    seat.stage = stage
+    return Sampler({1: seat})
+
+
 @pytest.mark.parametrize(("caller_ms", "found"), [(0.0, {"map1"}), (0.5, {"map1"}), (1.0, set()), (9.0, set())])
 def test_a_wait_while_the_caller_of_the_feeding_thread_was_on_a_core_says_nothing(
     caller_ms: float, found: set[str]
 ) -> None:
-    with element(mapped(same)) as running:
-        stage = running._runtime.wiring.stages[0]
-    seat = Seat()
-    sampler = Sampler({1: seat})
-    seat.stage = stage
+    sampler = sampler_of_a_thread_in_map1()
     for _ in range(20):
         sampler.sample(10_000_000, round(caller_ms * 1e6))
     assert sampler.holds_gil() == found
 
 
 def test_only_a_gil_that_is_free_at_once_speaks_for_an_operator() -> None:
-    with element(mapped(same)) as running:
-        stage = running._runtime.wiring.stages[0]
-    seat = Seat()
-    sampler = Sampler({1: seat})
-    seat.stage = stage
+    sampler = sampler_of_a_thread_in_map1()
     for waited_ms in (5.0, 0.5, 0.9) * 5:
         sampler.sample(round(waited_ms * 1e6))
     assert sampler.holds_gil() == {"map1"}

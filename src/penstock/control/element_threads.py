@@ -28,8 +28,8 @@ from penstock.measure.thread_observation import observation_of
 
 Place = tuple[int, tuple[int, int, int]]  # of a step among the task's messages: number, and what triggered it
 Given = Iterator[tuple[Place, dict[str, Block]]]
-# Of calls beside others every fourth is timed, or a hundred a period: a clock is read by system calls, some of which
-# give the GIL up, and to get it back takes longer than a block of a light operator.
+# Of calls beside others every fourth is timed, or a hundred a period: to read all the clocks takes eight system calls,
+# as long as a block of a light operator.
 _TIME_EVERY, _TIMED_STEPS = 4, 100
 _WATCHED_STEPS = 200  # a period, of a thread alone; the others go straight
 _NOWHERE: Place = (0, (0, 0, 0))
@@ -53,7 +53,7 @@ class ElementThreads:
         self._places: dict[int, Place] = {}
         self._fed = self._counted = 0
         self._complete_s = self._look_from_s = 0.0
-        self._straight, self._unwatched = StraightSteps(), 0  # of steps, between two that are watched
+        self._straight, self._unwatched = StraightSteps(), 0  # steps between two that are watched
         self._idle_cores: float | None = None
         self._holds_gil: frozenset[str] = frozenset()
         self.is_at_work = False
@@ -185,11 +185,12 @@ class ElementThreads:
         """Puts the setting in force; `steps` were done in the last period."""
         setting = self._setting()
         is_looking = self._control is not None and self._control.is_looking
-        watched = steps
-        if self._control is not None and self._control.may_go_straight and isinstance(self._staged, Element):
-            watched = min(steps, _WATCHED_STEPS)
-        self._unwatched = steps // watched - 1 if watched else 0
-        self._calls.every = 1 if is_looking else max(_TIME_EVERY, watched // _TIMED_STEPS)
+        may_go_straight = self._control is not None and self._control.may_go_straight
+        watched_every = 1
+        if may_go_straight and isinstance(self._staged, Element):
+            watched_every = max(1, steps // _WATCHED_STEPS)
+        self._unwatched = watched_every - 1
+        self._calls.every = 1 if is_looking else max(_TIME_EVERY, steps // (watched_every * _TIMED_STEPS))
         self._calls.is_alone = not setting.queued
         self.element.set(setting.threads, setting.queued)
 

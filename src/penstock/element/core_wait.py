@@ -8,7 +8,7 @@ import threading
 
 THIS_THREAD = "/proc/thread-self/schedstat"
 _LONGEST = 64
-# That of `os` gives the GIL up, and beside many threads to get it back takes a thousand times as long as to read.
+# That of `os` gives the GIL up, and stands in line for it with all other threads afterwards.
 _pread = ctypes.PyDLL(None).pread
 _pread.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_long)
 _pread.restype = ctypes.c_ssize_t

@@ -53,21 +53,21 @@ test: lint  ## All checks, and all tests but those of cluster, faults, stress an
 	$(BIN)/pytest -n 2 tests
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
-	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/test_pinning.py tests/spark/test_cluster.py tests/spark/test_cluster_lost.py \
-		tests/spark/test_cluster_control.py tests/spark/test_bench_state.py tests/spark/test_migration.py
+	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/cluster/test_pinning.py tests/spark/cluster/test_cluster.py tests/spark/cluster/test_lost.py \
+		tests/spark/cluster/test_control.py tests/spark/benchmarks/test_state.py tests/spark/cluster/test_migration.py
 
 faults: setup  ## Kill drivers, workers and executors, more than a hundred times (an hour)
 	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
 
 peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
-	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_rescale.py
+	@PENSTOCK_PEERS=1 $(BIN)/pytest tests/spark/benchmarks/test_vwap.py tests/spark/benchmarks/test_rescale.py
 
 benches: setup  ## Tests that run the benches on Spark in small (minutes)
-	@PENSTOCK_BENCHES=1 $(BIN)/pytest tests/spark/test_bench_vwap.py tests/spark/test_bench_floor.py tests/spark/test_bench_rescale.py \
-		tests/spark/test_bench_state.py tests/spark/test_bench_control.py
+	@PENSTOCK_BENCHES=1 $(BIN)/pytest tests/spark/benchmarks/test_vwap.py tests/spark/benchmarks/test_floor.py tests/spark/benchmarks/test_rescale.py \
+		tests/spark/benchmarks/test_state.py tests/spark/benchmarks/test_control_cost.py
 
 stress: setup  ## Minutes of threads under changing settings; routes that change at every batch, also between hosts
-	@PENSTOCK_STRESS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/stress tests/spark/test_migration.py
+	@PENSTOCK_STRESS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/stress tests/spark/cluster/test_migration.py
 
 lint: setup  ## Formatting, lint, types and layers, no tests
 	@$(step) "ruff format --check"
@@ -78,6 +78,8 @@ lint: setup  ## Formatting, lint, types and layers, no tests
 	$(BIN)/mypy
 	$(step) "lint-imports"
 	$(BIN)/lint-imports --no-logo
+	$(step) "rooms"
+	$(BIN)/python tools/check_rooms.py
 
 format: setup  ## Format the code and fix what ruff can fix
 	@$(step) "ruff check --fix"
@@ -86,7 +88,7 @@ format: setup  ## Format the code and fix what ruff can fix
 	$(BIN)/ruff format .
 
 bench: setup  ## Measure the kernels against their peers
-	@$(BIN)/penstock bench kernels
+	@$(BIN)/python -m benchmarks kernels
 
 lock: venv  ## Pin the newest versions that pyproject.toml allows, with their hashes
 	@$(step) "lock: resolving with uv, from a throw-away environment"

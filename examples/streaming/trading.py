@@ -5,8 +5,8 @@ penstock candlesticks out/estimates --picture out/candlesticks.svg
 """
 
 import penstock as ps
-from penstock.apps.regression import SCHEMA, Regression
-from penstock.generate.quotes import Quotes
+from penstock.cli.demo.quotes import Quotes
+from penstock.cli.demo.regression import SCHEMA, Regression
 
 app = ps.Application("streaming_trading")
 day = ps.sources.trace(rate="trading_day", rate_tuples_s=60_000, speed_up=100, function=Quotes(symbols=2836))

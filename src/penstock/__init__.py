@@ -13,18 +13,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from penstock.app import sinks, sources, spade
+    from penstock import sinks, sources
+    from penstock.app import spade
     from penstock.app.application import Application
-    from penstock.app.schema import schema_of, type_of
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import Window, sliding, tumbling
-    from penstock.control.configuration import Configuration, ElementConfiguration
-    from penstock.control.elastic_threads import ElasticThreads
-    from penstock.control.engine import Engine
-    from penstock.control.goal import Goal, Price, latency, throughput
-    from penstock.control.limits import Limits
+    from penstock.block.schema import schema_of, type_of
+    from penstock.control.goals.goal import Goal, Price, latency, throughput
+    from penstock.control.goals.limits import Limits
+    from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables
-    from penstock.element.state.slot_functions import GridSlots, HashSlots, RangeSlots
+    from penstock.engines import evaluate
     from penstock.errors import (
         ApplicationError,
         ExpressionError,
@@ -34,10 +33,12 @@ if TYPE_CHECKING:
         SpadeSyntaxError,
     )
     from penstock.measure.observation import Observation
-    from penstock.spark.elastic.elastic_map import elastic_map
-    from penstock.spark.evaluation import evaluate
-    from penstock.spark.handle import Handle, RunResult
-    from penstock.spark.query import run, start
+    from penstock.plan.configuration import Configuration, ElementConfiguration
+    from penstock.plan.thread_setting import ElasticThreads
+    from penstock.spark.driver.handle import Handle, RunResult
+    from penstock.spark.driver.start import run, start
+    from penstock.spark.elastic_map.elastic_map import elastic_map
+    from penstock.state.slots.slot_functions import GridSlots, HashSlots, RangeSlots
 
 __version__ = "0.1.0"
 
@@ -49,28 +50,28 @@ _MODULE_BY_NAME = {
     "Window": "penstock.app.windows",
     "sliding": "penstock.app.windows",
     "tumbling": "penstock.app.windows",
-    "schema_of": "penstock.app.schema",
-    "type_of": "penstock.app.schema",
-    "Engine": "penstock.control.engine",
-    "evaluate": "penstock.spark.evaluation",
+    "schema_of": "penstock.block.schema",
+    "type_of": "penstock.block.schema",
+    "Engine": "penstock.element.engine",
+    "evaluate": "penstock.engines",
     "Tables": "penstock.element.evaluation",
-    "Configuration": "penstock.control.configuration",
-    "ElementConfiguration": "penstock.control.configuration",
-    "ElasticThreads": "penstock.control.elastic_threads",
-    "Goal": "penstock.control.goal",
-    "Price": "penstock.control.goal",
-    "latency": "penstock.control.goal",
-    "throughput": "penstock.control.goal",
-    "Limits": "penstock.control.limits",
-    "HashSlots": "penstock.element.state.slot_functions",
-    "RangeSlots": "penstock.element.state.slot_functions",
-    "GridSlots": "penstock.element.state.slot_functions",
+    "Configuration": "penstock.plan.configuration",
+    "ElementConfiguration": "penstock.plan.configuration",
+    "ElasticThreads": "penstock.plan.thread_setting",
+    "Goal": "penstock.control.goals.goal",
+    "Price": "penstock.control.goals.goal",
+    "latency": "penstock.control.goals.goal",
+    "throughput": "penstock.control.goals.goal",
+    "Limits": "penstock.control.goals.limits",
+    "HashSlots": "penstock.state.slots.slot_functions",
+    "RangeSlots": "penstock.state.slots.slot_functions",
+    "GridSlots": "penstock.state.slots.slot_functions",
     "Observation": "penstock.measure.observation",
-    "Handle": "penstock.spark.handle",
-    "RunResult": "penstock.spark.handle",
-    "run": "penstock.spark.query",
-    "start": "penstock.spark.query",
-    "elastic_map": "penstock.spark.elastic.elastic_map",
+    "Handle": "penstock.spark.driver.handle",
+    "RunResult": "penstock.spark.driver.handle",
+    "run": "penstock.spark.driver.start",
+    "start": "penstock.spark.driver.start",
+    "elastic_map": "penstock.spark.elastic_map.elastic_map",
     "PenstockError": "penstock.errors",
     "ApplicationError": "penstock.errors",
     "ExpressionError": "penstock.errors",
@@ -78,7 +79,7 @@ _MODULE_BY_NAME = {
     "OperatorError": "penstock.errors",
     "SpadeSyntaxError": "penstock.errors",
 }
-_MODULES = {"sources": "penstock.app.sources", "sinks": "penstock.app.sinks", "spade": "penstock.app.spade"}
+_MODULES = {"sources": "penstock.sources", "sinks": "penstock.sinks", "spade": "penstock.app.spade"}
 
 __all__ = [
     "Application",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from penstock.bench.real_element import RealElement
-from penstock.control.elastic_operator import ElasticOperator
-from penstock.control.element_loop import run_periods
-from penstock.control.element_setting import ElementSetting
-from penstock.control.ports import ElementPort
+from benchmarks.threads.measured.real_element import RealElement
+from penstock.control.threads.elastic_operator import ElasticOperator
+from penstock.control.threads.element_loop import run_periods
+from penstock.control.threads.element_port import ElementPort
+from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_plant import ElementPlant, Machine

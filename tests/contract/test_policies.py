@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from penstock.connectors.trace.arrivals import counted_arrivals
 from penstock.control.decision import Change
-from penstock.control.goal import Goal, latency, throughput
-from penstock.control.guard import Guard
-from penstock.control.loop import Loop, Record
-from penstock.control.mpc_presets import default_mpc
-from penstock.control.named_policies import named_policy
+from penstock.control.goals.goal import Goal, latency, throughput
+from penstock.control.goals.goal_check import breaks
+from penstock.control.journal.replay import replay
+from penstock.control.loop.loop import Loop, Record
+from penstock.control.loop.named_policies import named_policy
+from penstock.control.mpc.presets import default_mpc
 from penstock.control.policy import Policy
 from penstock.control.policy_settings import POLICY_NAMES
-from penstock.control.qos import breaks
-from penstock.control.replay import replay
+from penstock.control.rules.guard import Guard
 from penstock.control.setting import Grid, Setting
-from penstock.generate.arrivals import counted_arrivals
 from penstock.simulate.plant_shape import PlantShape
 from penstock.simulate.queue_plant import QueuePlant
 

@@ -14,15 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.app.graph import Graph
-from penstock.control.configuration import Configuration
-from penstock.element.state import slot_copy
-from penstock.element.state.extents import Integers
-from penstock.spark import copies, leftovers
-from penstock.spark import element_worker as workers
-from penstock.spark.checkpoint import BatchPlan
-from penstock.spark.copies import Portion
-from penstock.spark.leftovers import Leftover
-from penstock.spark.migration import MIGRATIONS
+from penstock.plan.configuration import Configuration
+from penstock.runtime.migration import copies
+from penstock.runtime.migration import stale_copies as leftovers
+from penstock.runtime.migration.copies import Portion
+from penstock.runtime.migration.migration import MIGRATIONS
+from penstock.runtime.migration.stale_copies import Leftover
+from penstock.runtime.replica import element_worker as workers
+from penstock.spark.session.pickling import dumps
+from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.extents import Integers
+from penstock.state.rows import slot_copy
 from tests.dataplane.plane import Killed, Plane
 
 HOSTS = ("a", "b", "c")
@@ -82,7 +84,7 @@ class HostsPlane(Plane):
             with self._at(host), self._dying_half_way():
                 assert self.in_force is not None
                 worker = workers.element_worker(
-                    str(self.checkpoint.directory), self.in_force.unfused, portion.element.number
+                    str(self.checkpoint.directory), self.in_force.unfused, portion.element.number, dumps=dumps
                 )
                 done[host] = worker.copy(slots, portion.batch, self.epoch)
                 self.copied += len(done[host])
@@ -94,7 +96,7 @@ class HostsPlane(Plane):
             with self._at(host):
                 assert self.in_force is not None
                 directory, number = str(self.checkpoint.directory), leftover.element.number
-                worker = workers.element_worker(directory, self.in_force.unfused, number)
+                worker = workers.element_worker(directory, self.in_force.unfused, number, dumps=dumps)
                 done[host] = worker.release(slots, leftover.batch, self.epoch)
                 self.released += len(done[host])
                 if self.random.random() < self.kills:

@@ -13,23 +13,24 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.app.graph import Graph
-from penstock.control.configuration import Configuration, ElementConfiguration, check_configuration
-from penstock.control.elastic_threads import POLICIES, ElasticThreads
-from penstock.element.dead_letters import DeadLetters
-from penstock.element.ordering import in_order
-from penstock.element.state.home import host_directory
-from penstock.measure.measured_batch import MeasuredBatch
-from penstock.plan.layout import layout_of
-from penstock.spark import element_worker as workers
-from penstock.spark import message
-from penstock.spark.checkpoint import BatchPlan, Checkpoint
-from penstock.spark.copier import Copier
-from penstock.spark.message import Message
-from penstock.spark.micro_batch import BatchResult, MicroBatches
-from penstock.spark.offset_reader import Cuts
-from penstock.spark.recording import recorded
-from penstock.spark.splitting import splittable
-from penstock.spark.task import ElementTask
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.ordering import in_order
+from penstock.host.directories import host_directory
+from penstock.measure.batch.measured_batch import MeasuredBatch
+from penstock.plan.configuration import Configuration, ElementConfiguration, check_configuration
+from penstock.plan.elements.layout import layout_of
+from penstock.plan.thread_setting import POLICIES, ElasticThreads
+from penstock.runtime.driver.recording import recorded
+from penstock.runtime.migration.copier import Copier
+from penstock.runtime.replica import element_worker as workers
+from penstock.runtime.replica import message
+from penstock.runtime.replica.message import Message
+from penstock.runtime.replica.task import ElementTask
+from penstock.runtime.slots.hot_key_splitting import splittable
+from penstock.spark.driver.micro_batch import BatchResult, MicroBatches
+from penstock.spark.session.pickling import dumps, dumps_for_workers
+from penstock.spark.sources.offset_reader import Cuts
+from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
 
 SLOTS = 8
 
@@ -60,7 +61,7 @@ class Plane(MicroBatches):
         if tables is not None:
             graph = recorded(graph, tables, str(directory / "tables"), letters)
         checkpoint = Checkpoint(directory / "checkpoint")
-        fixed = checkpoint.fix(graph, slots=SLOTS, now_s=0.0)
+        fixed = checkpoint.fix(graph, slots=SLOTS, now_s=0.0, dumps=dumps_for_workers)
         super().__init__(checkpoint, fixed, 1, self._any_configuration, self._keep)
         self.cuts, self.attempts = Cuts(graph), itertools.count(1)
         self.blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in graph.sinks}
@@ -137,7 +138,9 @@ class Plane(MicroBatches):
             with self.on_host(plan, number, replica):
                 if self.random.random() < self.kills:
                     self._vanish()
-                worker = workers.element_worker(str(self.checkpoint.directory), plan.configuration.unfused, number)
+                worker = workers.element_worker(
+                    str(self.checkpoint.directory), plan.configuration.unfused, number, dumps=dumps
+                )
                 task = ElementTask(worker, plan, replica, next(self.attempts))
                 output = task.run_next(iter(share)) if number else task.run_first(iter(share))
                 dies = self.random.random() < self.kills

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.plan.layout import layout_of
+from penstock.plan.elements.layout import layout_of
 from tests.dataplane.test_graphs import assert_equal
 from tests.dataplane.test_hot_keys import disordered
 from tests.reference.streams import TRADES, plain, trades

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.app.graph import Graph
 from tests.dataplane.plane import Plane
-from tests.property.test_engine_graphs import STEPS, Sketch
+from tests.property.element.test_engine_graphs import STEPS, Sketch
 from tests.reference.checking import letters_of
 from tests.reference.python_functions import plain_rows
 from tests.reference.streams import plain

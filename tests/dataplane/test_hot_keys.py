@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.graph import Graph
-from penstock.app.schema import schema_of
-from penstock.control.configuration import default_configuration
+from penstock.block.schema import schema_of
 from penstock.errors import InputError
-from penstock.plan.layout import layout_of
-from penstock.plan.pipeline import pipeline_of
-from penstock.spark.splitting import check_split, splittable
+from penstock.plan.configuration import default_configuration
+from penstock.plan.elements.layout import layout_of
+from penstock.plan.elements.pipeline import pipeline_of
+from penstock.runtime.slots.hot_key_splitting import check_split, splittable
 from tests.dataplane.test_graphs import assert_equal
 from tests.reference.streams import TRADES, trades
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.app.schema import schema_of
-from penstock.spark.migration import AT_ONCE, MIGRATIONS, PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
+from penstock.block.schema import schema_of
+from penstock.runtime.migration.migration import AT_ONCE, MIGRATIONS, PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
 from tests.dataplane.hosts import HostsPlane
 from tests.dataplane.test_operators import KEYED, aggregated, joined, numbered
 from tests.reference.python_functions import plain_rows

@@ -17,21 +17,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.bench.pegged_cores import PeggedCores
-from penstock.control.configuration import Configuration, ElementConfiguration
-from penstock.control.elastic_threads import ElasticThreads
-from penstock.element.operators.load import flop_s
-from penstock.measure.measured_batch import MeasuredBatch
+from benchmarks.threads.measured.pegged_cores import PeggedCores
+from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation
-from penstock.spark import element_worker as workers
-from penstock.spark.checkpoint import BatchPlan
-from penstock.spark.micro_batch import BatchResult
+from penstock.operators.stateless.load import flop_s
+from penstock.plan.configuration import Configuration, ElementConfiguration
+from penstock.plan.thread_setting import ElasticThreads
+from penstock.runtime.replica import element_worker as workers
+from penstock.spark.driver.micro_batch import BatchResult
+from penstock.state.checkpoint.checkpoint import BatchPlan
 from tests.dataplane.plane import Plane
 from tests.dataplane.test_clock import MADE as BY_CLOCK
 from tests.dataplane.test_graphs import assert_equal
 from tests.dataplane.test_intake import merged
 from tests.dataplane.test_operators import KEYED, aggregated, joined, numbered
-from tests.property.test_engine_graphs import STEPS, Sketch
+from tests.property.element.test_engine_graphs import STEPS, Sketch
 from tests.reference.python_functions import plain_rows
 from tests.reference.streams import plain, trades
 

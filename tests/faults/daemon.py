@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.spark import warm
+from penstock.spark import worker_daemon as warm
 from tests.faults.orders import VARIABLE, Orders
 from tests.faults.syncs import note_syncs
 
 
 def take_over(orders: Orders) -> None:
     """Has every stateful task come by the orders; after the preload, which must see to threads first."""
-    from penstock.element.state.row_store import RowStore, RowTask
-    from penstock.element.state.stored_count_window import StoredCountWindow
-    from penstock.spark import element_worker
+    from penstock.runtime.replica import element_worker
+    from penstock.state.rows.row_store import RowStore, RowTask
+    from penstock.state.rows.stored_count_window import StoredCountWindow
 
     element_worker.REBUILD_AT_ONCE_BYTES = 0  # a deferring task reads nothing that a copy could bring
     _meet_around(StoredCountWindow, "copy", orders, before="copying", after="copied")
@@ -49,7 +49,7 @@ def _meet_within_copies(orders: Orders) -> None:
     """Has copies come by a point when slots are marked and nothing is rebuilt yet, and when it is and not yet said."""
     from pyspark import TaskContext
 
-    from penstock.element.state import slot_copy
+    from penstock.state.rows import slot_copy
 
     rebuild = slot_copy.rebuild
 

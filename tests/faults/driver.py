@@ -15,16 +15,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.feather
 
-from penstock.app import sinks
+from penstock import sinks
 from penstock.app.application import Application
-from penstock.app.connectors import SinkConnector
-from penstock.control.configuration import Configuration, default_configuration
-from penstock.element.state.manifests import Manifests
+from penstock.connectors.kinds import SinkConnector
 from penstock.errors import PenstockError
-from penstock.plan.pipeline import pipeline_of
-from penstock.spark import copier, copies, handle, micro_batch, query
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.session import close_session, open_session
+from penstock.plan.configuration import Configuration, default_configuration
+from penstock.plan.elements.pipeline import pipeline_of
+from penstock.runtime.migration import copier, copies
+from penstock.spark.driver import handle, micro_batch
+from penstock.spark.driver import start as query
+from penstock.spark.session.session import close_session, open_session
+from penstock.state.checkpoint.checkpoint import Checkpoint
+from penstock.state.checkpoint.manifests import Manifests
 from tests.faults.applications import two_windows
 from tests.faults.syncs import note_syncs
 from tests.spark.applications import prices

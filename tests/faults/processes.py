@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
-DAEMONS = ("tests.faults.daemon", "penstock.spark.warm")
+DAEMONS = ("tests.faults.daemon", "penstock.spark.worker_daemon")
 
 
 def parents() -> dict[int, int]:

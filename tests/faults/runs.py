@@ -20,15 +20,15 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.app import sinks
-from penstock.element.block import block_of
+from penstock import sinks
+from penstock.block.block import block_of
 from penstock.element.evaluation import evaluate
-from penstock.element.row_checksum import checksum_of
+from penstock.state.slots.row_checksum import checksum_of
+from tests.checkout import ROOT
 from tests.faults.driver import APPLICATIONS, Wish
 from tests.faults.orders import VARIABLE, Orders
 from tests.faults.processes import below, command, kill, python_workers
 
-ROOT = Path(__file__).parents[2]
 THOROUGH = "PENSTOCK_FAULTS" in os.environ
 thorough = pytest.mark.skipif(not THOROUGH, reason="takes minutes; run it with `make faults`")
 

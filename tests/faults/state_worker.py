@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.element.column import Column, FixedColumn, column_of
-from penstock.element.kernels.aggregates import AggregateCall
-from penstock.element.kernels.count_window import CountWindow, Fired
-from penstock.element.kernels.keys import KeyIndex
-from penstock.element.state.entries import Entries, entries_of
-from penstock.element.state.ledger import Ledger
-from penstock.element.state.logs import Logs
-from penstock.element.state.manifests import Manifests
-from penstock.element.state.row_log import write_log
-from penstock.element.state.stored_count_window import StoredCountWindow
-from penstock.element.state.token import Token
+from penstock.block.column import Column, FixedColumn, column_of
+from penstock.kernels.keys.key_ids import KeyIndex
+from penstock.kernels.windows.aggregates import AggregateCall
+from penstock.kernels.windows.count.count_window import CountWindow, Fired
+from penstock.state.checkpoint.entries import Entries, entries_of
+from penstock.state.checkpoint.ledger import Ledger
+from penstock.state.checkpoint.logs import Logs
+from penstock.state.checkpoint.manifests import Manifests
+from penstock.state.rows.row_log import write_log
+from penstock.state.rows.stored_count_window import StoredCountWindow
+from penstock.state.token import Token
+from tests.checkout import ROOT
 
 SLOTS = 6
 ALL_SLOTS = tuple(range(SLOTS))
@@ -131,7 +132,7 @@ class WorkerProcess:
     def __init__(self, order: dict[str, Any]) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.state_worker", json.dumps(order)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
         )  # fmt: skip
 
     def wait_for(self, word: str) -> str:

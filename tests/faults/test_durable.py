@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.element.state.whole_file import write_whole
-from penstock.spark.spark_log import sync_spark_log
+from penstock.host.atomic_file import write_whole
+from penstock.spark.session.offset_log import sync_spark_log
 from tests.faults import syncs
 from tests.faults.conftest import Attack
 

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from penstock.bench.streaming.cluster import Cluster
+from benchmarks.spark.cluster import Cluster
 from tests.faults.conftest import Attack
 from tests.faults.processes import executors, kill, python_workers
 from tests.faults.runs import Run, thorough
-from tests.spark.cluster import needs_cluster
+from tests.spark.cluster.cluster import needs_cluster
 
 pytestmark = [needs_cluster, thorough]
 

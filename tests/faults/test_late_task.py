@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app import sinks
-from penstock.control.configuration import default_configuration
-from penstock.element.state.errors import StaleAttemptError
-from penstock.plan.pipeline import pipeline_of
-from penstock.spark import worker
-from penstock.spark.checkpoint import BatchPlan, Checkpoint
+from penstock import sinks
+from penstock.errors import StaleAttemptError
+from penstock.plan.configuration import default_configuration
+from penstock.plan.elements.pipeline import pipeline_of
+from penstock.spark.executors import worker
+from penstock.spark.session.pickling import dumps_for_workers
+from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
 from tests.spark.applications import prices
 
 
@@ -38,7 +39,7 @@ def test_a_task_of_an_earlier_driver_is_refused_though_it_reads_the_new_plan(
     monkeypatch.setattr(worker, "TaskContext", LateContext)
     monkeypatch.setenv("LOCAL_DIRS", str(tmp_path / "host"))
     graph, checkpoint = prices(sinks.discard(), 10).graph, Checkpoint(tmp_path)
-    checkpoint.fix(graph, slots=512, now_s=0.0, durable=False)
+    checkpoint.fix(graph, slots=512, now_s=0.0, durable=False, dumps=dumps_for_workers)
     checkpoint.write_plan(BatchPlan(0, 2, None, default_configuration(pipeline_of(graph), 1)))
     with pytest.raises(StaleAttemptError, match="a task of driver 1 came too late: batch 0 is driver 2's"):
         list(worker.run_element(str(tmp_path), 1, (), 1, iter([])))

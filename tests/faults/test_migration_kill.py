@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.bench.streaming.cluster import Cluster
+from benchmarks.spark.cluster import Cluster
 from tests.faults.conftest import Attack
 from tests.faults.runs import thorough
 from tests.faults.test_executor_faults import CONF, kill_some
-from tests.spark.cluster import needs_cluster
+from tests.spark.cluster.cluster import needs_cluster
 
 pytestmark = [needs_cluster, thorough]
 

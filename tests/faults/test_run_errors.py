@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.faults.conftest import Mount
 from tests.faults.runs import fill
-from tests.spark.test_run_command import APPLICATION, penstock
+from tests.spark.commands.test_run_command import APPLICATION, penstock
 
 
 def test_a_master_that_does_not_answer(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.element.state.errors import StaleAttemptError
-from penstock.element.state.header import Field
-from penstock.element.state.token import Token
+from penstock.errors import StaleAttemptError
+from penstock.state.memory.header import Field
+from penstock.state.token import Token
 from tests.faults.state_worker import (
     ALL_SLOTS,
     Block,

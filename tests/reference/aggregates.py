@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.app import operators as ops
-from penstock.app.expressions.check import Scope, aggregate_calls, replace_calls, type_of_expression
-from penstock.app.expressions.tree import Attribute, Call
+from penstock.expressions.check import Scope, aggregate_calls, replace_calls, type_of_expression
+from penstock.expressions.tree import Attribute, Call
 from tests.reference.events import Item, Mark, Row
 from tests.reference.letters import Letters, failure
 from tests.reference.operators import Outputs

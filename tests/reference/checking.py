@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.app.application import Application
 from penstock.app.graph import Graph
-from penstock.control.engine import Engine, Threads
+from penstock.element.engine import Engine, Threads
 from penstock.element.evaluation import evaluate
 from tests.reference.aggregates import Near
 from tests.reference.events import Row

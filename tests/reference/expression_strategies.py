@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from penstock.app.schema import schema_of
+from penstock.block.schema import schema_of
 
 SCHEMA = schema_of(
     {"i": "int64", "k": "int16", "u": "uint64", "x": "float64", "y": "float64", "z": "float32", "p": "bool"}

@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.app.expressions.check import Scope, Typed, typed
-from penstock.app.expressions.tree import Attribute, Call, Expression, Literal
+from penstock.expressions.check import Scope, Typed, typed
+from penstock.expressions.tree import Attribute, Call, Expression, Literal
 from tests.reference import expression_texts as texts
 from tests.reference import expression_times as times
 from tests.reference.expression_texts import wrap

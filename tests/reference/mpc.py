@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from penstock.control.mpc_chance import ChanceProblem
-from penstock.control.mpc_problem import BacklogProblem, TableProblem
+from penstock.control.mpc.chance import ChanceProblem
+from penstock.control.mpc.problem import BacklogProblem, TableProblem
 
 
 def exhaustive(problem: TableProblem | BacklogProblem, settings: int) -> tuple[tuple[int, ...], float]:

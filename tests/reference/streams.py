@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from penstock.app.schema import schema_of
+from penstock.block.schema import schema_of
 from tests.reference.checking import table_of
 from tests.reference.events import Row
 

@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Operator, Source
-from penstock.control.element_threads import ElementThreads
-from penstock.element.block import Block
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.block import Block
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import Frontier
 from penstock.element.element import Element, MakeOperator
 from penstock.element.engine import Engine
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import Frontier
-from penstock.element.running import running_operator
+from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import ThreadedElement
+from penstock.operators.factory import running_operator
+from penstock.operators.protocol import RunningOperator
 
 Fed = tuple[dict[str, Block], Frontier]
 Results = list[tuple[int, dict[str, pa.RecordBatch]]]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penstock.element.kernels.aggregates import AggregateCall
+from penstock.kernels.windows.aggregates import AggregateCall
 
 Value = float | int | bool | None
 

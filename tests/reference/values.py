@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.app.expressions.tree import Attribute, Call, Expression
+from penstock.expressions.tree import Attribute, Call, Expression
 from tests.reference.events import Row
 from tests.reference.expressions import reference
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from penstock.element.kernels.window_join import JoinWindow
+from penstock.kernels.joins.window_join import JoinWindow
 
 
 class Held(NamedTuple):

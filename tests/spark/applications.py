@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from penstock.app import sources
+from penstock import sources
 from penstock.app.application import Application
-from penstock.app.connectors import SinkConnector
 from penstock.app.windows import sliding
+from penstock.connectors.kinds import SinkConnector
 
 
 def prices(

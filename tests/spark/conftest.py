@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.bench.streaming.cluster import Cluster, loopback_cluster
-from penstock.spark.pinning import executor_hosts
-from penstock.spark.session import close_session, open_session
+from benchmarks.spark.cluster import Cluster, loopback_cluster
+from penstock.spark.executors.pinning import executor_hosts
+from penstock.spark.session.session import close_session, open_session
 
 _shared: list[SparkSession] = []
 

@@ -14,7 +14,7 @@ import pytest
 import penstock as ps
 from penstock.app.graph import Graph
 from penstock.element.threads.schedule import SCHEDULES
-from tests.property import test_threads as properties
+from tests.property.element import test_threads as properties
 from tests.reference.threaded import Disorder, assert_same, many_threads, one_threaded, queueable, steps_of
 
 SECONDS = float(os.environ.get("PENSTOCK_STRESS_S", "120")) if os.environ.get("PENSTOCK_STRESS") else 1.5

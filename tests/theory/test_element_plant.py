@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.control.element_setting import ElementSetting
+from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError
 from penstock.simulate.element_model import ElementModel, OperatorModel
 from penstock.simulate.element_plant import Change, ElementPlant, Machine, Noise

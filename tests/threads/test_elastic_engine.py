@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.control import engine as control_engine
-from penstock.control.element_threads import ElementThreads
-from penstock.control.engine import _cores_beside_others
-from penstock.control.thread_control import ThreadControl
-from penstock.element.own_cores import own_cores
+from penstock.control.threads.thread_control import ThreadControl
+from penstock.element import engine as control_engine
+from penstock.element.engine import _cores_beside_others
+from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.errors import InputError
+from penstock.host.cores import own_cores
 from tests.reference.threaded import within_time
 
 NUMBERS = pa.table({"x": pa.array(range(20_000), pa.int64())})

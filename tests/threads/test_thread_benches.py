@@ -10,24 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penstock.bench import external_load
-from penstock.bench.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
-from penstock.bench.fed_engine import EnginePeriod, FedEngine
-from penstock.bench.interleaved import in_turns, paired_ratio
-from penstock.bench.machine import this_machine
-from penstock.bench.model_graph import graph_of
-from penstock.bench.pegged_cores import PeggedCores, Phase, phases_of
-from penstock.bench.real_cases import OneAtATime, real_case, real_multilevel_models
-from penstock.bench.real_change import change_run
-from penstock.bench.real_element import RealElement
-from penstock.bench.real_rows import QUICK, elastic_runs, exhaustive_runs, load_runs
-from penstock.bench.real_side_by_side import engines_side_by_side, side_by_side
-from penstock.bench.shared_grid import Gridding
-from penstock.bench.threads_command import Effort, measure_threads, summary
-from penstock.bench.threads_picture import draw_threads
-from penstock.control.elastic_threads import ElasticThreads
-from penstock.control.element_setting import ElementSetting
+from benchmarks.interleaved import in_turns, paired_ratio
+from benchmarks.machine import this_machine
+from benchmarks.threads import external_load
+from benchmarks.threads.measured.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
+from benchmarks.threads.measured.fed_engine import EnginePeriod, FedEngine
+from benchmarks.threads.measured.model_graph import graph_of
+from benchmarks.threads.measured.pegged_cores import PeggedCores, Phase, phases_of
+from benchmarks.threads.measured.real_cases import OneAtATime, real_case, real_multilevel_models
+from benchmarks.threads.measured.real_change import change_run
+from benchmarks.threads.measured.real_element import RealElement
+from benchmarks.threads.measured.real_rows import QUICK, elastic_runs, exhaustive_runs, load_runs
+from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
+from benchmarks.threads.shared_grid import Gridding
+from benchmarks.threads.threads_command import Effort, measure_threads, summary
+from benchmarks.threads.threads_picture import draw_threads
+from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError
+from penstock.plan.thread_setting import ElasticThreads
 from penstock.simulate.element_model import ElementModel, OperatorModel
 from penstock.simulate.element_shapes import balanced, bushy, data_parallel, mixed, one_operator, pipeline
 

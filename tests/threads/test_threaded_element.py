@@ -13,26 +13,26 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
+from benchmarks.threads.measured.pegged_cores import PeggedCores
 from penstock.app.graph import Graph
-from penstock.bench.pegged_cores import PeggedCores
-from penstock.element.block import Block, block_of
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.block import Block, block_of
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import EVERYTHING
 from penstock.element.element import Element
-from penstock.element.kernels.flops import burn
-from penstock.element.position import EVERYTHING
-from penstock.element.running import running_operator
-from penstock.element.threads.figures import gil_advice
-from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.reorder import Reorder
-from penstock.element.threads.sampler import Sampler
 from penstock.element.threads.schedule import SCHEDULES
-from penstock.element.threads.seat import Seat
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
+from penstock.element.threads.thread_slot import Seat
 from penstock.element.threads.threaded_element import Around, ThreadedElement
-from penstock.element.threads.waiting_calls import WaitingCalls
+from penstock.element.threads.timing.rate import Moment, Rate
+from penstock.element.threads.timing.sampler import Sampler
+from penstock.element.threads.timing.waiting_calls import WaitingCalls
 from penstock.element.threads.wiring import wire
 from penstock.errors import InputError, OperatorError
+from penstock.kernels.flops import burn
+from penstock.measure.thread_figures import gil_advice
+from penstock.operators.factory import running_operator
 from tests.reference.threaded import steps_of, within_time
 
 SCHEMA = {"x": "int64"}

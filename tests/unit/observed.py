@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from penstock.control.configuration import Configuration, ElementConfiguration, even_route
 from penstock.measure.latency_sketch import sketch_of
 from penstock.measure.observation import Latency, Observation, OperatorObservation, ReplicaObservation
+from penstock.plan.configuration import Configuration, ElementConfiguration, even_route
 
 BEGIN_S = 1_000.0
 

@@ -12,13 +12,13 @@ import pytest
 
 import penstock
 from penstock.cli.commands import app
+from tests.checkout import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 NOT_RUN = "# not run"
-ON_SPARK = "# on Spark"  # run by tests/spark/test_documents.py
+ON_SPARK = "# on Spark"  # run by tests/spark/commands/test_documents.py
 MODULES = sorted(found.name for found in pkgutil.walk_packages(penstock.__path__, "penstock."))
 
 

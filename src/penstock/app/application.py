@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from penstock.app.connectors import SourceConnector
+from penstock.app.checks.source_checks import check_connector, check_stamp, schema_of_source
 from penstock.app.graph import Graph, Request
 from penstock.app.operators import Operator, Source
 from penstock.app.place import caller
 from penstock.app.serialise import graph_from_json, graph_to_json
-from penstock.app.source_checks import check_connector, check_stamp, schema_of_source
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
+from penstock.connectors.kinds import SourceConnector
 from penstock.errors import ApplicationError, Problem, did_you_mean
 
 

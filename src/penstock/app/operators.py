@@ -8,10 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.app.connectors import MemorySink, SinkConnector, SourceConnector
-from penstock.app.expressions.tree import Expression
 from penstock.app.place import Place
 from penstock.app.windows import Window
+from penstock.connectors.kinds import SinkConnector, SourceConnector
+from penstock.connectors.memory import MemorySink
+from penstock.expressions.tree import Expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
-_APPLICATIONS = str(Path(_PACKAGE) / "apps")  # applications like any user's, though they come with Penstock
+_PACKAGE = f"{Path(__file__).resolve().parent.parent}{os.sep}"  # with a separator: a user's folder may be penstock_...
+_APPLICATIONS = f"{_PACKAGE}cli{os.sep}demo{os.sep}"  # applications like any user's, though they come with Penstock
 
 
 @dataclass(frozen=True, slots=True)

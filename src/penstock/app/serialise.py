@@ -10,19 +10,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.app import connectors, operators
-from penstock.app.expressions.parser import parse, to_text
-from penstock.app.expressions.tree import Attribute, Call, Literal
+from penstock.app import operators
 from penstock.app.graph import Graph, Request
 from penstock.app.place import Place
-from penstock.app.schema import schema_of, type_of, word_of, words_of
 from penstock.app.windows import Window
+from penstock.block.schema import schema_of, type_of, word_of, words_of
+from penstock.connectors.kinds import KIND_BY_NAME
 from penstock.errors import InputError
+from penstock.expressions.parser import parse, to_text
+from penstock.expressions.tree import Attribute, Call, Literal
 
 FORMAT = 1
 _KINDS: dict[str, type[Any]] = {
     **{kind.__name__: kind for kind in operators.Operator.__args__},
-    **{kind.__name__: kind for kind in (*connectors.SourceConnector.__args__, *connectors.SinkConnector.__args__)},
+    **KIND_BY_NAME,
     **{
         kind.__name__: kind
         for kind in (

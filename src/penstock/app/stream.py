@@ -8,17 +8,18 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from penstock.app import operators as ops
-from penstock.app.connectors import MemorySink, SinkConnector
-from penstock.app.expressions.check import Scope
-from penstock.app.expressions.printer import to_text
-from penstock.app.expressions.tree import Attribute
-from penstock.app.key_checks import check_functions, check_key_types, sort_keys
-from penstock.app.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
-from penstock.app.schema import type_of
-from penstock.app.sink_checks import check_sink
-from penstock.app.window_checks import check_bounds, check_sort_window, check_window
+from penstock.app.checks.key_checks import check_functions, check_key_types, sort_keys
+from penstock.app.checks.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
+from penstock.app.checks.sink_checks import check_sink
+from penstock.app.checks.window_checks import check_bounds, check_sort_window, check_window
 from penstock.app.windows import Window
 from penstock.app.workbook import UNKNOWN, Entry, Workbook
+from penstock.block.schema import type_of
+from penstock.connectors.kinds import SinkConnector
+from penstock.connectors.memory import MemorySink
+from penstock.expressions.check import Scope
+from penstock.expressions.printer import to_text
+from penstock.expressions.tree import Attribute
 
 Names = str | Sequence[str] | None
 Schema: TypeAlias = "Mapping[str, str | pa.DataType] | pa.Schema"

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
-from penstock.app.expressions.check import Scope, problems, type_of_expression
-from penstock.app.expressions.parser import parse
-from penstock.app.expressions.tree import Expression, Literal, uses_sequence
 from penstock.app.operators import Emit, Operator
 from penstock.app.place import Place, caller
-from penstock.app.schema import schema_of, word_of
+from penstock.block.schema import schema_of, word_of
 from penstock.errors import ExpressionError, InputError, Problem, did_you_mean
+from penstock.expressions.check import Scope, problems, type_of_expression
+from penstock.expressions.parser import parse
+from penstock.expressions.tree import Expression, Literal, uses_sequence
 
 UNKNOWN = pa.null()  # the type of an attribute whose expression is wrong: nothing downstream complains of it again
 _NOTHING = Literal(None, UNKNOWN)

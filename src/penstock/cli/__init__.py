@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from penstock.errors import PenstockError
@@ -13,14 +13,19 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command and ends the process: 0, 2 with one sentence per mistake, 130 on Ctrl-C.
+    """Runs a command of `penstock` and ends the process."""
+    from penstock.cli.commands import app
+
+    run_and_exit(app, arguments, "penstock")
+
+
+def run_and_exit(app: Callable[..., object], arguments: Sequence[str] | None, program: str) -> NoReturn:
+    """Runs a command line and ends the process: 0, 2 with one sentence per mistake, 130 on Ctrl-C.
 
     What nobody foresaw keeps its traceback.
     """
-    from penstock.cli.commands import app
-
     try:
-        app(args=None if arguments is None else list(arguments), prog_name="penstock")
+        app(args=None if arguments is None else list(arguments), prog_name=program)
     except PenstockError as error:
         print(error, file=sys.stderr)
         sys.exit(WRONG)

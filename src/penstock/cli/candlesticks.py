@@ -17,7 +17,7 @@ _SYMBOLS_DRAWN = 4
 
 def candlesticks_command(path: Path, symbols: Sequence[str], candles: int, picture: Path) -> None:
     """Draws some symbols' estimates from a Parquet file or a directory of them, a Parquet sink's for example."""
-    from penstock.watch.candlesticks import busiest, candles_of, draw_candlesticks
+    from penstock.watch.pictures.candlesticks import busiest, candles_of, draw_candlesticks
 
     if picture.suffix.lower() not in _SUFFIXES:
         raise InputError(f"--picture is a file that ends in {' or '.join(_SUFFIXES)}; got {picture}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli.control_flags import (
+from penstock.cli.options.control_flags import (
     POLICIES_HELP,
     GoalFlag,
     LimitFlag,
@@ -16,7 +16,7 @@ from penstock.cli.control_flags import (
     PriceFlag,
     WillingnessFlag,
 )
-from penstock.cli.setting_forms import SETTING_FORMS
+from penstock.cli.options.setting_forms import SETTING_FORMS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -35,9 +35,9 @@ def _penstock(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        from penstock import __version__
+        from importlib.metadata import version as version_of
 
-        typer.echo(f"penstock {__version__}")
+        typer.echo(f"penstock {version_of('penstock')}")
         raise typer.Exit
 
 
@@ -98,7 +98,7 @@ def evaluate(
 
     - `penstock evaluate examples/spade/join-cf1.1.spade --data-dir out/data --tap Join1 --format csv --output out/join`
 
-    - `penstock evaluate penstock.apps.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet --threads 2`
+    - `penstock evaluate penstock.cli.demo.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet --threads 2`
     """
     from penstock.cli.evaluate import Wish, evaluate_command
 
@@ -153,7 +153,7 @@ def run(
 
     - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
-    from penstock.cli.control_options import ControlOptions
+    from penstock.cli.options.control_options import ControlOptions
     from penstock.cli.run import RunWish, run_command
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive, willingness)
@@ -176,7 +176,7 @@ def explain(
 
     - `penstock explain examples/spade/vwap-cf3.spade`
 
-    - `penstock explain penstock.apps.vwap:vwap_per_ticker --picture out/vwap.svg`
+    - `penstock explain penstock.cli.demo.vwap:vwap_per_ticker --picture out/vwap.svg`
 
     - `penstock explain examples/momentum.py --json`
     """
@@ -205,7 +205,7 @@ def journal(
 
     - `penstock journal out/checkpoint/journal.jsonl --json --picture out/run.svg`
     """
-    from penstock.cli.journal import journal_command
+    from penstock.cli.journal.command import journal_command
 
     journal_command(path, picture, as_json=json)
 
@@ -247,7 +247,7 @@ def replay(
 
     - `penstock replay out/checkpoint/journal.jsonl --policy flink-autoscaler --speed-up 100 --json`
     """
-    from penstock.cli.control_options import ControlOptions
+    from penstock.cli.options.control_options import ControlOptions
     from penstock.cli.replay import ReplayWish, replay_command, short_options
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), False, willingness)
@@ -302,7 +302,7 @@ def generate(
 
     - `penstock generate trades --rows 5000000 --seed 1 --output out/data`
     """
-    from penstock.cli.generate import generate_command
+    from penstock.cli.generate.command import generate_command
 
     generate_command(name, rows, seed, output)
 
@@ -326,7 +326,7 @@ def demo(
 
     - `penstock demo --seconds 20 --rate 200000 --output out/small`
     """
-    from penstock.cli.demo import DemoWish, demo_command
+    from penstock.cli.demo.command import DemoWish, demo_command
 
     demo_command(DemoWish(seconds, output, master, rate))
 
@@ -335,20 +335,7 @@ def demo(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
 def bench(context: typer.Context) -> None:
-    """Measure parts of Penstock against their peers.
+    """Moved: the benchmarks are run as `python -m benchmarks NAME`, from a checkout."""
+    from penstock.errors import InputError
 
-    Examples:
-
-    - `penstock bench --help`
-
-    - `penstock bench kernels`
-    """
-    try:
-        from penstock.bench.command import app as bench_app
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("penstock.bench"):
-            raise
-        from penstock.errors import InputError
-
-        raise InputError("this installation of Penstock has no benchmarks (package penstock.bench)") from error
-    bench_app(args=context.args or ["--help"], prog_name="penstock bench")
+    raise InputError("the benchmarks are no part of the package; run 'python -m benchmarks' in a checkout of Penstock")

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from rich.console import Console
 
-from penstock.app.connectors import CsvSource, DataFrameSource, ParquetSource, RateSource
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
-from penstock.control.elastic_threads import ElasticThreads, check_threads
-from penstock.control.threads_wish import threads_of
-from penstock.element.source_files import files_of
-from penstock.element.writers import FORMATS, write_table
+from penstock.connectors.csv import CsvSource
+from penstock.connectors.dataframe import DataFrameSource
+from penstock.connectors.files.paths import files_of
+from penstock.connectors.files.writers import FORMATS, write_table
+from penstock.connectors.parquet import ParquetSource
+from penstock.connectors.rate import RateSource
+from penstock.control.threads.threads_option import threads_of
 from penstock.errors import InputError, PenstockError, did_you_mean
+from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 if TYPE_CHECKING:
     from penstock.element.evaluation import Tables
@@ -94,7 +97,7 @@ def understand(wish: Wish) -> Job:
 
 def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
     """The results, how many tuples came in, and how many seconds it took (reading and compiling included)."""
-    from penstock.spark.evaluation import evaluate
+    from penstock.engines import evaluate
 
     tuples_in = 0
     with progress_bar(job.graph.name) as advance:

@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.cli.application import load_application
-from penstock.cli.kernel_state import kernel_bytes
+from penstock.cli.kernel_state_size import kernel_bytes
 from penstock.cli.screen import console, show_table
 from penstock.errors import InputError
 from penstock.plan.explain import Explanation, OperatorPlan, explain
-from penstock.watch.terminal_graph import draw_graph
+from penstock.watch.terminal.terminal_graph import draw_graph
 
 PICTURES = (".svg", ".png")
 
@@ -30,7 +30,7 @@ def explain_command(application: str, picture: Path | None, *, as_json: bool) ->
     else:
         _show(console(), explanation, tuple(app.warnings))
     if picture is not None:
-        from penstock.watch.graph_picture import save_graph
+        from penstock.watch.pictures.graph_picture import save_graph
 
         save_graph(explanation, picture)
         Console(stderr=as_json, highlight=False).print(f"wrote {picture}", markup=False, soft_wrap=True)

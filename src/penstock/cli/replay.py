@@ -12,16 +12,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from penstock.cli.control_options import ControlOptions, control_arguments
+from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.control.control_step import ControlStep
-from penstock.control.control_wish import ControlWish, control_wish, policy_of
 from penstock.control.decision import Change
-from penstock.control.goal import Goal
-from penstock.control.journal import RecordedRun, read_journal
-from penstock.control.limits import Limits, grid_within
-from penstock.control.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
-from penstock.control.qos import breaks, breaks_p95_apart, is_measured
-from penstock.control.replay import Replayed, replay
+from penstock.control.goals.goal import Goal
+from penstock.control.goals.goal_check import breaks, breaks_p95_apart, is_measured
+from penstock.control.goals.limits import Limits, grid_within
+from penstock.control.journal.journal import RecordedRun, read_journal
+from penstock.control.journal.replay import Replayed, replay
+from penstock.control.loop.control_request import ControlWish, control_wish, policy_of
+from penstock.control.loop.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
 from penstock.control.setting import Grid
 from penstock.errors import InputError
 

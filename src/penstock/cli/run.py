@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from penstock.cli.application import load_application
-from penstock.cli.control_options import ControlOptions, control_arguments
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
+from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.cli.screen import amount, console, rate, starting
 from penstock.errors import InputError
 
 if TYPE_CHECKING:
     from penstock.app.graph import Graph
-    from penstock.cli.settings import Settings
-    from penstock.spark.handle import Handle, RunResult
-    from penstock.watch.live_console import Ending, LiveConsole
+    from penstock.cli.options.settings import Settings
+    from penstock.spark.driver.handle import Handle, RunResult
+    from penstock.watch.terminal.live_console import Ending, LiveConsole
 
 DEFAULT_MASTER = "local[*]"
 
@@ -43,11 +43,11 @@ class RunWish:
 
 def run_command(wish: RunWish) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
-    from penstock.cli.settings import changed
-    from penstock.spark.checkpoint import Checkpoint
-    from penstock.spark.finished import is_finished
-    from penstock.spark.query import start
-    from penstock.watch.live_console import LiveConsole
+    from penstock.cli.options.settings import changed
+    from penstock.runtime.driver.finished import is_finished
+    from penstock.spark.driver.start import start
+    from penstock.state.checkpoint.checkpoint import Checkpoint
+    from penstock.watch.terminal.live_console import LiveConsole
 
     app = load_application(wish.application)
     settings, control = _checked(wish, app.graph)
@@ -88,9 +88,9 @@ def run_command(wish: RunWish) -> None:
 
 def _checked(wish: RunWish, graph: Graph) -> tuple[Settings, dict[str, Any]]:
     """Settings and what is asked of control; whatever is wrong is told together, before Spark starts."""
-    from penstock.cli.settings import settings_of
-    from penstock.cli.settings_within_limits import as_highest_cap, limit_problems
-    from penstock.control.limits import Limits
+    from penstock.cli.options.settings import settings_of
+    from penstock.cli.options.settings_within_limits import as_highest_cap, limit_problems
+    from penstock.control.goals.limits import Limits
 
     problems: list[str] = []
     settings: Settings | None = None

@@ -8,14 +8,14 @@ import numpy as np
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Delay, Operator, Source, Throttle
-from penstock.element.block import Block, empty_block
-from penstock.element.dead_letters import DeadLetters
-from penstock.element.depth import depth_by_stream
-from penstock.element.failures import failure_of
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import ABSENT, Frontier, source_position
-from penstock.element.running import running_operator
-from penstock.plan.order import streams_with_positions
+from penstock.block.block import Block, empty_block
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import ABSENT, Frontier, source_position
+from penstock.operators.factory import running_operator
+from penstock.operators.failures import failure_of
+from penstock.operators.protocol import RunningOperator
+from penstock.plan.elements.order import streams_with_positions
+from penstock.plan.elements.position_depth import depth_by_stream
 
 MakeOperator = Callable[[Operator, Graph, DeadLetters], RunningOperator]
 

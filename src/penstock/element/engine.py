@@ -1,28 +1,43 @@
-"""The in-process engine: blocks in, blocks out, on one thread or several."""
+"""The in-process engine: blocks in, blocks out, on one thread, several, or as many as a policy finds."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from weakref import ReferenceType, ref
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.app.graph import Graph
-from penstock.element.block import Block
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.block import Block
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import EVERYTHING
+from penstock.control.threads.fair_share import even_share, fair_max_level
+from penstock.control.threads.threads_option import threads_of
 from penstock.element.element import Element
 from penstock.element.intake import Intake
-from penstock.element.position import EVERYTHING
 from penstock.element.steps import Steps
-from penstock.element.threads.figures import gil_advice
+from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.schedule import OLDEST_FIRST, schedule_of
-from penstock.element.threads.setting_checks import checked_queues, checked_threads
+from penstock.element.threads.setting_checks import checked_queues, checked_threads, readers_of_sources
+from penstock.element.threads.shards import sharded
+from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import MAX_THREADS, ThreadedElement
+from penstock.element.threads.timing.live_set import LiveSet
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.order import streams_with_positions
+from penstock.host.cores import own_cores
+from penstock.measure.replica_threads import ThreadsLeft
+from penstock.measure.thread_figures import gil_advice
+from penstock.operators.factory import running_operator
+from penstock.plan.elements.order import streams_with_positions
+from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 Batches = dict[str, list[pa.RecordBatch]]
+Threads = int | str | ElasticThreads
+
+_side_by_side: LiveSet[ElementThreads] = LiveSet()  # the elastic engines of this process
 
 
 class Engine:
@@ -34,8 +49,10 @@ class Engine:
 
     On one thread operators are called as functions in program order. With `threads` that many take blocks from queues
     in front of the operators named by `queued` (by default those that read a source), in the order that `schedule`
-    says; results are the same, but `feed` gives only what is complete by then, and `finish` the rest. Functions of
-    `map` are then called on several at once.
+    says: `oldest_first`, `round_robin` or `nearest_to_sink`. With `threads="elastic"` (or `"elastic:2-16"`,
+    `"multilevel"`, `ps.ElasticThreads(...)`) a policy finds how many while blocks come; `found` says what it has found.
+    Results are the same, but `feed` gives only what is complete by then, and `finish` the rest. Functions of `map` are
+    called on several threads at once.
     """
 
     def __init__(
@@ -47,7 +64,7 @@ class Engine:
         on_error: str = "dead_letter",
         idle_timeout_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
-        threads: int = 1,
+        threads: Threads = 1,
         queued: Iterable[str] | None = None,
         schedule: str = OLDEST_FIRST,
     ) -> None:
@@ -61,7 +78,8 @@ class Engine:
         self.intakes = {
             s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
         }
-        self.element = self._made(threads, queued, schedule)
+        self._threads: ElementThreads | None = None  # where a policy finds the number of threads
+        self.element = self._made(threads_of(threads), queued, schedule)
         self._idle_timeout_s, self._clock = idle_timeout_s, clock
         self._fed_at = dict.fromkeys(self.intakes, clock())
         self._steps = Steps(self.intakes, block_rows, None if idle_timeout_s is None else self._is_idle)
@@ -72,9 +90,19 @@ class Engine:
         return {name: operator.state_bytes for name, operator in self.element.running.items()}
 
     @property
+    def found(self) -> ThreadsLeft | None:
+        """Level, bound, whether it has settled, and why, where a policy finds the number of threads."""
+        return None if self._threads is None else self._threads.left
+
+    @property
     def advice(self) -> tuple[str, ...]:
         """What was found out about the threads, one sentence each."""
-        return gil_advice(self.element.holds_gil) if isinstance(self.element, ThreadedElement) else ()
+        advice = gil_advice(self.element.holds_gil) if isinstance(self.element, ThreadedElement) else ()
+        found = self.found
+        if found is None:
+            return advice
+        seen, state = found.seen, "settled" if found.settled else "not settled yet"
+        return (f"threads: {seen.level} of at most {seen.most}, {state} ({seen.reason})", *advice)
 
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
@@ -113,7 +141,9 @@ class Engine:
         return results
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
-        if isinstance(self.element, ThreadedElement):
+        if self._threads is not None:
+            extend(results, self._threads.feed(blocks, self._steps.frontier))
+        elif isinstance(self.element, ThreadedElement):
             extend(results, self.element.feed(blocks, self._steps.frontier))
         else:
             extend(results, [(0, self.element.step(blocks, self._steps.frontier))])
@@ -121,10 +151,14 @@ class Engine:
     def _rest(self) -> Iterable[tuple[object, dict[str, Block]]]:
         """What threads have not given yet; then they end."""
         if isinstance(self.element, ThreadedElement):
-            yield from self.element.drain()
+            yield from self.element.drain() if self._threads is None else self._threads.rest()
             self.element.close()
 
-    def _made(self, threads: int, queued: Iterable[str] | None, schedule: str) -> Element | ThreadedElement:
+    def _made(
+        self, threads: int | ElasticThreads, queued: Iterable[str] | None, schedule: str
+    ) -> Element | ThreadedElement:
+        if isinstance(threads, ElasticThreads):
+            return self._made_elastic(threads, queued, schedule)
         checked_threads(threads, MAX_THREADS, least=1)
         names = None if queued is None else checked_queues(queued, self.graph)
         schedule_of(schedule)
@@ -134,6 +168,19 @@ class Engine:
         return ThreadedElement(
             self.graph, self.letters, self.collected, threads=threads, queued=names, schedule=schedule
         )
+
+    def _made_elastic(
+        self, threads: ElasticThreads, queued: Iterable[str] | None, schedule: str
+    ) -> Element | ThreadedElement:
+        check_threads(self.graph.name, threads)
+        if queued is not None:
+            raise InputError("queued is for a fixed number of threads; a policy that finds one places queues itself")
+        letters = StepLetters(self.letters, {})
+        element = Element(self.graph, letters, self.collected, make=sharded(running_operator, None))
+        self._threads = own = ElementThreads(self.graph, self.graph, letters, schedule)
+        _side_by_side.add(own)
+        own.begin(element, threads, partial(_cores_beside_others, ref(own), is_even=threads.policy == "multilevel"))
+        return own.element
 
     def _is_idle(self, intake: Intake) -> bool:
         if self._idle_timeout_s is None or intake.finished:
@@ -179,7 +226,15 @@ def extend(results: Batches, steps: Iterable[tuple[object, dict[str, Block]]]) -
                 results.setdefault(name, []).append(block.to_arrow())
 
 
-def readers_of_sources(graph: Graph) -> frozenset[str]:
-    """The operators that read a source: queues in front of them let a source go on while others work."""
-    sources = {source.name for source in graph.sources}
-    return frozenset(operator.name for operator in graph.operators if sources.intersection(operator.inputs))
+def _cores_beside_others(own: ReferenceType[ElementThreads], *, is_even: bool = False) -> int:
+    """The cores for one engine: its even share of those of this process, and what others at work leave of theirs.
+
+    `is_even`: only the former, for `multilevel`. It begins anew whenever its bound moves, so two that follow each
+    other's trials would never settle.
+    """
+    threads = own()
+    others = [each.computing_threads for each in _side_by_side.now() if each is not threads and each.needs_cores]
+    if is_even:
+        return even_share(len(others) + 1, own_cores())
+    needed = 0 if threads is None else threads.computing_threads
+    return fair_max_level([needed, *others], 0, own_cores())

@@ -10,13 +10,14 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from penstock.app.application import Application
-from penstock.app.connectors import ForeachBatchSink
 from penstock.app.graph import Graph
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.dead_letters import DeadLetters
+from penstock.connectors.csv import CsvSink
+from penstock.connectors.files.readers import read_file, read_source
+from penstock.connectors.files.writers import write_for
+from penstock.connectors.functions import ForeachBatchSink, deliver_to_user
+from penstock.connectors.parquet import ParquetSink
 from penstock.element.engine import Batches, Engine
-from penstock.element.readers import read_file, read_source
-from penstock.element.user_sinks import deliver_to_user
-from penstock.element.writers import write_sinks
 from penstock.errors import InputError, did_you_mean
 
 Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
@@ -156,5 +157,14 @@ def _gather(engine: Engine, results: Batches) -> Tables:
     tables.advice = engine.advice
     tables.written = write_sinks(engine.graph, tables)
     for sink in engine.graph.sinks:
-        deliver_to_user(sink, tables[sink.name], 0)
+        deliver_to_user(sink.name, sink.connector, tables[sink.name], 0)
     return tables
+
+
+def write_sinks(graph: Graph, tables: Mapping[str, pa.Table]) -> tuple[Path, ...]:
+    """Writes what each sink with a directory of its own got there, and gives the files."""
+    return tuple(
+        write_for(sink.connector, tables[sink.name], sink.name)
+        for sink in graph.sinks
+        if isinstance(sink.connector, ParquetSink | CsvSink)
+    )

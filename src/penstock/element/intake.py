@@ -9,14 +9,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.app.operators import Source
-from penstock.app.schema import word_of
 from penstock.app.windows import MICROSECONDS
-from penstock.element.block import Block, block_of, concat_blocks
-from penstock.element.column import FixedColumn
-from penstock.element.dead_letters import DeadLetters
-from penstock.element.kept import Kept
-from penstock.element.position import source_position
+from penstock.block.block import Block, block_of, concat_blocks
+from penstock.block.column import FixedColumn
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import source_position
+from penstock.connectors.row_checks import check_batch
 from penstock.errors import InputError
+from penstock.kernels.snapshot import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,35 +114,3 @@ class Intake(Kept):
                 self.letters.add_rows(self.source.name, reason, block, np.flatnonzero(wrong))
                 bad |= wrong
         return block.take(np.flatnonzero(~bad)) if bad.any() else block
-
-
-def check_batch(batch: pa.Table | pa.RecordBatch, source: Source) -> pa.Schema:
-    """The source's schema, if the batch has its attributes in types that can be converted."""
-    missing = [name for name in source.schema.names if name not in batch.schema.names]
-    if missing:
-        needed, there = ", ".join(source.schema.names), ", ".join(batch.schema.names)
-        lacks = ", ".join(missing)
-        raise InputError(
-            f"source '{source.name}' needs the attributes {needed}; its input lacks {lacks}; it has: {there}"
-        )
-    for field in source.schema:
-        given = batch.schema.field(field.name).type
-        if given != field.type and not _converts(given, field.type):
-            wanted = word_of(field.type)
-            raise InputError(f"source '{source.name}' needs '{field.name}' as {wanted}; its input has {given}")
-    return source.schema
-
-
-def _converts(given: pa.DataType, wanted: pa.DataType) -> bool:
-    def family(type_: pa.DataType) -> str:
-        if pa.types.is_dictionary(type_):
-            return family(type_.value_type)
-        if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
-            return "text"
-        if pa.types.is_integer(type_) or pa.types.is_floating(type_):
-            return "number"
-        if pa.types.is_nested(type_):
-            return "list"
-        return "time" if pa.types.is_timestamp(type_) else str(type_)
-
-    return family(given) == family(wanted) or pa.types.is_null(given)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from penstock.app.graph import Graph
-from penstock.element.block import Block, concat_blocks
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.block import Block, concat_blocks
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import EVERYTHING, Frontier
 from penstock.element.element import Element
 from penstock.element.intake import Intake
-from penstock.element.kept import Kept
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import EVERYTHING, Frontier
 from penstock.element.steps import Steps
+from penstock.kernels.snapshot import Kept
+from penstock.operators.protocol import RunningOperator
 
 RunSteps = Callable[[Iterable[tuple[dict[str, Block], Frontier]]], Iterator[dict[str, Block]]]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from penstock.element.block import Block
+from penstock.block.block import Block
+from penstock.block.position import Frontier
 from penstock.element.intake import Intake
-from penstock.element.position import Frontier
 
 
 class Steps:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.element.threads.figures import gil_advice
 from penstock.measure.latency_sketch import LatencySketch, merged
 from penstock.measure.replica_threads import ReplicaThreads
+from penstock.measure.thread_figures import gil_advice
 
 
 @dataclass(frozen=True, slots=True)

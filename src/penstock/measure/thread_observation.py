@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Source
-from penstock.element.threads.figures import ThreadFigures
 from penstock.measure.element_observation import ElementObservation
+from penstock.measure.thread_figures import ThreadFigures
 
 
 def observation_of(figures: ThreadFigures, graph: Graph) -> ElementObservation:

@@ -8,12 +8,12 @@ from typing import Any
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.app.schema import words_of
-from penstock.plan.fusion import Element, fuse
-from penstock.plan.keys import partitioning_of
-from penstock.plan.order import streams_with_positions
-from penstock.plan.parallelism import Parallelism, parallelism_of, parallelism_of_element
-from penstock.plan.state import State, state_of
+from penstock.block.schema import words_of
+from penstock.plan.elements.fusion import Element, fuse
+from penstock.plan.elements.keys import partitioning_of
+from penstock.plan.elements.order import streams_with_positions
+from penstock.plan.elements.parallelism import Parallelism, parallelism_of, parallelism_of_element
+from penstock.plan.state_size import State, state_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.control.element_setting import ElementSetting
+from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError
 from penstock.measure.element_observation import ElementObservation
 from penstock.simulate.element_model import ElementModel

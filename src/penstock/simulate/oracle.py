@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from penstock.connectors.trace.arrivals import Arrivals
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Decision, change_or_hold
-from penstock.control.mpc import Mpc
-from penstock.control.mpc_learning import Learned, clock_ghz
-from penstock.generate.arrivals import Arrivals
+from penstock.control.mpc.learning import Learned, clock_ghz
+from penstock.control.mpc.policy import Mpc
 from penstock.simulate.plant_shape import PlantShape
 
 
@@ -20,7 +20,7 @@ class Oracle:
     """MPC with the true rates and costs of the next steps instead of forecasts.
 
     Its weights let a change cost next to nothing.  `margin` covers what the fluid model of a step leaves out; the least
-    one that causes no violation which another would not is the oracle's (`penstock bench saso` finds it).
+    one that causes no violation which another would not is the oracle's (`python -m benchmarks saso` finds it).
     """
 
     mpc: Mpc

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.control.configuration import Configuration, ElementConfiguration, even_route
+from penstock.connectors.trace.arrivals import Arrivals
 from penstock.control.control_step import ControlStep
 from penstock.control.setting import Setting
-from penstock.generate.arrivals import Arrivals
+from penstock.plan.configuration import Configuration, ElementConfiguration, even_route
 from penstock.simulate.plant_shape import Floats, PlantShape
 from penstock.simulate.plant_step import StepSums
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.control.element_setting import ElementSetting
-from penstock.control.fair_share import fair_max_level
+from penstock.control.threads.element_setting import ElementSetting
+from penstock.control.threads.fair_share import fair_max_level
 from penstock.measure.element_observation import ElementObservation
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_plant import EXACT, Machine, Noise

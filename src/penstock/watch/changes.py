@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from penstock.control.configuration import Configuration
 from penstock.measure.observation import Observation
+from penstock.plan.configuration import Configuration
 from penstock.watch.figures import change_text
 from penstock.watch.timeline import committed_at_s
 

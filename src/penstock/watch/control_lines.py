@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.control.decision import Expectation
-from penstock.control.recorded_decision import RecordedDecision, StepFigures
+from penstock.control.journal.recorded_decision import RecordedDecision, StepFigures
 from penstock.watch.figures import count_text, time_text
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.control.configuration import Configuration, ElementConfiguration
-from penstock.control.elastic_threads import MOST_THREADS, ElasticThreads
+from penstock.plan.configuration import Configuration, ElementConfiguration
+from penstock.plan.thread_setting import MOST_THREADS, ElasticThreads
 
 
 def count_text(count: float) -> str:

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable
 import pyarrow as pa
 
 from penstock.app import operators as ops
-from penstock.app.expressions.check import Scope
-from penstock.app.expressions.kinds import is_number, kind_of
-from penstock.app.expressions.tree import Attribute, Call, Expression, Literal
-from penstock.app.merge_checks import barrier_ports, join_scope, union_schema
+from penstock.app.checks.merge_checks import barrier_ports, join_scope, union_schema
+from penstock.app.checks.window_checks import check_sort_window, check_window
 from penstock.app.spade.page import Page, Ports
 from penstock.app.spade.program import Snippet
 from penstock.app.spade.windows import TIME_ATTRIBUTES, window_of
 from penstock.app.stream import Stream
-from penstock.app.window_checks import check_sort_window, check_window
 from penstock.app.windows import Window, sliding
 from penstock.errors import InputError
+from penstock.expressions.check import Scope
+from penstock.expressions.kinds import is_number, kind_of
+from penstock.expressions.tree import Attribute, Call, Expression, Literal
 
 _SORT_KEY = re.compile(r"(\w+)(?:\s+(asc|desc))?", re.IGNORECASE)
 _SOME_WINDOW = sliding(count=1)  # stands for one that is wrong, and was noted

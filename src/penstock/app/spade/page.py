@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from penstock.app.expressions.check import Scope, problems, type_of_expression
-from penstock.app.expressions.kinds import article_and_word, is_number, kind_of
-from penstock.app.expressions.parser import parse
-from penstock.app.expressions.tree import Attribute, Call, Expression, Literal
 from penstock.app.operators import Emit, Operator
 from penstock.app.place import Place
-from penstock.app.schema import word_of
 from penstock.app.spade.program import Operation, Snippet
 from penstock.app.stream import Stream
 from penstock.app.workbook import Entry, Workbook
+from penstock.block.schema import word_of
 from penstock.errors import ExpressionError
+from penstock.expressions.check import Scope, problems, type_of_expression
+from penstock.expressions.kinds import article_and_word, is_number, kind_of
+from penstock.expressions.parser import parse
+from penstock.expressions.tree import Attribute, Call, Expression, Literal
 
 # What stands for an expression that is wrong: its type is unknown, so nothing downstream complains of it again.
 NOTHING = Literal(None, pa.null())

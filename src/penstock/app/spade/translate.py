@@ -9,10 +9,8 @@ import pyarrow as pa
 
 from penstock.app import operators as ops
 from penstock.app.application import Application
-from penstock.app.connectors import CsvSink, CsvSource
+from penstock.app.checks.merge_checks import union_schema
 from penstock.app.graph import Graph, Request
-from penstock.app.merge_checks import union_schema
-from penstock.app.schema import schema_of
 from penstock.app.spade.operators import KINDS
 from penstock.app.spade.page import Page, counted
 from penstock.app.spade.program import InputPort, NodeOf, Operation, Program
@@ -20,6 +18,8 @@ from penstock.app.spade.resolve import resolve
 from penstock.app.spade.source_options import columns, file_options
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
+from penstock.block.schema import schema_of
+from penstock.connectors.csv import CsvSink, CsvSource
 from penstock.errors import ApplicationError, InputError, Problem, did_you_mean
 
 _ALL_KINDS = ("Source", "Sink", *KINDS)

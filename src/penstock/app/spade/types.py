@@ -19,7 +19,7 @@ _WORD_BY_TYPE = {
 
 
 def type_word(spade_type: str) -> str:
-    """The word of `penstock.app.schema` for a SPADE type.
+    """The word of `penstock.block.schema` for a SPADE type.
 
     >>> type_word("Integer"), type_word("StringList")
     ('int64', 'list<string>')

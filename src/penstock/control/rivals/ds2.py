@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.decision import Decision, Hold
-from penstock.control.rivals.bounds import FULL_RANGE, Bounds
+from penstock.control.rules.replica_bounds import FULL_RANGE, Bounds
 
 
 def optimal_parallelism(elements: Sequence[ElementLoad], source_tuples_s: float) -> dict[str, int]:

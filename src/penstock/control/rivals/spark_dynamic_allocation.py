@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Decision, Hold
-from penstock.control.rivals.bounds import FULL_RANGE, Bounds
+from penstock.control.rules.replica_bounds import FULL_RANGE, Bounds
 
 
 @dataclass(frozen=True, slots=True)

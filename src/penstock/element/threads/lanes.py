@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.app.operators import Operator
-from penstock.element.block import Block
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.ordering import in_order
-from penstock.element.position import Frontier
+from penstock.block.block import Block
+from penstock.block.ordering import in_order
+from penstock.block.position import Frontier
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.wiring import Wiring, wired
+from penstock.operators.protocol import RunningOperator
 
 Parts = dict[int, dict[str, Block]]  # by slot and stream
 BySlot = Callable[[Mapping[str, Block]], Parts]

@@ -11,21 +11,21 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from penstock.element.block import Block
+from penstock.block.block import Block
+from penstock.block.position import Frontier
 from penstock.element.element import has_work
-from penstock.element.failures import failure_of
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import Frontier
-from penstock.element.threads.calls import TimedCalls
-from penstock.element.threads.other_elements import ELEMENTS
-from penstock.element.threads.rate import Rate
 from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.schedule import Schedule
-from penstock.element.threads.seat import Seat
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
+from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.timing.calls import TimedCalls
+from penstock.element.threads.timing.other_elements import ELEMENTS
+from penstock.element.threads.timing.rate import Rate
 from penstock.element.threads.wiring import Wiring
 from penstock.errors import OperatorError
+from penstock.operators.failures import failure_of
+from penstock.operators.protocol import RunningOperator
 
 Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from penstock.element.threads.runtime import Runtime
-from penstock.element.threads.seat import Seat
+from penstock.element.threads.thread_slot import Seat
 
 
 class SchedulerThread(threading.Thread):

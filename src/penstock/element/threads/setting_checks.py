@@ -26,3 +26,9 @@ def checked_queues(queued: Iterable[str], graph: Graph) -> frozenset[str]:
             f"it has: {', '.join(known)}" + (f"; {hint}" if hint else "")
         )
     return names
+
+
+def readers_of_sources(graph: Graph) -> frozenset[str]:
+    """The operators that read a source: queues in front of them let a source go on while others work."""
+    sources = {source.name for source in graph.sources}
+    return frozenset(operator.name for operator in graph.operators if sources.intersection(operator.inputs))

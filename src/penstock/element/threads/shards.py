@@ -8,18 +8,18 @@ import numpy as np
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate, Operator
-from penstock.element.block import Block, concat_blocks, empty_block
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.block import Block, concat_blocks, empty_block
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.emission import emitted
+from penstock.block.position import Frontier, Integers, Position
 from penstock.element.element import MakeOperator
-from penstock.element.emission import emitted
-from penstock.element.kept import Kept
-from penstock.element.kernels.dealing import deal
-from penstock.element.operators.aggregate_plan import has_own_windows, plan_aggregate
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.own_cores import own_cores
-from penstock.element.position import Frontier, Integers, Position
-from penstock.element.state.slot_functions import HashSlots
-from penstock.plan.parallelism import SLOTS
+from penstock.host.cores import own_cores
+from penstock.kernels.dealing import deal
+from penstock.kernels.snapshot import Kept
+from penstock.operators.protocol import RunningOperator
+from penstock.operators.windows.aggregate_plan import has_own_windows, plan_aggregate
+from penstock.plan.elements.parallelism import SLOTS
+from penstock.state.slots.slot_functions import HashSlots
 
 _MOST_SHARDS = 8
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from penstock.app.operators import Operator
-from penstock.element.block import Block
-from penstock.element.position import Frontier
+from penstock.block.block import Block
+from penstock.block.position import Frontier
 from penstock.element.threads.step import Step
 
 Process = Callable[[Sequence[Block], Frontier], tuple[Block, ...]]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.element.block import Block
-from penstock.element.dead_letters import Letter
-from penstock.element.position import Frontier
+from penstock.block.block import Block
+from penstock.block.dead_letters import Letter
+from penstock.block.position import Frontier
 
 
 class Step:

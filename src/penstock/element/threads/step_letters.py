@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from penstock.element.dead_letters import DeadLetters, Letter
-from penstock.element.threads.seat import Seat
+from penstock.block.dead_letters import DeadLetters, Letter
 from penstock.element.threads.step import Step
+from penstock.element.threads.thread_slot import Seat
 
 
 class StepLetters(DeadLetters):

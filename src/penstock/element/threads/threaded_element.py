@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.app.graph import Graph
-from penstock.element.block import Block
-from penstock.element.dead_letters import DeadLetters
+from penstock.block.block import Block
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.position import EVERYTHING, Frontier
 from penstock.element.element import Element, MakeOperator
-from penstock.element.operators.protocol import RunningOperator
-from penstock.element.position import EVERYTHING, Frontier
-from penstock.element.running import running_operator
-from penstock.element.threads.calls import EVERY, TimedCalls
-from penstock.element.threads.figures import ThreadFigures
-from penstock.element.threads.rate import Moment, Rate
 from penstock.element.threads.runtime import Outputs, Runtime, StagedElement
-from penstock.element.threads.sampler import PERIOD_S, Sampler
 from penstock.element.threads.schedule import OLDEST_FIRST, schedule_of
 from penstock.element.threads.scheduler_thread import SchedulerThread
-from penstock.element.threads.seat import Seat
 from penstock.element.threads.setting_checks import checked_queues, checked_threads
 from penstock.element.threads.shards import sharded
 from penstock.element.threads.step import Step
 from penstock.element.threads.step_letters import StepLetters
+from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.timing.calls import EVERY, TimedCalls
+from penstock.element.threads.timing.rate import Moment, Rate
+from penstock.element.threads.timing.sampler import PERIOD_S, Sampler
 from penstock.element.threads.wiring import Wiring, wire
 from penstock.errors import OperatorError
+from penstock.measure.thread_figures import ThreadFigures
+from penstock.operators.factory import running_operator
+from penstock.operators.protocol import RunningOperator
 
 BLOCKS_PER_THREAD = 4
 MAX_THREADS = 64

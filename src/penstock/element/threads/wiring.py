@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.element.block import Block
+from penstock.block.block import Block
 from penstock.element.element import Element, Stage
 from penstock.element.threads.shards import ShardedOperator
 from penstock.element.threads.stage import ThreadedStage
-from penstock.plan.keys import partitioning_of
-from penstock.plan.marks import punctors_by_stream
+from penstock.plan.elements.keys import partitioning_of
+from penstock.plan.elements.punctuated_streams import punctors_by_stream
 
 
 @dataclass(frozen=True, slots=True)

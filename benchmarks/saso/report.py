@@ -1,0 +1,142 @@
+"""The report of `python -m benchmarks saso`: tables for people, one JSON object for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import Machine
+from benchmarks.saso.metrics import Overshoot, Saso, overshoot
+from benchmarks.saso.paper import Direction, PaperRun, averaged
+from benchmarks.saso.saso import Comparison
+from benchmarks.saso.scenarios import Outcome
+
+_FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
+_COLUMNS = (
+    "changes", "violations", "p95 violations", "amplitude", "settling (s)", "replicas", "overshoot (replicas)",
+    "watts (est.)", "overshoot (watts)", "latency (s)",
+)  # fmt: skip
+
+
+def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
+    """One table per application, load and goal: ours, the oracle, and every rival as published and at its best."""
+    for comparison in comparisons:
+        table = Table(title=comparison.case.name, title_justify="left")
+        table.add_column("policy", no_wrap=True)
+        for name in _COLUMNS:
+            table.add_column(name, justify="right")
+        table.add_column("setting")
+        for result in (comparison.mpc, comparison.mpc_best, comparison.oracle, *comparison.published, *comparison.best):
+            keeps = result.violations <= comparison.allowed_violations
+            table.add_row(*_cells(result, overshoot(result, comparison.oracle), keeps=keeps))
+        console.print(table)
+        missed = comparison.missed()
+        reached = "goal out of reach for the oracle too" if comparison.out_of_reach else "goal reached"
+        console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True, highlight=False)
+
+
+def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
+    violations = f"{result.violations}" if keeps else f"[red]{result.violations}[/]"
+    return [
+        result.policy, str(result.reconfigurations), violations,
+        "" if result.p95_violations is None else str(result.p95_violations), f"{result.amplitude:.2f}",
+        f"{result.settling_steps:.1f}", f"{result.mean_replicas:.2f}", f"{above.replicas:+.2f}",
+        f"{result.watts_estimated:.1f}", f"{above.watts:+.1f}", f"{result.mean_latency_s:.2f}", result.setting,
+    ]  # fmt: skip
+
+
+def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Direction]) -> None:
+    """The paper's strategies, and the directions of its Results 1-4."""
+    table = Table(title="the strategies of PROACTIVE with its weights", title_justify="left")
+    for name in ("strategy", "load", "mode"):
+        table.add_column(name, no_wrap=True)
+    for name in ("changes", "violations", "amplitude", "replicas", "watts (est.)"):
+        table.add_column(name, justify="right")
+    for run in averaged(runs):
+        table.add_row(
+            run.strategy, run.load, run.mode, f"{run.reconfigurations:.1f}", f"{run.violations:.1f}",
+            f"{run.amplitude:.2f}", f"{run.mean_replicas:.2f}", f"{run.watts_estimated:.1f}",
+        )  # fmt: skip
+    console.print(table)
+    for one in results:
+        verdict = "holds" if one.holds else "does NOT hold"
+        console.print(
+            f"Result {one.result}: {one.claim}: {one.left:.3f} <= {one.right:.3f} {verdict}, "
+            f"{one.seeds_holding} of {one.seeds} seeds",
+            soft_wrap=True,
+            highlight=False,
+        )
+
+
+def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
+    table = Table(title="situations that break autoscalers", title_justify="left")
+    table.add_column("situation", no_wrap=True)
+    table.add_column("question")
+    for name in outcomes[0].records if outcomes else ():
+        table.add_column(name, justify="right")
+    for outcome in outcomes:
+        cells = []
+        for result in outcome.results:
+            mark = "[green]✓[/]" if outcome.passes_by_policy[result.policy] else "[red]✗[/]"
+            cells.append(f"{mark} {result.mean_replicas:.1f} / {result.reconfigurations}")
+        table.add_row(outcome.scenario.name, outcome.scenario.question, *cells)
+    console.print(table)
+    console.print("mean replicas / changes", highlight=False)
+
+
+def summary(
+    comparisons: Sequence[Comparison],
+    runs: Sequence[PaperRun],
+    results: Sequence[Direction],
+    outcomes: Sequence[Outcome],
+    machine: Machine,
+    seed: int,
+) -> dict[str, Any]:
+    """The JSON object: by case and policy the figures of the issue, then goals, Results and situations."""
+    return {
+        "bench": "saso",
+        "plant": "queue model",
+        "cases": {c.case.name: _case(c) for c in comparisons},
+        "goals_out_of_reach": [c.case.name for c in comparisons if c.out_of_reach],
+        "goals_missed": {c.case.name: c.missed() for c in comparisons if c.missed()},
+        "results_1_to_4": {
+            f"{d.result}: {d.claim}": {"holds": d.holds, "seeds_holding": d.seeds_holding, "seeds": d.seeds}
+            for d in results
+        },
+        "results_hold": all(d.holds for d in results) if results else None,
+        "strategies": [
+            {"strategy": r.strategy, "load": r.load, "mode": r.mode, "reconfigurations": round(r.reconfigurations, 2),
+             "violations": round(r.violations, 2), "amplitude": round(r.amplitude, 3),
+             "mean_replicas": round(r.mean_replicas, 3), "watts_estimated": round(r.watts_estimated, 2)}
+            for r in averaged(runs)
+        ],
+        "situations": {o.scenario.name: o.passes_by_policy for o in outcomes},
+        "situations_passed": sum(o.passes for o in outcomes),
+        "seed": seed,
+        "machine": machine.to_json(),
+        "versions": dict(machine.versions),
+    }  # fmt: skip
+
+
+def _case(comparison: Comparison) -> dict[str, Any]:
+    named = {"mpc": comparison.mpc, "mpc, best": comparison.mpc_best, "oracle": comparison.oracle}
+    named |= {result.policy: result for result in comparison.published}
+    best = {f"{result.policy.split(' 0')[0]}, best": result for result in comparison.best}
+    return {name: _figures(result, comparison.oracle) for name, result in (named | best).items()}
+
+
+def _figures(result: Saso, oracle: Saso) -> dict[str, Any]:
+    body: dict[str, Any] = {name: round(getattr(result, name), 3) for name in _FIGURES}
+    above = overshoot(result, oracle)
+    body |= {
+        "p95_violations": result.p95_violations, "overshoot_replicas": round(above.replicas, 3),
+        "overshoot_watts": round(above.watts, 3),
+    }  # fmt: skip
+    if result.setting not in ("", "published"):
+        body["setting"] = result.setting
+    if result.forecast_error is not None:
+        body["forecast_error"] = round(result.forecast_error, 4)
+    return body

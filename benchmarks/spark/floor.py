@@ -1,0 +1,144 @@
+"""`benchmarks floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.spark.applications import vwap_on
+from benchmarks.spark.in_process import run_in_process
+from benchmarks.spark.scene import Show, table_of
+from benchmarks.spark.sessions import local_session
+from benchmarks.spark.sustained import configuration_of, totals
+from benchmarks.spark.watching import running, watch_batches
+from penstock import sinks, sources
+from penstock.measure.observation import Observation
+
+GOAL_MS = 150.0
+_WHOLE = "triggerExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class FloorEffort:
+    """Batches that warm up and batches that count, and the tuples of each."""
+
+    warm_batches: int = 200
+    batches: int = 100
+    tuples: int = 64
+    warm_limit_s: float = 300.0
+
+
+QUICK = FloorEffort(warm_batches=60)
+
+
+@dataclass(frozen=True, slots=True)
+class FloorResult:
+    """Milliseconds of each batch: the whole, Spark's phases as it reports them, and our parts of its `addBatch`."""
+
+    whole_ms: tuple[float, ...]
+    spark_ms: Mapping[str, tuple[float, ...]]
+    own_ms: Mapping[str, tuple[float, ...]]
+    checksum_equal: bool
+
+    @property
+    def p50_ms(self) -> float:
+        return float(np.percentile(self.whole_ms, 50))
+
+    @property
+    def p95_ms(self) -> float:
+        return float(np.percentile(self.whole_ms, 95))
+
+
+def run_floor(effort: FloorEffort, folder: Path, show: Show) -> FloorResult:
+    """Batch after batch of a few tuples, as fast as they go."""
+    app = vwap_on(sources.trace(rate="unbounded", ticker="int32"), sinks.discard())
+    block_rows = max(effort.tuples // 2, 1)  # a block for each of two tasks
+    own = replace(configuration_of(app), micro_batch_tuples=effort.tuples, block_rows=block_rows)
+    kept = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
+    with (
+        local_session(kept) as session,
+        running(session, app, folder, own) as handle,
+    ):
+        watch_batches(handle, effort.warm_batches, show, "warming up", effort.warm_limit_s)
+        observed = watch_batches(handle, effort.batches, show, "measuring", effort.warm_limit_s)
+        watch_batches(handle, 2, show, "waiting for Spark's last report")
+        phases = spark_phases(session)
+    tuples, *found = totals(handle.result)
+    expected = run_in_process(app, tuples, 4096)
+    return floor_result(observed, phases, found == [expected.results, expected.checksum])
+
+
+def spark_phases(session: Any) -> dict[int, dict[str, float]]:
+    """Durations that Spark reports of the batches of the one query of a session, in milliseconds, by batch."""
+    (query,) = session.streams.active
+    return {p.batchId: {k: float(v) for k, v in p.durationMs.items()} for p in query.recentProgress if p.numInputRows}
+
+
+def floor_result(
+    observed: Sequence[Observation], phases: Mapping[int, Mapping[str, float]], checksum_equal: bool
+) -> FloorResult:
+    """The batches that both Spark and we have reported."""
+    both = [o for o in observed if o.batch in phases]
+    names = sorted({name for o in both for name in phases[o.batch]} - {_WHOLE})
+    spark = {name: tuple(phases[o.batch].get(name, 0.0) for o in both) for name in names}
+    parts = [own_parts(o, phases[o.batch].get("addBatch", 0.0)) for o in both]
+    own = {name: tuple(p[name] for p in parts) for name in parts[0]} if parts else {}
+    return FloorResult(tuple(phases[o.batch][_WHOLE] for o in both), spark, own, checksum_equal)
+
+
+def own_parts(observation: Observation, add_batch_ms: float) -> dict[str, float]:
+    """Where our part of a batch went; tasks: the busiest replica of each element, one element after the other.
+
+    What lies before our function's first line and after the commit is one part, since Spark only tells their sum.
+    """
+    tasks_ms = 1000 * sum(max(r.busy_s for r in own) for own in observation.replicas_by_element.values())
+    whole_ms, times = observation.micro_batch_s * 1000, observation.times
+    if times is None:
+        parts = {"tasks": tasks_ms, "plan, submit, collect, publish": whole_ms - tasks_ms}
+    else:
+        parts = {
+            "plan": times.plan_s * 1000,
+            "tasks": tasks_ms,
+            "submit and collect": times.run_s * 1000 - tasks_ms,
+            "publish": times.publish_s * 1000,
+        }
+    return {**parts, "call and deliver": max(add_batch_ms - whole_ms, 0.0)}
+
+
+def floor_figures(result: FloorResult, effort: FloorEffort) -> dict[str, Any]:
+    return {
+        "bench": "floor",
+        "micro_batch_ms": round(result.p50_ms, 1),
+        "micro_batch_p95_ms": round(result.p95_ms, 1),
+        "batches": len(result.whole_ms),
+        "warm_batches": effort.warm_batches,
+        "tuples": effort.tuples,
+        "checksum_equal": result.checksum_equal,
+        "spark_ms": {name: round(float(np.median(ms)), 1) for name, ms in result.spark_ms.items()},
+        "own_ms": {name: round(float(np.median(ms)), 1) for name, ms in result.own_ms.items()},
+    }
+
+
+def floor_tables(result: FloorResult) -> list[Table]:
+    table = table_of("milliseconds of a micro-batch; parts of addBatch are ours", "part", "median", "p95")
+    table.add_row("whole", f"{result.p50_ms:.1f}", f"{result.p95_ms:.1f}")
+    for name, ms in sorted(result.spark_ms.items(), key=lambda pair: -float(np.median(pair[1]))):
+        table.add_row(f"  {name}", *_percentiles(ms))
+        for own, own_ms in result.own_ms.items() if name == "addBatch" else ():
+            table.add_row(f"    {own}", *_percentiles(own_ms))
+    return [table]
+
+
+def floor_notes(result: FloorResult) -> list[str]:
+    reached = "reached" if result.p50_ms <= GOAL_MS else "missed"
+    equal = "equal to" if result.checksum_equal else "DIFFERENT from"
+    return [f"goal {GOAL_MS:.0f} ms: {reached}; results are {equal} the in-process engine's"]
+
+
+def _percentiles(ms: Sequence[float]) -> tuple[str, str]:
+    return f"{np.percentile(ms, 50):.1f}", f"{np.percentile(ms, 95):.1f}"

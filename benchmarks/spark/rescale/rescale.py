@@ -1,0 +1,182 @@
+"""`python -m benchmarks rescale`: from 2 to 4 replicas under load, by a Configuration and by Spark's own way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks.spark.applications import KEYED, vwap_on
+from benchmarks.spark.batches import gaps_ms, late_results, throughput
+from benchmarks.spark.in_process import run_in_process
+from benchmarks.spark.rescale.rescale_stock import FULL_STOCK, SparkRescale, StockEffort, rescale_stock
+from benchmarks.spark.scene import Show, table_of
+from benchmarks.spark.sessions import local_session
+from benchmarks.spark.sustained import configuration_of, taken, totals
+from benchmarks.spark.watching import observations_of, running, watch_for
+from penstock import sinks, sources
+from penstock.app.application import Application
+from penstock.measure.observation import Observation
+from penstock.plan.configuration import Configuration
+from penstock.spark.driver.handle import Handle
+
+FEW, MANY = 2, 4
+GOAL_MS = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleEffort:
+    """Keys of state, seconds of each part, how often it goes from 2 to 4, and Spark's own way."""
+
+    keys: int = 100_000
+    load_ratio: float = 0.5
+    highest_s: float = 20.0
+    warm_s: float = 20.0
+    steady_s: float = 10.0
+    after_s: float = 8.0
+    repeats: int = 3
+    micro_batch_tuples: int = 8_388_608
+    block_rows: int = 32_768
+    stock: StockEffort | None = FULL_STOCK
+
+
+QUICK = RescaleEffort(
+    highest_s=6.0, warm_s=8.0, steady_s=4.0, after_s=4.0, repeats=1, stock=StockEffort(keys=10_000, limit_s=60.0)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change from 2 to 4 replicas: gaps between commits before and after it, and tuples later than any before."""
+
+    steady_gap_ms: float
+    gap_ms: float
+    steady_highest_ms: float
+    tuples_late: int
+    tuples_over_goal: int
+    slots_rebuilt: int
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleResult:
+    """All changes of ours, the rates, and Spark's own way."""
+
+    highest_tuples_s: float
+    rate_tuples_s: float
+    changes: tuple[Change, ...]
+    checksum_equal: bool
+    spark: SparkRescale | None
+
+    @property
+    def worst(self) -> Change:
+        return max(self.changes, key=lambda change: change.gap_ms)
+
+
+def run_rescale(effort: RescaleEffort, folder: Path, show: Show) -> RescaleResult:
+    """The highest rate first, then the changes at a part of it; then Spark's own way in a session of its own."""
+    with local_session(task_slots=MANY) as session:
+        highest = _highest_tuples_s(session, effort, folder / "highest", show)
+        rate = max(highest * effort.load_ratio, 1.0)
+        changes, equal = _changes(session, effort, rate, folder / "ours", show)
+    spark = None if effort.stock is None else rescale_stock(effort.stock, folder / "spark", show)
+    return RescaleResult(highest, rate, tuple(changes), equal, spark)
+
+
+def _configuration(app: Application, effort: RescaleEffort) -> Configuration:
+    few = configuration_of(app, FEW)
+    return replace(few, micro_batch_tuples=effort.micro_batch_tuples, block_rows=effort.block_rows)
+
+
+def _highest_tuples_s(session: Any, effort: RescaleEffort, folder: Path, show: Show) -> float:
+    app = vwap_on(sources.trace(rate="unbounded", keys=effort.keys, ticker="int32"), sinks.discard())
+    with running(session, app, folder, _configuration(app, effort)) as handle:
+        watch_for(handle, effort.highest_s / 2, show, "highest rate, warming up", batches=3)
+        return throughput(watch_for(handle, effort.highest_s, show, "highest rate")).tuples_s
+
+
+def _changes(
+    session: Any, effort: RescaleEffort, rate_tuples_s: float, folder: Path, show: Show
+) -> tuple[list[Change], bool]:
+    trace = sources.trace("constant", rate_tuples_s, keys=effort.keys, ticker="int32")
+    app = vwap_on(trace, sinks.discard())
+    few = _configuration(app, effort)
+    changes = []
+    with running(session, app, folder, few) as handle:
+        watch_for(handle, effort.warm_s, show, "warming up", batches=5)
+        for number in range(effort.repeats):
+            changes.append(_change(handle, few, effort, show, f"change {number + 1} of {effort.repeats}"))
+            handle.apply(few)
+            watch_for(handle, effort.after_s, show, "back to two replicas")
+    tuples, *found = totals(handle.result)
+    show("in-process engine over the same tuples")
+    expected = run_in_process(app, tuples, effort.block_rows)
+    return changes, found == [expected.results, expected.checksum]
+
+
+def _change(handle: Handle, few: Configuration, effort: RescaleEffort, show: Show, what: str) -> Change:
+    begin = len(observations_of(handle))
+    steady = watch_for(handle, effort.steady_s, show, f"{what}: steady", batches=3)
+    handle.apply(few.with_replicas(KEYED, MANY))
+    watch_for(handle, effort.after_s, show, f"{what}: after", batches=3)
+    seen = observations_of(handle)
+    return change_of(handle, seen[begin : begin + len(steady)], seen, begin)
+
+
+def change_of(handle: Handle, steady: Sequence[Observation], seen: Sequence[Observation], begin: int) -> Change:
+    """What the batches from the last steady one on say, beside the steady ones."""
+    trace = handle.fixed.graph.sources[0].connector
+    arrivals = trace.open(), handle.fixed.started_at_s  # type: ignore[union-attr]
+    split = begin + len(steady)
+    before = late_results(steady, taken(seen[:begin]), *arrivals)
+    after = late_results(seen[split:], taken(seen[:split]), *arrivals)
+    highest_ms = float(before.ms.max())
+    return Change(
+        median(gaps_ms(steady)), max(gaps_ms(seen[split - 1 :])), highest_ms, after.tuples_over(highest_ms),
+        after.tuples_over(GOAL_MS), sum(o.slots_rebuilt for o in seen[split:]),
+    )  # fmt: skip
+
+
+def rescale_figures(result: RescaleResult, effort: RescaleEffort) -> dict[str, Any]:
+    worst = result.worst
+    return {
+        "bench": "rescale",
+        "gap_ms": round(worst.gap_ms, 1),
+        "micro_batch_ms": round(median(c.steady_gap_ms for c in result.changes), 1),
+        "spark_gap_ms": None if result.spark is None else result.spark.gap_ms,
+        "keys": effort.keys,
+        "load_ratio": round(result.rate_tuples_s / result.highest_tuples_s, 3),
+        "gaps_ms": [round(c.gap_ms, 1) for c in result.changes],
+        "tuples_late": worst.tuples_late,
+        "tuples_over_1_s": worst.tuples_over_goal,
+        "slots_rebuilt": max(c.slots_rebuilt for c in result.changes),
+        "highest_tuples_s": round(result.highest_tuples_s),
+        "rate_tuples_s": round(result.rate_tuples_s),
+        "checksum_equal": result.checksum_equal,
+        "spark": None if result.spark is None else result.spark.to_json(),
+    }
+
+
+def rescale_tables(result: RescaleResult) -> list[Table]:
+    table = table_of(
+        f"from {FEW} to {MANY} replicas; late: later than any tuple of the steady time before",
+        "", "gap, ms", "steady, ms", "tuples late", "tuples/s", "keys", "slots rebuilt",
+    )  # fmt: skip
+    for number, change in enumerate(result.changes):
+        gaps = f"{change.gap_ms:,.0f}", f"{change.steady_gap_ms:,.0f}", f"{change.tuples_late:,}"
+        table.add_row(
+            f"ours, change {number + 1}", *gaps, f"{result.rate_tuples_s:,.0f}", "", f"{change.slots_rebuilt}"
+        )
+    if result.spark is not None:
+        table.add_row(*result.spark.row())
+    return [table]
+
+
+def rescale_notes(result: RescaleResult) -> list[str]:
+    reached = "reached" if result.worst.gap_ms <= GOAL_MS else "missed"
+    notes = [f"goal, a gap of one micro-batch and under {GOAL_MS:,.0f} ms: {reached}; checksum "
+             f"{'equal' if result.checksum_equal else 'DIFFERENT'}"]  # fmt: skip
+    return [*notes, *((result.spark.note(),) if result.spark is not None else ())]

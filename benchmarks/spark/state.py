@@ -1,0 +1,216 @@
+"""`benchmarks state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks.spark.applications import sums_on
+from benchmarks.spark.cluster import loopback_cluster
+from benchmarks.spark.scene import Show, millions, table_of
+from benchmarks.spark.state_case import CaseSettings
+from benchmarks.spark.sustained import configuration_of
+from benchmarks.spark.watching import running, watch_batches
+from penstock import sinks, sources
+from penstock.errors import PenstockError
+from penstock.spark.session.session import close_session, import_paths, open_session
+
+_PAGE_BYTES = 4096
+_WORD_BYTES = 8
+_MEMORY_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StateEffort:
+    """Cases as (keys, window), seconds of each, and batches on the cluster (0: no cluster)."""
+
+    cases: tuple[tuple[int, int], ...] = tuple((k, w) for k in (1_000, 10_000, 100_000, 1_000_000) for w in (4, 1_000))
+    seconds: float = 10.0
+    fill_limit_s: float = 40.0
+    micro_batch_tuples: int = 2_000_000
+    limit_s: float = 300.0
+    cluster_batches: int = 30
+    cluster_keys: int = 10_000
+
+
+QUICK = StateEffort(
+    cases=((1_000, 4), (100_000, 4), (1_000, 1_000)), seconds=4.0, fill_limit_s=6.0, micro_batch_tuples=1_000_000,
+    cluster_batches=10,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """Figures of one case, or why there are none."""
+
+    keys: int
+    window_tuples: int
+    figures: Mapping[str, Any]
+    because: str = ""
+
+    @property
+    def bytes_per_key(self) -> float | None:
+        return self.figures["state_bytes"] / self.keys if "state_bytes" in self.figures else None
+
+    def to_json(self) -> dict[str, Any]:
+        bytes_per_key = None if self.bytes_per_key is None else round(self.bytes_per_key, 1)
+        case = {"keys": self.keys, "window_tuples": self.window_tuples, "bytes_per_key": bytes_per_key}
+        return {**case, **self.figures, "because": self.because}
+
+
+@dataclass(frozen=True, slots=True)
+class StateResult:
+    """All cases, and the slots rebuilt in each steady batch on a cluster (None: not run, and why)."""
+
+    cases: tuple[CaseResult, ...]
+    cluster_slots_rebuilt: tuple[int, ...] | None
+    cluster_because: str = ""
+
+    @property
+    def slots_rebuilt_per_batch(self) -> float | None:
+        found = self.cluster_slots_rebuilt
+        return sum(found) / len(found) if found else None
+
+
+def run_state(effort: StateEffort, folder: Path, show: Show) -> StateResult:
+    """Case after case, each in processes of its own, then the cluster."""
+    cases = [_case(effort, keys, window, folder / f"{keys}-{window}", show) for keys, window in effort.cases]
+    if not effort.cluster_batches:
+        return StateResult(tuple(cases), None, "not asked for")
+    try:
+        return StateResult(tuple(cases), _on_cluster(effort, folder / "cluster", show))
+    except PenstockError as error:
+        return StateResult(tuple(cases), None, str(error))
+
+
+def needed_bytes(keys: int, window_tuples: int) -> int:
+    """Memory that a case may touch: a key's row, of which a long one is touched by the page as it fills up."""
+    row_bytes = (window_tuples + 2) * _WORD_BYTES
+    return keys * (row_bytes if row_bytes < _PAGE_BYTES else -(-row_bytes // _PAGE_BYTES) * _PAGE_BYTES + _PAGE_BYTES)
+
+
+def _case(effort: StateEffort, keys: int, window: int, folder: Path, show: Show) -> CaseResult:
+    needed, available = needed_bytes(keys, window), _available_bytes()
+    if needed > _MEMORY_SHARE * available:
+        return CaseResult(keys, window, {}, f"may need {needed / 1e9:.1f} GB of state, and {available / 1e9:.1f} GB of "
+                          "memory are free, of which a bench takes half at most")  # fmt: skip
+    settings = CaseSettings(keys, window, str(folder), effort.seconds, effort.fill_limit_s, effort.micro_batch_tuples)
+    try:
+        what = f"{keys:,} keys, windows of {window:,}"
+        measured = _child("measure", settings, effort.limit_s, lambda text: show(f"{what}: {text}"))
+        again = {} if "because" in measured else _child("restart", settings, effort.limit_s, show)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    found = {**measured, **again}
+    return CaseResult(keys, window, found, str(found.pop("because", "")))
+
+
+def _available_bytes() -> int:
+    """Memory that is free or can be made so; what is in files in memory is not."""
+    with contextlib.suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]) * 1024
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _child(role: str, settings: CaseSettings, limit_s: float, show: Show) -> dict[str, Any]:
+    """The JSON line of a process; one that measures is killed as soon as it has said it."""
+    command = [sys.executable, "-m", "benchmarks.spark.state_case", role, settings.to_json()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(import_paths())}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, start_new_session=True)
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    said, deadline_s, begin = b"", time.monotonic() + limit_s, time.monotonic()
+    try:
+        while b"\n" not in said and process.poll() is None and time.monotonic() < deadline_s:
+            show(f"{role}, {time.monotonic() - begin:.0f} s")
+            time.sleep(0.1)
+            said += process.stdout.read() or b""
+        said += process.stdout.read() or b""
+    finally:
+        _kill(process)
+    line = said.decode().partition("\n")[0]
+    return dict(json.loads(line)) if line else {"because": f"{role} gave nothing within {limit_s:.0f} s"}
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL of the driver and its JVM, at whatever they are; workers end with them."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _on_cluster(effort: StateEffort, folder: Path, show: Show) -> tuple[int, ...]:
+    """Slots rebuilt in each of the batches of a cluster of two hosts, once the first have found their places."""
+    app = sums_on(sources.trace(rate="unbounded", keys=effort.cluster_keys, ticker="int32"), sinks.discard(), 4)
+    show("starting a cluster")
+    with loopback_cluster(folder) as cluster:
+        session = open_session(cluster.url, name="penstock-bench")
+        try:
+            own = replace(configuration_of(app, 4), micro_batch_tuples=100_000, block_rows=10_000)
+            with running(session, app, folder / "checkpoint", own) as handle:
+                watch_batches(handle, 5, show, "cluster, warming up")
+                observed = watch_batches(handle, effort.cluster_batches, show, "cluster, steady routes")
+        finally:
+            close_session(session)
+    return tuple(o.slots_rebuilt for o in observed)
+
+
+def state_figures(result: StateResult) -> dict[str, Any]:
+    return {
+        "bench": "state",
+        "slots_rebuilt_per_batch": result.slots_rebuilt_per_batch,
+        "cluster_batches": len(result.cluster_slots_rebuilt or ()),
+        "cluster_because": result.cluster_because,
+        "cases": [case.to_json() for case in result.cases],
+    }
+
+
+def state_tables(result: StateResult) -> list[Table]:
+    table = table_of(
+        "full: tuples a key had on average, to the window; restart: start to first result after SIGKILL of\n"
+        "the driver; rebuild: first micro-batch after the host's memory was wiped, less a later one",
+        "keys", "window", "M tuples/s", "checksum", "full", "bytes a key", "log, bytes a tuple", "restart, ms",
+        "slots rebuilt", "rebuild, ms", "slots rebuilt",
+    )  # fmt: skip
+    for case in result.cases:
+        if not case.because:
+            table.add_row(*_row(case))
+    return [table]
+
+
+def _row(case: CaseResult) -> Sequence[str]:
+    f = case.figures
+    rate = millions(f["tuples_s"]) if "tuples_s" in f else "-"
+    full = f"{f['filled_ratio']:.1%}" if "filled_ratio" in f else "-"
+    equal = "-" if f.get("checksum_equal") is None else "equal" if f["checksum_equal"] else "DIFFERENT"
+    bytes_per_key = "-" if case.bytes_per_key is None else f"{case.bytes_per_key:,.0f}"
+    names = ("log_bytes_per_tuple", "restart_ms", "restart_slots_rebuilt", "rebuild_ms", "rebuild_slots")
+    rest = ("-" if f.get(name) is None else f"{f[name]:,}" for name in names)
+    return (f"{case.keys:,}", f"{case.window_tuples:,}", rate, equal, full, bytes_per_key, *rest)
+
+
+def state_notes(result: StateResult) -> list[str]:
+    absent = [f"{case.keys:,} keys, windows of {case.window_tuples:,}: not measured; {case.because}"
+              for case in result.cases if case.because]  # fmt: skip
+    return [*absent, *_cluster_notes(result)]
+
+
+def _cluster_notes(result: StateResult) -> list[str]:
+    if result.slots_rebuilt_per_batch is None:
+        return [f"slots rebuilt on a cluster: not measured; {result.cluster_because}"]
+    batches = len(result.cluster_slots_rebuilt or ())
+    return [f"standalone cluster, two hosts, steady routes: {result.slots_rebuilt_per_batch:g} slots rebuilt a batch "
+            f"over {batches} batches (goal 0)"]  # fmt: skip

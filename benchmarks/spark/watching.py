@@ -1,0 +1,70 @@
+"""A running application, ended with nothing left behind; waiting for a time, or for so many micro-batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.spark.applications import KEYED
+from penstock.app.application import Application
+from penstock.errors import InputError
+from penstock.host.directories import host_directory
+from penstock.measure.observation import Observation
+from penstock.plan.configuration import Configuration
+from penstock.spark.driver.handle import Handle
+from penstock.spark.driver.start import start
+
+Show = Callable[[str], None]
+_LOOK_EVERY_S = 0.1
+
+
+@contextmanager
+def running(session: Any, app: Application, checkpoint: Path, configuration: Configuration) -> Iterator[Handle]:
+    """The application at work; stopped at the end, which removes its state on this host."""
+    handle = start(app, session=session, checkpoint=checkpoint, configuration=configuration)
+    try:
+        yield handle
+    finally:
+        handle.stop()
+
+
+def memory_of(handle: Handle) -> Path:
+    """Where this host keeps the state of the one keyed operator: below folders for the checkpoint and the boot."""
+    return Path(host_directory(handle.fixed.checkpoint_id, KEYED))
+
+
+def observations_of(handle: Handle) -> list[Observation]:
+    """All Observations so far; those that were not made yet are made."""
+    handle.observe()
+    return list(handle.result.observations)
+
+
+def watch_for(handle: Handle, seconds: float, show: Show, what: str, *, batches: int = 2) -> list[Observation]:
+    """The Observations of the next `seconds`, and of so many batches at least; the first is the one under way."""
+    already, begin = len(observations_of(handle)), time.monotonic()
+    limit_s = max(10 * seconds, 120.0)
+    while True:
+        spent_s, seen = time.monotonic() - begin, len(handle.result.observations) - already
+        if spent_s >= seconds and seen > batches:
+            return observations_of(handle)[already:]
+        if spent_s > limit_s:
+            raise InputError(f"{what}: {seen} micro-batches in {spent_s:.0f} s, where {batches + 1} are needed")
+        show(f"{what}: {spent_s:.0f} of {seconds:.0f} s, {seen} micro-batches")
+        if handle.wait(_LOOK_EVERY_S):
+            return observations_of(handle)[already:]
+
+
+def watch_batches(handle: Handle, batches: int, show: Show, what: str, limit_s: float = 300.0) -> list[Observation]:
+    """The Observations of the next so many micro-batches."""
+    already, begin = len(observations_of(handle)), time.monotonic()
+    while (seen := len(handle.result.observations) - already) < batches:
+        spent_s = time.monotonic() - begin
+        if spent_s > limit_s:
+            raise InputError(f"{what}: {seen} of {batches} micro-batches in {spent_s:.0f} s")
+        show(f"{what}: {seen} of {batches} micro-batches")
+        if handle.wait(_LOOK_EVERY_S):
+            break
+    return observations_of(handle)[already : already + batches]

@@ -1,0 +1,91 @@
+"""Blocks of one stream that came from several replicas, put into the total order, and joint steps over streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from penstock.block.block import Block, concat_blocks
+from penstock.block.position import Frontier, Integers, Position, concat_position_list, merge_order
+
+
+def in_order(blocks: Sequence[Block]) -> Block:
+    """One block of several: by position where they have positions, else one after the other."""
+    joined = concat_blocks(blocks)
+    if joined.position is None or joined.punctuations is not None or is_ascending(joined.position):
+        return joined
+    return joined.take(order_of(joined.position))
+
+
+def order_of(position: Position) -> Integers:
+    """The order of rows by position; equal ones stay as they are."""
+    keys = (*position.levels[::-1], position.sequence, position.place, position.stamp)
+    order: Integers = np.lexsort(keys)
+    return order
+
+
+def is_ascending(position: Position) -> bool:
+    """Whether no row stands before the one in front of it."""
+    keys = (position.stamp, position.place, position.sequence, *position.levels)
+    undecided = np.ones(max(len(position) - 1, 0), np.bool_)
+    for key in keys:
+        if (undecided & (key[1:] < key[:-1])).any():
+            return False
+        undecided &= key[1:] == key[:-1]
+        if not undecided.any():
+            return True
+    return True
+
+
+def joint_steps(blocks: Mapping[str, Block], rows: int) -> Iterator[tuple[dict[str, Block], Frontier]]:
+    """Blocks of several streams, each in order, cut at the same places of the total order, about `rows` at a time.
+
+    All that came of one tuple of a source stays together; streams with punctuations are not cut.
+    """
+    full = {name: block for name, block in blocks.items() if block.rows}
+    marked = any(block.punctuations is not None for block in blocks.values())
+    if not full:
+        if marked:
+            yield dict(blocks), Frontier(-np.inf, 0, 0)
+        return
+    roots = _Roots(list(full.values()))
+    start = dict.fromkeys(full, 0)
+    done = 0
+    while done < roots.count:
+        end = roots.count if marked else roots.end(min(done + rows, roots.count))
+        stop = {name: start[name] + more for name, more in zip(full, roots.between(done, end), strict=True)}
+        step = {name: block.slice(start[name], stop[name]) for name, block in full.items() if stop[name] > start[name]}
+        yield dict(blocks) if marked else step, roots.at(end - 1)
+        start, done = stop, end
+
+
+class _Roots:
+    """The places of all tuples of some streams in the total order, without output numbers."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        positions = [block.position for block in blocks if block.position is not None]
+        bare = [Position(p.stamp, p.place, p.sequence, np.empty((0, len(p)), np.int64)) for p in positions]
+        self.count = sum(len(p) for p in bare)
+        self._starts = np.cumsum([0, *(len(p) for p in bare[:-1])])
+        self._order = merge_order(bare) if len(bare) > 1 else None
+        self._joined = bare[0] if self._order is None else concat_position_list(bare).take(self._order)
+
+    def at(self, place: int) -> Frontier:
+        """The root at a place of the order."""
+        joined = self._joined
+        return Frontier(joined.stamp.item(place), joined.place.item(place), joined.sequence.item(place))
+
+    def end(self, place: int) -> int:
+        """The first place from there on whose root is another than that of the one before it."""
+        while place < self.count and self.at(place) == self.at(place - 1):
+            place += 1
+        return place
+
+    def between(self, done: int, end: int) -> list[int]:
+        """How many tuples of each stream stand between two places."""
+        if self._order is None:
+            return [end - done]
+        streams = np.searchsorted(self._starts, self._order[done:end], side="right") - 1
+        counts: list[int] = np.bincount(streams, minlength=len(self._starts)).tolist()
+        return counts

@@ -1,0 +1,63 @@
+"""A streaming DataFrame as a source, and its schema in our types; it is asked, so that this needs no pyspark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.block.schema import type_of
+from penstock.errors import InputError
+
+_WORD_BY_TYPE = {
+    "string": "string",
+    "char": "string",
+    "varchar": "string",
+    "boolean": "bool",
+    "byte": "int8",
+    "short": "int16",
+    "integer": "int32",
+    "long": "int64",
+    "float": "float32",
+    "double": "float64",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DataFrameSource:
+    """Rows of a streaming DataFrame, which lives in the driver alone: a stored application has none."""
+
+    frame: Any = field(default=None, compare=False, metadata={"stored": False})
+
+    @property
+    def schema(self) -> pa.Schema:
+        return schema_of_dataframe(self.frame)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return DataFrameSource, ()
+
+
+def schema_of_dataframe(frame: Any) -> pa.Schema:
+    """Names and types of a DataFrame's columns; one sentence for all columns of types that streams do not have."""
+    fields, lacking = [], []
+    for column in frame.schema.fields:
+        word = _word(column.dataType)
+        if word is None:
+            lacking.append(f"'{column.name}' ({column.dataType.simpleString()})")
+        else:
+            fields.append(pa.field(column.name, type_of(word), column.nullable))
+    if lacking:
+        raise InputError(f"the DataFrame has columns of types that a stream does not have: {', '.join(lacking)}; "
+                         "cast them (a decimal to double, a date to timestamp), or leave them out")  # fmt: skip
+    return pa.schema(fields)
+
+
+def _word(type_: Any) -> str | None:
+    name = type_.typeName()
+    if name == "array":
+        inner = _word(type_.elementType)
+        return None if inner is None else f"list<{inner}>"
+    return _WORD_BY_TYPE.get(name)

@@ -1,0 +1,82 @@
+"""Rows from outside made into blocks: those that do not fit the source's schema become dead letters, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.block.block import Block
+from penstock.block.column import column_of
+from penstock.block.conversion import converted
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.schema import word_of
+from penstock.connectors.port import SourceSpec
+from penstock.errors import InputError
+
+
+def fitted(batch: pa.RecordBatch, source: SourceSpec, letters: DeadLetters) -> Block:
+    """The rows whose values convert to the schema's types and are not null where it forbids that."""
+    check_batch(batch, source)
+    bad = np.zeros(batch.num_rows, np.bool_)
+    columns = []
+    for field in source.schema:
+        given = batch.column(field.name)
+        array = converted(given, field.type)
+        reasons = [(f"has no {word_of(field.type)} in '{field.name}'", pc.and_(pc.is_valid(given), pc.is_null(array)))]
+        if not field.nullable:
+            reasons.append((f"has a null in '{field.name}', where its schema forbids it", pc.is_null(given)))
+        for reason, mask in reasons:
+            wrong = np.asarray(mask) & ~bad
+            if wrong.any():
+                _report(batch.take(pa.array(np.flatnonzero(wrong))), reason, source, letters)
+                bad |= wrong
+        columns.append(array)
+    good = pa.RecordBatch.from_arrays(columns, names=source.schema.names)
+    good = good.filter(pa.array(~bad)) if bad.any() else good
+    own = tuple(column_of(_small(good.column(i)), field.type) for i, field in enumerate(source.schema))
+    return Block(source.schema, own, good.num_rows)
+
+
+def _report(rows: pa.RecordBatch, reason: str, source: SourceSpec, letters: DeadLetters) -> None:
+    for row in rows.select(source.schema.names).to_pylist():
+        letters.add(source.name, reason, row)
+
+
+def _small(array: pa.Array) -> pa.Array:
+    """A coded column without words that it does not use, if they are many: they would travel with every block."""
+    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
+        return array.dictionary_decode().dictionary_encode()
+    return array
+
+
+def check_batch(batch: pa.Table | pa.RecordBatch, source: SourceSpec) -> pa.Schema:
+    """The source's schema, if the batch has its attributes in types that can be converted."""
+    missing = [name for name in source.schema.names if name not in batch.schema.names]
+    if missing:
+        needed, there = ", ".join(source.schema.names), ", ".join(batch.schema.names)
+        lacks = ", ".join(missing)
+        raise InputError(
+            f"source '{source.name}' needs the attributes {needed}; its input lacks {lacks}; it has: {there}"
+        )
+    for field in source.schema:
+        given = batch.schema.field(field.name).type
+        if given != field.type and not _converts(given, field.type):
+            wanted = word_of(field.type)
+            raise InputError(f"source '{source.name}' needs '{field.name}' as {wanted}; its input has {given}")
+    return source.schema
+
+
+def _converts(given: pa.DataType, wanted: pa.DataType) -> bool:
+    def family(type_: pa.DataType) -> str:
+        if pa.types.is_dictionary(type_):
+            return family(type_.value_type)
+        if pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+            return "text"
+        if pa.types.is_integer(type_) or pa.types.is_floating(type_):
+            return "number"
+        if pa.types.is_nested(type_):
+            return "list"
+        return "time" if pa.types.is_timestamp(type_) else str(type_)
+
+    return family(given) == family(wanted) or pa.types.is_null(given)

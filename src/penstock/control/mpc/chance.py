@@ -1,0 +1,118 @@
+"""Dynamic programming over chances: rates may come higher than forecast, and a broken goal has a price.
+
+The state is (setting, tuples that wait), the latter on a grid with straight lines between its points.  In each step the
+rate is one of six, by how far forecasts were off so far; later decisions know what came, as they will.  Where a goal
+breaks, straight lines are far off: the second step of first ones that are near the best is worked out for what waits
+then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.control.mpc.chance_search import FINE_POINTS, outcome_of, search
+from penstock.control.mpc.problem import Floats, Solution, Switching
+
+# A normal distribution in six pieces, finer where a goal breaks: the mean of each piece and its probability.
+ERRORS = np.array([-0.798, 0.460, 1.221, 1.723, 2.214, 2.823])
+CHANCES = np.array([0.5, 0.3413, 0.0919, 0.0441, 0.0166, 0.0061])
+CERTAIN = (np.zeros(1), np.ones(1))
+_FINE_S, _POINTS = 2.4, 26
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChanceProblem:
+    """A horizon of steps whose rates are known up to `deviations` (standard errors as a share of the rate).
+
+    `waiting_tuples`: all that wait now.  A step that breaks its goal costs `violation`, and `excess` times by how much
+    (more where it takes longer than `period_s`):
+    a mean latency above `threshold_s`, or (None) tuples older than `due_s` beyond `missing` of a step's arrivals.
+    A change of replicas costs `change`, whatever its size, and pauses: now for `first_pause_s` by setting, in later
+    steps for `pause_s`.  `blur`: how far predictions of the model are off, as a share.
+    """
+
+    rates_tuples_s: Floats
+    deviations: Floats
+    per_tuple_s: Floats
+    cap_tuples: Floats
+    resource_cost: Floats
+    replicas: Floats
+    switching: Switching
+    current: int
+    waiting_tuples: float
+    violation: float
+    excess: float
+    threshold_s: float | None
+    due_s: float = 1.0
+    missing: float = 0.05
+    blur: float = 0.03
+    correction: float = 1.0
+    spread: float = 0.0
+    overhead_s: float = 0.0
+    limit_tuples_s: float = float("inf")
+    interval_s: float = 0.0
+    period_s: float = 1.0
+    first_pause_s: Floats = field(default_factory=lambda: np.zeros(0))
+    pause_s: float = 0.0
+    change: float = 0.0
+    errors: tuple[Floats, Floats] = (ERRORS, CHANCES)
+
+    @property
+    def horizon(self) -> int:
+        return len(self.rates_tuples_s)
+
+    @property
+    def physics(self) -> Floats:
+        """All single figures, as the kernels take them."""
+        threshold_s = self.threshold_s if self.threshold_s is not None else 0.0
+        return np.array(
+            [self.violation, self.excess, threshold_s, self.due_s, self.missing, self.blur, self.correction,
+             self.spread, self.overhead_s, self.limit_tuples_s, self.interval_s, self.period_s,
+             self.pause_s, self.change]
+        )  # fmt: skip
+
+    def outcome(self, rate: float, setting: int, waiting_tuples: float, pause_s: float) -> tuple[float, float]:
+        """What a step with this very rate costs beside its resources, and what waits after it."""
+        cost, left = outcome_of(
+            rate, waiting_tuples, float(self.per_tuple_s[setting]), float(self.cap_tuples[setting]), self.physics,
+            pause_s,
+        )  # fmt: skip
+        return float(cost), float(left)
+
+
+def solve_chance(problem: ChanceProblem, *, bound: bool = True) -> Solution:
+    """The best first setting; the trajectory goes on as if every rate came as forecast.
+
+    Without `bound` every setting is looked at everywhere, for the same solution.
+    """
+    s = problem.switching
+    trajectory, cost, explored = search(
+        waiting_points(problem), problem.rates_tuples_s, problem.deviations, *problem.errors, problem.per_tuple_s,
+        problem.cap_tuples, problem.resource_cost, problem.replicas, problem.first_pause_s, *s.positions, *s.gammas,
+        problem.current, problem.waiting_tuples, problem.physics, bound,
+    )  # fmt: skip
+    return Solution(tuple(int(u) for u in trajectory), float(cost), int(explored))
+
+
+def keeps_goal(problem: ChanceProblem) -> bool:
+    """Whether the first setting, kept throughout, is sure not to break the goal at the highest rates there may be."""
+    highest, waiting = float(problem.errors[0].max()), problem.waiting_tuples
+    physics = problem.physics
+    for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
+        cost, waiting = outcome_of(
+            rate * (1 + deviation * highest), waiting, problem.per_tuple_s[0], problem.cap_tuples[0], physics, 0.0
+        )
+        if cost > 0:
+            return False
+    return True
+
+
+def waiting_points(problem: ChanceProblem) -> Floats:
+    """Seconds of the highest rate: even up to `_FINE_S`, where goals break, then wider and wider up to all there is."""
+    high = max(float(problem.rates_tuples_s.max()), 1.0)
+    most_s = problem.waiting_tuples / high + 1.5 * problem.horizon * problem.period_s + 2 * _FINE_S
+    fine = np.linspace(0.0, _FINE_S, FINE_POINTS)
+    wide = np.geomspace(_FINE_S, most_s, _POINTS - FINE_POINTS + 1)[1:]
+    return np.asarray(np.concatenate([fine, wide]) * high)

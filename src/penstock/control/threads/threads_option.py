@@ -1,0 +1,51 @@
+"""Threads as users write them: a number, or a policy with bounds and settings (`multilevel:1-16,as_printed=yes`)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from penstock.control.policy_settings import PolicySetting
+from penstock.control.policy_text import given_settings
+from penstock.errors import InputError
+from penstock.plan.thread_setting import MOST_THREADS, POLICIES, ElasticThreads, ThreadPolicy
+
+_BOUNDS = re.compile(r"(\d+)-(\d+)")
+_PERIOD = PolicySetting("period_s", "1", above=True)
+_SETTINGS = {
+    "elastic": (_PERIOD,),
+    "elastic_operator": (_PERIOD, PolicySetting("tolerance", "0.05"), PolicySetting("decay_rate", "0.01")),
+    "multilevel": (
+        _PERIOD, PolicySetting("sensitivity", "0.01"), PolicySetting("satisfaction", "0.6"),
+        PolicySetting("as_printed", "no", "yes"),
+    ),
+}  # fmt: skip
+
+
+def threads_of(wish: int | str | ElasticThreads) -> int | ElasticThreads:
+    """What a text means; anything else is given back.
+
+    >>> threads_of("4"), threads_of("elastic:2-16").most, threads_of("elastic:2-16,period_s=0.5").period_s
+    (4, 16, 0.5)
+    """
+    if not isinstance(wish, str):
+        return wish
+    if wish.isdecimal():
+        return int(wish)
+    policy, separator, rest = wish.partition(":")
+    if policy not in POLICIES or (separator and not rest):
+        raise InputError(f"threads are a number, or {' or '.join(POLICIES)}, with bounds as in elastic:2-16 where "
+                         f"wanted; got '{wish}'")  # fmt: skip
+    first, _, others = rest.partition(",")
+    bounds = _BOUNDS.fullmatch(first)
+    least, most = (int(bounds[1]), int(bounds[2])) if bounds else (1, MOST_THREADS)
+    return ElasticThreads(least, most, cast(ThreadPolicy, policy), **_settings(policy, others if bounds else rest))
+
+
+def _settings(policy: str, text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    values, _, problems = given_settings(f"thread policy '{policy}'", _SETTINGS[policy], text)
+    if problems:
+        raise InputError("\n".join(problems))
+    return dict(values)

@@ -1,0 +1,69 @@
+"""`ps.evaluate`: finite input in, tables out, on the engine that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.app.application import Application
+from penstock.app.graph import Graph
+from penstock.element import evaluation as inprocess
+from penstock.element.engine import Engine, Threads
+from penstock.element.evaluation import Input, Progress, Tables
+from penstock.element.threads.schedule import OLDEST_FIRST
+from penstock.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.plan.configuration import Configuration
+
+ENGINES = ("inprocess", "spark")
+
+
+def evaluate(
+    app: Application | Graph,
+    inputs: Mapping[str, Input] | None = None,
+    *,
+    engine: str = "inprocess",
+    block_rows: int = 8192,
+    taps: Iterable[str] = (),
+    data_dir: str | Path | None = None,
+    on_error: str = "dead_letter",
+    progress: Progress | None = None,
+    threads: Threads = 1,
+    queued: Iterable[str] | None = None,
+    schedule: str = OLDEST_FIRST,
+    configuration: Configuration | None = None,
+    master: str = "local[*]",
+    session: SparkSession | None = None,
+) -> Tables:
+    """Runs an application over finite input and gives what each sink (and tap) got, in order.
+
+    `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
+    A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
+    is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).  In-process, `threads` work
+    at once, a number or as many as a policy finds (`"elastic"`, `"multilevel"`, `ps.ElasticThreads(...)`); they take
+    blocks from queues in front of the operators that `queued` names (by default the first ones), as `schedule` says.
+    `engine='spark'` gives the same tables, to the bit and in order, on `session` or a new one on `master`, with the
+    replicas, routes and sizes of `configuration`, which need not name every element.
+    """
+    if engine not in ENGINES:
+        hint = did_you_mean(str(engine), ENGINES)
+        raise InputError(f"engine is {' or '.join(map(repr, ENGINES))}; got {engine!r}" + (f"; {hint}" if hint else ""))
+    if engine == "spark":
+        if threads != 1 or queued is not None or schedule != OLDEST_FIRST:
+            raise InputError("threads, queued and schedule are for engine='inprocess'; on Spark the Configuration has "
+                             "replicas and threads")  # fmt: skip
+        from penstock.spark.driver.finite import FiniteRun  # pyspark is imported when it is needed
+
+        run = FiniteRun(inprocess.graph_of(app), taps, configuration, block_rows)
+        return run.evaluate(inputs or {}, data_dir, on_error, progress, master, session)
+    if configuration is not None or session is not None:
+        raise InputError("configuration and session are for engine='spark'; got them for engine='inprocess'")
+    return inprocess.evaluate(
+        app, inputs, block_rows=block_rows, taps=taps, data_dir=data_dir, on_error=on_error, progress=progress,
+        make_engine=partial(Engine, threads=threads, queued=queued, schedule=schedule),
+    )  # fmt: skip

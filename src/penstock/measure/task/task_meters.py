@@ -1,0 +1,208 @@
+"""What one task measures, inside the Python worker, and the report that goes to the driver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import pyarrow as pa
+
+from penstock.block.block import Block, empty_block
+from penstock.block.column import numpy_type
+from penstock.host.core_wait import core_wait_s
+from penstock.measure.replica_threads import ThreadsLeft
+from penstock.measure.task.cpu_budget import Allowance
+from penstock.measure.task.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
+from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
+from penstock.measure.task.service_times import ServiceTimes
+from penstock.measure.task.slot_counts import SlotCounts, counting_ns
+from penstock.measure.task.task_report import PlainReport, encode
+from penstock.measure.task.transfer_time import Gate
+from penstock.measure.task.triggers import Triggers
+from penstock.operators.protocol import RunningOperator
+
+# Between two blocks kernels push the meters' code and data out of the caches: `benchmarks measuring` shows about
+# three times the cost of a loop that does nothing else.
+_COLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStart:
+    """The clocks when a task began."""
+
+    wall_s: float = field(default_factory=time.perf_counter)
+    cpu_s: float = field(default_factory=time.process_time)
+    stalled_s: float = field(default_factory=core_wait_s)
+
+
+class ElementMeters:
+    """The meters of an element in this process; they live as long as its operators."""
+
+    _task_ended_cpu_s = 0.0  # of the whole process, whatever element its last task was of
+    encoding_ns = 0  # for reports before
+
+    def __init__(self) -> None:
+        self.pace, self.slot_turn = Pace(), Turn(Pace())
+        self.step_turn = Turn(self.pace)
+        self.operators: dict[str, OperatorMeter] = {}
+        self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
+
+    def metered(self, name: str, running: RunningOperator) -> MeteredOperator:
+        """The operator with a meter in front; copies of an operator share one."""
+        return MeteredOperator(running, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
+
+    def begin(self, replica: int, start: TaskStart) -> TaskFigures:
+        """The figures of a task."""
+        for meter in self.operators.values():
+            meter.calls = []  # what a task that failed has left
+        loop_cpu_s = start.cpu_s - ElementMeters._task_ended_cpu_s
+        ElementMeters._task_ended_cpu_s = start.cpu_s
+        return TaskFigures(self, replica, start, loop_cpu_s)
+
+    def state_bytes(self, ask: Callable[[], Mapping[str, int]], cpu_s: float) -> Mapping[str, int]:
+        """What `ask` says of each operator's state, or said when it was last asked: with many slots it is slow."""
+        if self._state_allowance.is_enough(cpu_s):
+            start_s = time.thread_time()
+            self._state_bytes = dict(ask())
+            self._state_allowance.spend(time.thread_time() - start_s)
+        return self._state_bytes
+
+    def end(self) -> float:
+        """The process's CPU clock at the end of a task."""
+        ElementMeters._task_ended_cpu_s = time.process_time()
+        return ElementMeters._task_ended_cpu_s
+
+
+class TaskFigures:
+    """Counts of a task; `entry` and `exit` are the gates that its batches pass."""
+
+    def __init__(self, meters: ElementMeters, replica: int, start: TaskStart, loop_cpu_s: float) -> None:
+        self._meters, self._replica = meters, replica
+        self._start, self._loop_cpu_s = start, loop_cpu_s
+        self.entry, self.exit = Gate(Pace()), Gate(meters.pace)  # what comes in comes in few, long passages
+        self.service, self.step_turn = ServiceTimes(), meters.step_turn
+        self.slots = SlotCounts(meters.slot_turn)
+        self._inputs: dict[str, list[int]] = {}
+        self._outputs: dict[str, list[int]] = {}
+        self._taken: dict[str, tuple[int, int]] = {}
+        self._blocks = 0
+        self.triggers = Triggers()
+
+    def took(self, stream: str, tuples: int, size_bytes: int) -> None:
+        """A block came in."""
+        self._blocks += 1
+        _add(self._inputs, stream, tuples, size_bytes)
+
+    def gave(self, stream: str, tuples: int, size_bytes: int) -> None:
+        """A block left by a stream, or into a sink."""
+        _add(self._outputs, stream, tuples, size_bytes)
+
+    def took_offsets(self, source: str, start: int, stop: int) -> None:
+        """A block came from some offsets of a source."""
+        first, end = self._taken.get(source, (start, stop))
+        self._taken[source] = (min(first, start), max(end, stop))
+
+    def report(
+        self,
+        slots_rebuilt: int = 0,
+        state_bytes: Callable[[], Mapping[str, int]] = dict,
+        *,
+        threads: ThreadsLeft | None = None,
+    ) -> PlainReport:
+        """All that was measured; the task is over but for this."""
+        report_ns = time.thread_time_ns()
+        meters = self._meters
+        known = meters.state_bytes(state_bytes, time.process_time() - self._start.cpu_s)
+        operators = tuple([meter.take(known.get(name, 0)) for name, meter in meters.operators.items()])
+        triggers, slots = self.triggers.rows(), self.slots.counts_by_element()
+        wall_s, cpu_s = time.perf_counter() - self._start.wall_s, meters.end() - self._start.cpu_s
+        waiting_s = self.entry.waiting_s + self.exit.waiting_s
+        calls = sum([own[3] for own in operators])
+        timed = sum([own[4] for own in operators]) + self.entry.timed + self.exit.timed + self.service.blocks
+        meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, _COLD * clock_pair_ns())
+        self.slots.adapt(cpu_s * 1e9)
+        dealt_ns = self.slots.counted_blocks * counting_ns()
+        counted_ns = _COLD * (calls * meter_call_ns() + timed * clock_pair_ns() + self._blocks * _block_ns() + dealt_ns)
+        encoding_ns, ElementMeters.encoding_ns = ElementMeters.encoding_ns, 0
+        timed_ns = encoding_ns + self.slots.spent_ns + self.triggers.spent_ns + time.thread_time_ns() - report_ns
+        replica = (
+            self._replica, self.tuples_in, sum([own[0] for own in self._outputs.values()]),
+            max(wall_s - waiting_s, 0.0), cpu_s, slots_rebuilt, waiting_s, _ports(self._inputs), _ports(self._outputs),
+            operators, self.service.variance_s2, None, self._loop_cpu_s, (counted_ns + timed_ns) / 1e9,
+            threads is None or threads.settled, None if threads is None else threads.seen,
+            max(core_wait_s() - self._start.stalled_s, 0.0),
+        )  # fmt: skip
+        return replica, self._taken, triggers, {name: counts.tobytes() for name, counts in slots.items()}
+
+    @property
+    def tuples_in(self) -> int:
+        return sum([own[0] for own in self._inputs.values()])
+
+
+def encoded(plain: PlainReport) -> bytes:
+    """The report as bytes; what that takes counts as measuring with the next report of this process."""
+    start_ns = time.thread_time_ns()
+    payload = encode(plain)
+    ElementMeters.encoding_ns += time.thread_time_ns() - start_ns
+    return payload
+
+
+def block_bytes(block: Block) -> int:
+    """The size of a block's columns; what many blocks share, such as dictionaries, does not count."""
+    fixed_bytes, others = _widths(block.schema)
+    size_bytes = fixed_bytes * block.rows
+    for place in others:
+        size_bytes += block.columns[place].to_arrow().nbytes
+    return size_bytes
+
+
+_widths_by_schema: dict[int, tuple[pa.Schema, tuple[int, tuple[int, ...]]]] = {}
+
+
+def _widths(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
+    """Bytes of a tuple's fixed-width attributes, and the places of the others; comparing schemas would be slower."""
+    known = _widths_by_schema.get(id(schema))
+    if known is None or known[0] is not schema:
+        types = [field.type for field in schema]
+        others = tuple(i for i, own in enumerate(types) if not (pa.types.is_primitive(own) or _is_coded(own)))
+        fixed = sum(4 if _is_coded(own) else numpy_type(own).itemsize for i, own in enumerate(types) if i not in others)
+        known = _widths_by_schema[id(schema)] = (schema, (fixed, others))
+    return known[1]
+
+
+def _is_coded(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(type_))
+
+
+def _add(ports: dict[str, list[int]], stream: str, tuples: int, size_bytes: int) -> None:
+    port = ports.get(stream)
+    if port is None:
+        ports[stream] = [tuples, size_bytes]
+    else:
+        port[0] += tuples
+        port[1] += size_bytes
+
+
+def _ports(ports: dict[str, list[int]]) -> tuple[tuple[str, int, int], ...]:
+    return tuple([(stream, tuples, size_bytes) for stream, (tuples, size_bytes) in ports.items()])
+
+
+@lru_cache(maxsize=1)
+def _block_ns() -> int:
+    """What counting one block costs here: a gate, a step, two ports and a result."""
+    meters, rounds = ElementMeters(), 100
+    meters.pace.below = 0
+    figures = TaskFigures(meters, 0, TaskStart(), 0.0)
+    block = empty_block(pa.schema([(f"x{i}", pa.float64()) for i in range(6)]))
+    spent_ns = []
+    for _ in range(2):
+        start = time.thread_time_ns()
+        for i in figures.exit.outward(range(rounds)):
+            figures.took("a", 1, block_bytes(block))
+            figures.step_turn.is_due()
+            figures.gave("a", 1, block_bytes(block))
+            figures.triggers.add(block, 0, i, 1)
+        spent_ns.append(time.thread_time_ns() - start)
+    return spent_ns[1] // rounds

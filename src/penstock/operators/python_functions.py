@@ -1,0 +1,170 @@
+"""Operators that call the user's Python: map, and operators of the user's own."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.operators import Custom, Map
+from penstock.block.block import Block, block_of, empty_block
+from penstock.block.dead_letters import DeadLetters
+from penstock.block.emission import emitted
+from penstock.block.position import Frontier, Integers
+from penstock.block.value_checks import check_values, checks_of
+from penstock.kernels.snapshot import Kept
+from penstock.operators.protocol import Stateless
+
+ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
+_NOT_THE_USERS = (str(Path(__file__).resolve().parents[1]), str(Path(pa.__file__).parent), "pyarrow/")
+_FAILURES = (Exception,)  # whatever a user's function raises concerns that tuple alone
+
+
+class _OneNan(Enum):
+    """As a key all NaN are one, in every process."""
+
+    NAN = "nan"
+
+
+class _WrongRows(ValueError):
+    """A block function whose rows do not belong to those it got: tried on one tuple alone it might seem right."""
+
+
+class RunningMap(Stateless):
+    """A function on blocks; when it raises on a block it is tried on each tuple alone, to find the bad ones."""
+
+    def __init__(self, operator: Map, letters: DeadLetters) -> None:
+        self.operator, self.letters = operator, letters
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        block = inputs[0]
+        if self.operator.per_tuple:
+            return (_per_row(block, self.operator.name, self.operator.schema, self.operator.function, self.letters),)
+        if not block.rows:
+            return (emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, None),)
+        try:
+            result, rows = self._call(block.to_arrow())
+        except _WrongRows as error:
+            self.letters.add_rows(self.operator.name, str(error), block, np.arange(block.rows))
+            return (
+                emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, np.empty(0, np.int64)),
+            )
+        except _FAILURES:
+            return (self._row_by_row(block),)
+        return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
+
+    def _call(self, batch: pa.RecordBatch) -> tuple[pa.Table, Integers | None]:
+        result = self.operator.function(batch)
+        if isinstance(result, dict):
+            result = pa.table(result)
+        table = pa.Table.from_batches([result]) if isinstance(result, pa.RecordBatch) else result
+        if not isinstance(table, pa.Table):
+            raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
+        rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
+        if rows is None and table.num_rows != batch.num_rows:
+            raise _WrongRows(
+                f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
+            )
+        if rows is not None and len(rows) and (rows[0] < 0 or rows[-1] >= batch.num_rows or (np.diff(rows) < 0).any()):
+            raise _WrongRows(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
+        schema = self.operator.schema
+        return pa.table([table.column(f.name).cast(f.type) for f in schema], schema=schema), rows
+
+    def _row_by_row(self, block: Block) -> Block:
+        batch = block.to_arrow()
+        tables, origins = [], []
+        for row in range(block.rows):
+            try:
+                table, _ = self._call(batch.slice(row, 1))
+            except _FAILURES as error:
+                reason = str(error) if isinstance(error, _WrongRows) else failure(error)
+                self.letters.add(self.operator.name, reason, batch.slice(row, 1).to_pylist()[0])
+                continue
+            tables.append(table)
+            origins += [row] * table.num_rows
+        table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
+        columns = block_of(table, self.operator.schema).columns
+        return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
+
+
+class RunningCustom(Kept):
+    """A user's operator, with one state per key or one in all."""
+
+    kept = ("states",)
+
+    def __init__(self, operator: Custom, letters: DeadLetters) -> None:
+        self.operator, self.letters = operator, letters
+        self.states: dict[tuple[Any, ...], Any] = {}
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(sys.getsizeof(state) for state in self.states.values())
+
+    def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        operator = self.operator
+        return (_per_row(inputs[0], operator.name, operator.schema, self._call, self.letters),)
+
+    def _call(self, row: dict[str, Any]) -> Any:
+        key = tuple(_OneNan.NAN if row[name] != row[name] else row[name] for name in self.operator.by)
+        if key not in self.states:
+            self.states[key] = self.operator.instance.state()
+        return self.operator.instance.process(row, self.states[key])
+
+
+def _per_row(
+    block: Block, name: str, schema: pa.Schema, function: Callable[[dict[str, Any]], Any], letters: DeadLetters
+) -> Block:
+    """Calls a function with each tuple as a dict; it gives None, a dict, or several."""
+    results: list[dict[str, Any]] = []
+    origins: list[int] = []
+    checks = checks_of(schema)
+    for number, row in enumerate(block.to_arrow().to_pylist()):
+        try:
+            outputs = dicts_of(function(dict(row)))
+            for output in outputs:
+                check_values(output, checks)
+            pa.RecordBatch.from_pylist(outputs, schema)
+        except _FAILURES as error:
+            letters.add(name, failure(error), row)
+            continue
+        results += outputs
+        origins += [number] * len(outputs)
+    columns = block_of(pa.RecordBatch.from_pylist(results, schema), schema).columns
+    return emitted(block, schema, columns, np.array(origins, np.int64))
+
+
+def dicts_of(result: Any) -> list[dict[str, Any]]:
+    """The rows that a function gave for a tuple."""
+    if result is None:
+        return []
+    if isinstance(result, dict):
+        return [result]
+    if not isinstance(result, Iterable) or isinstance(result, str | bytes | bytearray | Mapping):
+        raise TypeError(f"must give None, a dict or several dicts; got {type(result).__name__}")
+    rows = list(result)
+    for row in rows:
+        if not isinstance(row, dict):
+            kind = f"{type(result).__name__} with {type(row).__name__}"
+            raise TypeError(f"must give None, a dict or several dicts; got {kind}")
+    return rows
+
+
+def failure(error: BaseException) -> str:
+    """One short clause about an exception, with the user's line where one raised it."""
+    lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(file, line) for file, line in lines if not file.startswith(_NOT_THE_USERS)]
+    place = f" at {Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
+    return f"failed with {type(error).__name__}: {_message(error)}{place}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the user's own `__str__`
+        return "(its message cannot be told)"

@@ -1,0 +1,173 @@
+"""The operators of an element in a worker process, with state that is logged whole at the end of a micro-batch.
+
+State that is rows by key is not here: `StoredAggregate` keeps it in slots that the processes of a host share.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from penstock.block.block import Block
+from penstock.block.ordering import in_order
+from penstock.block.position import Frontier
+from penstock.element.element import Element
+from penstock.element.intake_element import IntakeElement
+from penstock.operators.protocol import RunningOperator
+from penstock.state.checkpoint.entries import Entries
+from penstock.state.checkpoint.state_before import StateBefore
+from penstock.state.rows.blob_store import BlobStore, BlobTask
+from penstock.state.slots.hashing import Slots
+from penstock.state.token import Token
+
+AnyElement = Element | IntakeElement
+MakeElement = Callable[[], AnyElement]
+MakeStore = Callable[[str], BlobStore]
+SlotsOf = Callable[[str, Block], Slots]
+Before = Callable[[str, int], StateBefore]
+
+
+class Exported:
+    """The state of an operator as it was logged."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.state = state
+
+
+class Live:
+    """The state of an operator of this process; what is logged of it is its export."""
+
+    __slots__ = ("running",)
+
+    def __init__(self, running: RunningOperator) -> None:
+        self.running = running
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.running.export()
+
+    def __reduce__(self) -> tuple[type[Exported], tuple[dict[str, Any]]]:
+        return Exported, (self.running.export(),)
+
+
+class SlottedElement:
+    """One element per slot, made when the slot has its first tuples in this process; whole elements have one slot."""
+
+    def __init__(self, make: MakeElement, make_store: MakeStore, slots: int, slots_of: SlotsOf | None) -> None:
+        self._make, self._slots, self._slots_of = make, slots, slots_of
+        self._first: AnyElement | None = make()
+        self.stateful = tuple(name for name, running in self._first.running.items() if running.export())
+        self._stores = {name: make_store(name) for name in self.stateful}
+        self._tasks: dict[str, BlobTask] = {}
+        self._elements: dict[int, AnyElement] = {}
+        self._checked: set[int] = set()  # slots whose element is known to have the state of the batch before
+        self._stepped: set[int] = set()
+        self._making = threading.Lock()
+
+    def open(self, slots: Iterable[int], before: Before, token: Token) -> int:
+        """Takes slots for a task; gives how many objects had to be read from logs."""
+        self._tasks, self._checked, self._stepped = {}, set(), set()
+        held = np.array(sorted(slots), np.int64)
+        read = 0
+        for name, store in self._stores.items():
+            own = before(name, self._slots)
+            self._tasks[name] = store.open(held, own.heads(), own.history, token)
+            read += len(self._tasks[name].rebuilt)
+        return read
+
+    @property
+    def state_bytes(self) -> dict[str, int]:
+        """Memory of each operator's state in this process."""
+        elements = [*self._elements.values(), *([self._first] if self._first is not None else [])]
+        names = {name for element in elements for name in element.running}
+        return {name: sum(e.running[name].state_bytes for e in elements) for name in names}
+
+    @property
+    def frontier(self) -> Frontier | None:
+        """How far an intake has come."""
+        element = self._elements.get(0)
+        return element.frontier if isinstance(element, IntakeElement) else None
+
+    def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        if self._slots_of is None:
+            return self._element(0).step(blocks, frontier)
+        outputs: dict[str, list[Block]] = {}
+        for slot, own in self.by_slot(blocks).items():
+            for name, block in self.step_slot(slot, own, frontier).items():
+                outputs.setdefault(name, []).append(block)
+        return {name: in_order(parts) for name, parts in outputs.items()}
+
+    def step_slot(self, slot: int, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        """A step of one slot; several threads may be at different slots."""
+        return self._element(slot).step(blocks, frontier)
+
+    @property
+    def whole(self) -> AnyElement:
+        """The element of a task that is not cut into slots; who steps it says so by `note_step`."""
+        return self._elements[0] if 0 in self._checked else self._checked_element(0)
+
+    def note_step(self) -> None:
+        """A whole element is about to change its state."""
+        if self._slots_of is None:
+            self._stepped.add(0)
+
+    @property
+    def intake(self) -> IntakeElement:
+        element = self._element(0)
+        assert isinstance(element, IntakeElement)
+        return element
+
+    def end_sources(self, names: Iterable[str]) -> None:
+        """Tells an intake which sources have no more tuples."""
+        self.intake.end(names)
+
+    def commit(self) -> dict[str, Entries]:
+        """Logs what changed."""
+        for slot in sorted(self._stepped):
+            for name, task in self._tasks.items():
+                task.put(slot, Live(self._elements[slot].running[name]))
+        entries = {name: task.commit() for name, task in self._tasks.items()}
+        self._tasks = {}
+        return entries
+
+    def by_slot(self, blocks: Mapping[str, Block]) -> dict[int, dict[str, Block]]:
+        """The tuples of each slot."""
+        assert self._slots_of is not None
+        parts: dict[int, dict[str, Block]] = {}
+        for name, block in blocks.items():
+            slots = self._slots_of(name, block)
+            order = np.argsort(slots, kind="stable")
+            found, starts = np.unique(slots[order], return_index=True)
+            taken = block.take(order)
+            for slot, start, stop in zip(found, starts, [*starts[1:], block.rows], strict=True):
+                parts.setdefault(int(slot), {})[name] = taken.slice(int(start), int(stop))
+        return parts
+
+    def _element(self, slot: int) -> AnyElement:
+        """The slot's element with the state of the batch before, and what this task did to it."""
+        self._stepped.add(slot)
+        if slot in self._checked:
+            return self._elements[slot]
+        with self._making:
+            return self._checked_element(slot)
+
+    def _checked_element(self, slot: int) -> AnyElement:
+        values = {name: task.get(slot) for name, task in self._tasks.items()}
+        element = self._elements.get(slot)
+        if element is None or not all(_is_of(value, element.running[name]) for name, value in values.items()):
+            element, self._first = self._first or self._make(), None
+            for name, value in values.items():
+                if value is not None:
+                    element.running[name].restore(value.state)
+            self._elements[slot] = element
+        self._checked.add(slot)
+        return element
+
+
+def _is_of(value: Exported | Live | None, running: RunningOperator) -> bool:
+    return isinstance(value, Live) and value.running is running

@@ -1,0 +1,135 @@
+"""Finite input on Spark: tables recorded in a checkpoint of its own, run to their end, and read back from memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.app import operators as ops
+from penstock.app.graph import Graph
+from penstock.block.dead_letters import DeadLetters
+from penstock.connectors.functions import ForeachBatchSink, call_sink, deliver_to_user
+from penstock.connectors.memory import MemorySink
+from penstock.connectors.recorded import RecordedSource
+from penstock.element.engine import check_block_rows, collected_streams
+from penstock.element.evaluation import Input, Progress, Tables, read_inputs, write_sinks
+from penstock.errors import InputError, did_you_mean
+from penstock.plan.configuration import Configuration, default_configuration
+from penstock.plan.elements.pipeline import pipeline_of
+from penstock.runtime.driver.dead_letter_log import LetterBox
+from penstock.runtime.driver.recording import recorded
+from penstock.spark.driver.handle import Handle, RunResult
+from penstock.spark.driver.sink_delivery import dataframe_of
+from penstock.spark.driver.start import launch
+from penstock.spark.session.session import open_session
+from penstock.state.checkpoint.checkpoint import Checkpoint
+
+_TAP = "@tap "  # before a stream's name, the name of the sink that taps it
+_POLL_S = 0.1
+
+
+class FiniteRun:
+    """One evaluation: every sink and tap keeps its tuples, whatever its connector; those are served at the end."""
+
+    def __init__(self, graph: Graph, taps: Iterable[str], configuration: Configuration | None, block_rows: int) -> None:
+        check_block_rows(block_rows)
+        self.graph, self.streams = graph, collected_streams(graph, taps)
+        self.kept = _with_memory(graph, self.streams)
+        self.configuration = None if configuration is None else _fitted(configuration, self.kept)
+        self.block_rows = block_rows
+
+    def evaluate(
+        self,
+        inputs: Mapping[str, Input],
+        data_dir: str | Path | None,
+        on_error: str,
+        progress: Progress | None,
+        master: str,
+        session: SparkSession | None,
+    ) -> Tables:
+        box, letters = LetterBox(on_error=on_error, kept=None), DeadLetters(fail=on_error == "fail")
+        tables = read_inputs(self.graph, inputs, letters, data_dir)
+        total = sum(table.num_rows for table in tables.values())
+        with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+            graph = recorded(self.kept, tables, str(Path(folder) / "tables"), letters)
+            handle = launch(
+                graph, Checkpoint(folder), box, configuration=self.configuration, block_rows=self.block_rows,
+                session=lambda: session or open_session(master),
+            )  # fmt: skip
+            result = _finished(handle, total, progress)
+        return self._gathered(result, letters.table(), handle.session)
+
+    def _gathered(self, result: RunResult, letters: pa.Table, session: SparkSession) -> Tables:
+        tables = Tables({name: result.tables[_sink_of(self.graph, name)] for name in self.streams})
+        tables.dead_letters = pa.concat_tables([letters, result.dead_letters])
+        tables.state_bytes, tables.advice = {}, ()
+        tables.written = write_sinks(self.graph, tables)
+        for sink in self.graph.sinks:
+            if isinstance(sink.connector, ForeachBatchSink):
+                call_sink(sink.name, sink.connector, dataframe_of(session, tables[sink.name]), 0)
+            else:
+                deliver_to_user(sink.name, sink.connector, tables[sink.name], 0)
+        return tables
+
+
+def _finished(handle: Handle, total: int, progress: Progress | None) -> RunResult:
+    """Waits for the end; the state that its slots had on this host goes with it."""
+    try:
+        while not handle.wait(_POLL_S):
+            observation = handle.observe()
+            if progress is not None and observation is not None:
+                progress(sum(o.tuples_in for o in handle.result.observations), total)
+        if progress is not None:
+            progress(total, total)
+    finally:
+        result = handle.stop()
+    return result
+
+
+def _with_memory(graph: Graph, streams: Mapping[str, str]) -> Graph:
+    """The graph with all sinks in memory, and one more for each tap."""
+    own = {sink.name for sink in graph.sinks}
+    operators: list[ops.Operator] = [
+        replace(o, connector=MemorySink()) if isinstance(o, ops.Sink) else o for o in graph.operators
+    ]
+    for name, stream in streams.items():
+        if name not in own:
+            operators.append(ops.Sink(_TAP + name, (stream,), graph.producer(stream).schema, MemorySink()))
+    return replace(graph, operators=tuple(operators))
+
+
+def _sink_of(graph: Graph, name: str) -> str:
+    return name if any(sink.name == name for sink in graph.sinks) else _TAP + name
+
+
+def _fitted(given: Configuration, graph: Graph) -> Configuration:
+    """A whole Configuration of the graph over tables: what was given by element's name, one replica for the others.
+
+    Over tables there is no intake, and a source may be fused with what reads it: elements that only a stream from
+    elsewhere has are left out.
+    """
+    pipeline = pipeline_of(_over_tables(graph), given.unfused)
+    configuration = default_configuration(pipeline, 1)
+    known = {element.name.removeprefix(_TAP): element.name for element in pipeline.elements}
+    elsewhere = {element.name for element in pipeline_of(graph, given.unfused).elements}
+    for element in given.elements:
+        if element.name in known:
+            configuration = configuration.with_element(replace(element, name=known[element.name]))
+        elif element.name not in elsewhere:
+            hint = did_you_mean(element.name, known)
+            names = f"there are: {', '.join(known)}" + (f"; {hint}" if hint else "")
+            raise InputError(f"configuration has an element '{element.name}', which the application does not; {names}")
+    return replace(
+        configuration, block_rows=given.block_rows, micro_batch_tuples=given.micro_batch_tuples, unfused=given.unfused
+    )
+
+
+def _over_tables(graph: Graph) -> Graph:
+    """The graph as it is planned when its sources are tables."""
+    operators = [replace(o, connector=RecordedSource("")) if isinstance(o, ops.Source) else o for o in graph.operators]
+    return replace(graph, operators=tuple(operators))

@@ -1,0 +1,190 @@
+"""Makes the Observations of micro-batches, some at a time, and keeps them in the journal."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.control.journal.journal import Journal, newest_batch
+from penstock.control.journal.recorded_decision import RecordedDecision
+from penstock.control.journal.run_start import RunStart
+from penstock.measure.batch.arrival_clock import TraceClock
+from penstock.measure.batch.batch_notes import BatchNotes, Note, read_notes
+from penstock.measure.batch.cpu_meter import CpuClocks, CpuMeter
+from penstock.measure.batch.measured_batch import MeasuredBatch
+from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.plan.configuration import Configuration
+from penstock.plan.elements.pipeline import pipeline_of
+from penstock.spark.driver.jvm_figures import JvmClock, JvmFigures, JvmReading
+from penstock.spark.driver.source_backlogs import SourceBacklogs
+from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
+
+_log = logging.getLogger(__name__)
+
+EVERY_S = 1.0
+Keep = Callable[[Sequence[Observation]], None]
+Made = tuple[Observation, Configuration]
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    measured: MeasuredBatch
+    configuration: Configuration
+    clocks: CpuClocks
+
+
+class Observer:
+    """Everything that is measured in the driver.
+
+    A micro-batch is noted when it is committed; its Observation is made with those of others, about once a second,
+    since one at a time, when Spark has had the caches for itself, takes several times the CPU.  `keep` gets them.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        fixed: Fixed,
+        keep: Keep,
+        cpu: CpuMeter,
+        jvm: JvmFigures | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.query: StreamingQuery | None = None  # known once it has started
+        self._keep, self._cpu, self._jvm, self._clock = keep, cpu, jvm, clock
+        single = sorted(e.name for e in pipeline_of(fixed.graph).elements if e.scope == "stream")
+        self._journal = Journal(directory / "journal.jsonl", fixed.graph.name, single)
+        self._write_left_over(directory / "journal.notes", directory / "journal.jsonl", fixed)
+        self._notes = BatchNotes(directory / "journal.notes")
+        self._notes.clear()
+        self._trace_clock, self._backlogs = TraceClock(fixed), SourceBacklogs(fixed, Checkpoint(directory))
+        self._lock = threading.Lock()
+        self._noted: list[_Noted] = []
+        self._made: list[Made] = []  # since the last micro-batch was noted
+        self._noted_at_s = self._made_at_s = clock() - EVERY_S
+        self._cpu_s = 0.0  # of the micro-batches made last
+        self._committed_at_s: float | None = None
+        self._failure: OSError | None = None
+
+    def started(self, start: RunStart) -> None:
+        """The application starts with this; what a driver before it left over is written by now."""
+        self._journal.begin(start)
+
+    def note(self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool | None = None) -> list[Made]:
+        """A micro-batch is committed; gives the Observations that were made since the last time.
+
+        `at_once`: this one with them, or not yet; None: about once a second.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            with self._cpu.measuring():
+                self._noted.append(_Noted(measured, configuration, self._cpu.clocks()))
+                now_s, before_s = self._clock(), self._noted_at_s
+                self._noted_at_s = now_s
+                # The next one may take as long as this one did.
+                is_due = 2 * now_s - before_s - self._made_at_s >= EVERY_S if at_once is None else at_once
+                self._notes.add((measured, configuration))
+            if is_due:
+                self._make()
+            made, self._made = self._made, []
+            return made
+
+    def make(self, idle_s: float = 0.0) -> None:
+        """Makes all Observations that are due, if no micro-batch was noted for so long; for any thread."""
+        with self._lock:
+            if self._noted and self._clock() - self._noted_at_s >= idle_s:
+                try:
+                    self._make()
+                except OSError as error:  # a disk that is full: told by the thread of the micro-batches
+                    self._failure = error
+
+    def end(self) -> None:
+        """Makes what is left; nothing depends on a journal that can no longer be written, but somebody should know."""
+        self.make()
+        if self._failure is not None:
+            _log.warning("the journal has not got the last micro-batches, which are committed: %s", self._failure)
+
+    def decided(self, batch: int, decision: RecordedDecision) -> None:
+        """Keeps the decision that followed a micro-batch."""
+        self._journal.decide(batch, decision)
+
+    def spent(self, cpu_s: float) -> None:
+        """CPU that control has taken: machinery, as measuring is."""
+        self._cpu.spent(cpu_s)
+
+    def _make(self) -> None:
+        """What it takes itself counts with the next ones."""
+        noted, self._noted, self._made_at_s = self._noted, [], self._clock()
+        spent_s = self._cpu.take_spent_s() / len(noted)
+        with self._cpu.measuring():
+            reading = self._read(noted)
+            reports = [own.measured.read() for own in noted]
+            seen = [own.measured.observation(said) for own, said in zip(noted, reports, strict=True)]
+            seen = [self._trace_clock.completed(o, said) for o, said in zip(seen, reports, strict=True)]
+            if self.query is not None:
+                self._backlogs.tell(self.query)
+            seen = [self._backlogs.completed(o) for o in seen]
+            seen = [self._completed(o, own, reading, spent_s) for o, own in zip(seen, noted, strict=True)]
+            if reading is not None:
+                seen[-1] = _with_phases(seen[-1], reading)
+            self._cpu_s = sum([o.cpu.total_s for o in seen if o.cpu is not None])
+            self._keep(seen)
+            made = list(zip(seen, (own.configuration for own in noted), strict=True))
+            self._made += made
+            self._journal.write_all(made)
+            self._notes.clear()
+
+    def _read(self, noted: Sequence[_Noted]) -> JvmReading | None:
+        if self.query is None or self._jvm is None:
+            return None
+        first, last = noted[0].measured.batch, noted[-1].measured.batch
+        reading = self._jvm.read(first, last, self.query, self._cpu_s)
+        if reading is not None:
+            self._cpu.spent(reading.cost_s)
+        return reading
+
+    def _completed(self, seen: Observation, own: _Noted, reading: JvmReading | None, spent_s: float) -> Observation:
+        """With the time since the commit before, and CPU."""
+        times, before_s = seen.times, self._committed_at_s
+        self._committed_at_s = seen.committed_at_s
+        assert times is not None
+        if before_s is not None:
+            times = replace(times, before_s=max(0.0, seen.started_at_s - before_s))
+        replicas = seen.replicas_by_element
+        if reading is not None and (cpu_s := reading.of(seen.batch, len(own.configuration.elements))):
+            places = {element.name: place for place, element in enumerate(own.configuration.elements)}
+            replicas = {name: _with_cpu(each, cpu_s[places[name]]) for name, each in replicas.items()}
+        cpu = self._cpu.lap((r for each in replicas.values() for r in each), own.clocks, spent_s)
+        return replace(seen, times=times, replicas_by_element=replicas, cpu=cpu)
+
+    def _write_left_over(self, notes: Path, journal: Path, fixed: Fixed) -> None:
+        """Writes what a driver that was killed had noted; its clocks have gone with it."""
+        left: Iterable[Note] = read_notes(notes)
+        newest, clock = newest_batch(journal) if left else None, TraceClock(fixed)
+        for measured, configuration in left:
+            if newest is None or measured.batch > newest:
+                reports = measured.read()
+                self._journal.write(clock.completed(measured.observation(reports), reports), configuration)
+
+
+def observer_of(session: SparkSession, directory: Path, fixed: Fixed, keep: Keep) -> Observer:
+    """The observer of a query on Spark."""
+    jvm_clock = JvmClock(session)
+    return Observer(directory, fixed, keep, CpuMeter(jvm_clock), JvmFigures(session, jvm_clock))
+
+
+def _with_phases(seen: Observation, reading: JvmReading) -> Observation:
+    assert seen.times is not None
+    times = replace(seen.times, spark_batch=reading.spark_batch, spark_ms_by_phase=reading.spark_ms_by_phase)
+    return replace(seen, times=times)
+
+
+def _with_cpu(replicas: tuple[ReplicaObservation, ...], cpu_s: dict[int, float]) -> tuple[ReplicaObservation, ...]:
+    return tuple([replace(r, jvm_cpu_s=cpu_s.get(r.replica)) for r in replicas])

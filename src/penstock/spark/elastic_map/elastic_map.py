@@ -1,0 +1,98 @@
+"""`penstock.elastic_map`: a Python function over a DataFrame, on as many threads at once as pay."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from penstock.element.pool.calls import Calls
+from penstock.element.pool.computing_tasks import computing_tasks_of_host
+from penstock.element.pool.level_hint import known_level_path
+from penstock.element.pool.level_keeper import LevelKeeper
+from penstock.element.pool.stream import ElasticStream
+from penstock.element.pool.stream_cache import KeptStreams
+from penstock.spark.elastic_map.accumulators import lock_accumulators
+from penstock.spark.elastic_map.parameters import ERROR, Parameters, checked
+
+
+def elastic_map(
+    df: DataFrame,
+    function: Callable[..., Any],
+    schema: StructType | str,
+    *,
+    ordered: bool = True,
+    max_threads: int = 64,
+    per_tuple: bool = False,
+    threads: int | None = None,
+    block_rows: int = 1_000,
+    retries: int = 0,
+    timeout_s: float | None = None,
+    on_error: str = "raise",
+    keep_input: bool = False,
+    period_s: float = 1.0,
+    journal: str | Path | None = None,
+) -> DataFrame:
+    """The rows that `function` makes of a DataFrame's rows, batch or streaming, on an elastic pool of threads.
+
+    `function` gets an Arrow record batch of at most `block_rows` rows and gives columns of `schema` (a record batch, a
+    table, a dict); with `per_tuple` it gets a row as a dict and gives a dict, several, or None.  It may be `async`.
+    Inside each Spark task a policy measures throughput once every `period_s` and finds the number of calls at once, up
+    to `max_threads`, that gives most with fewest; `threads` fixes it.  With `ordered` rows keep the order they have
+    within their Spark partition.  A call that fails, or takes longer than `timeout_s`, is tried again `retries` times;
+    what then still fails is raised, or, with `on_error="column"`, gives nulls and its reason in the column 'error', and
+    with `keep_input` the row that failed in the column 'input'.
+    `journal` is a file on the workers' hosts that gets one line per decision.  docs/elastic-map.md has the rest.
+
+    A task that Spark runs again calls the function again for the same rows: calls are at-least-once.
+    """
+    own = Parameters(
+        ordered=ordered, max_threads=max_threads, per_tuple=per_tuple, threads=threads, block_rows=block_rows,
+        retries=retries, timeout_s=timeout_s, on_error=on_error, keep_input=keep_input, period_s=period_s,
+        journal=journal,
+    )  # fmt: skip
+    schemas = checked(df, function, schema, own)
+    run = functools.partial(_run, function, _Map(uuid.uuid4().hex, own, schemas.given, schemas.kept_input))
+    return df.mapInArrow(run, schemas.output)
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """One `elastic_map`, as its workers know it."""
+
+    identity: str
+    own: Parameters
+    given: pa.Schema
+    kept_input: pa.DataType | None
+
+
+_streams = KeptStreams()
+
+
+def _run(
+    function: Callable[..., Any], wanted: _Map, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    lock_accumulators()
+    return _streams.run(wanted.identity, function, lambda: _stream(function, wanted), batches)
+
+
+def _stream(function: Callable[..., Any], wanted: _Map) -> ElasticStream:
+    own = wanted.own
+    name = f"elastic_map: {getattr(function, '__name__', type(function).__name__)}"
+    calls = Calls(
+        function, wanted.given, per_tuple=own.per_tuple, retries=own.retries, timeout_s=own.timeout_s,
+        error_column=ERROR if own.on_error == "column" else None, kept_input=wanted.kept_input,
+    )  # fmt: skip
+    keeper = LevelKeeper(
+        own.max_threads, own.period_s, known_level_path(wanted.identity),
+        journal=None if own.journal is None else Path(own.journal), fixed=own.threads,
+        computing=computing_tasks_of_host(),
+    )  # fmt: skip
+    return ElasticStream(calls, keeper, ordered=own.ordered, block_rows=own.block_rows, name=name)

@@ -1,0 +1,75 @@
+"""A portion of a copy as a Spark job, with one task on each host that slots go to; and what gives memory back."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from penstock.host.low_priority import LEAST_PRIORITY, at_priority
+from penstock.runtime.migration.copies import Portion
+from penstock.runtime.migration.stale_copies import Leftover
+from penstock.runtime.replica.element_worker import element_worker
+from penstock.spark.executors.host_job import on_each_host
+from penstock.spark.executors.pinning import cores_by_host
+from penstock.spark.session.pickling import dumps
+from penstock.state.extents import Integers
+
+
+def run_copy(
+    session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], portion: Portion
+) -> dict[str, Integers]:
+    """Runs a portion and gives, by host, the slots that have arrived."""
+    place = directory, unfused, portion.element.number
+    function = functools.partial(_given_way, place, epoch, portion.batch, portion.niceness)
+    return _on_living_hosts(session, portion.slots_by_host, function)
+
+
+def run_release(
+    session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], leftover: Leftover
+) -> dict[str, Integers]:
+    """Has hosts give back the memory of slots, and gives, by host, those that are gone there."""
+    place = directory, unfused, leftover.element.number
+    function = functools.partial(_released, place, epoch, leftover.batch)
+    return _on_living_hosts(session, leftover.slots_by_host, function)
+
+
+def _on_living_hosts(
+    session: SparkSession,
+    slots_by_host: Mapping[str, Integers],
+    function: Callable[[Sequence[Sequence[int]], int], bytes],
+) -> dict[str, Integers]:
+    """What `function` gives for the slots of each host that has executors: another's would be done on one of these."""
+    living = cores_by_host(session)
+    by_host = {host: own.tolist() for host, own in slots_by_host.items() if host in living}
+    if not by_host:
+        return {}
+    done = on_each_host(session, list(by_host), functools.partial(function, list(by_host.values())))
+    return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
+
+
+def _released(
+    place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[Sequence[int]], host: int
+) -> bytes:
+    worker = element_worker(*place, dumps=dumps, freezes=True)
+    own = np.array(slots[host], np.int64)
+    return at_priority(lambda: worker.release(own, batch, epoch), LEAST_PRIORITY).astype(np.int64).tobytes()
+
+
+def _given_way(
+    place: tuple[str, tuple[str, ...], int],
+    epoch: int,
+    batch: int,
+    niceness: int,
+    slots: Sequence[Sequence[int]],
+    host: int,
+) -> bytes:
+    """Copies on a host, behind the tasks of micro-batches there; gives the slots that are there now."""
+    return at_priority(lambda: _copied(place, epoch, batch, slots[host]), niceness)
+
+
+def _copied(place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[int]) -> bytes:
+    worker = element_worker(*place, dumps=dumps, freezes=True)
+    return worker.copy(np.array(slots, np.int64), batch, epoch).astype(np.int64).tobytes()

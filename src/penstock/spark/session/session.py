@@ -1,0 +1,365 @@
+"""The Spark session: opened quietly with the settings that mattered, closed with nothing left running."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import fcntl
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pyspark
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from penstock.errors import InputError
+from penstock.host.cores import own_cores
+from penstock.host.java import java_home
+from penstock.runtime.replica.source_rows import BLOCK_ROWS
+from penstock.spark.session.log_redirect import environment, launch_jvm, one_sentence, open_log, quieten
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_MASTER = "local[*]"
+_MEMORY_FOLDER = Path("/dev/shm")
+_SHUFFLE_ROOM_MB = 2048
+_ANSWER_TIMEOUT_S = 5.0
+_REGISTRATION_TIMEOUT_S = 60.0
+_SCHEDULER_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Master:
+    """Where Spark runs: its URL as Spark is told, and the addresses that must answer before a JVM is started.
+
+    `parallelism` is how many tasks a local one is asked to run at once; it may have more task slots.
+    """
+
+    url: str
+    addresses: tuple[tuple[str, int], ...] = ()
+    parallelism: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.url.startswith("local[")
+
+    @property
+    def start_timeout_s(self) -> float:
+        """How long a context may take: schedulers that queue applications (YARN, Kubernetes) are given longer."""
+        return _REGISTRATION_TIMEOUT_S if self.is_local or self.url.startswith("spark:") else _SCHEDULER_TIMEOUT_S
+
+
+def master_of(text: str, task_slots: int | None, cores: int) -> Master:
+    """The master that a user's text means; local ones get `task_slots` slots at least, and retry a failed task.
+
+    >>> master_of("local[*]", 6, cores=2).url
+    'local[6,4]'
+    """
+    local = re.fullmatch(r"local(?:\[(\*|[1-9]\d*)(?:\s*,\s*([1-9]\d*))?\])?", text)
+    if local:
+        asked = cores if local[1] == "*" else int(local[1] or 1)
+        return Master(f"local[{max(asked, task_slots or 1)},{local[2] or 4}]", parallelism=asked)
+    if text == "yarn":
+        return Master(text)
+    remote = re.fullmatch(r"(spark://|k8s://(?:https?://)?)([^/,:\s]+:\d+(?:,[^/,:\s]+:\d+)*)", text)
+    if not remote:
+        raise InputError(f"master '{text}' is none that Spark knows; give local[*], local[N], spark://host:port, "
+                         "k8s://https://host:port or yarn")  # fmt: skip
+    pairs = [address.rsplit(":", 1) for address in remote[2].split(",")]
+    return Master(text, tuple((host, int(port)) for host, port in pairs))
+
+
+def require_answer(master: Master, timeout_s: float = _ANSWER_TIMEOUT_S) -> None:
+    """One clear sentence where no address of the master takes a connection; Spark itself would try for minutes."""
+    reasons = []
+    for host, port in master.addresses:
+        try:
+            socket.create_connection((host, port), timeout=timeout_s).close()
+            return
+        except (OSError, OverflowError) as error:
+            reasons.append(f"{host}:{port}: {getattr(error, 'strerror', None) or error}")
+    if reasons:
+        raise InputError(f"master '{master.url}' does not answer ({'; '.join(reasons)}); start it, or give the address "
+                         "of one that runs")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder:
+    """Spark's local directory on this machine, and why it is there; locked, so that a sweep tells it from old ones."""
+
+    path: Path
+    because: str
+    lock: int
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self.lock)
+
+
+def make_local_folder(memory_folder: Path = _MEMORY_FOLDER, room_mb: int = _SHUFFLE_ROOM_MB) -> LocalFolder:
+    """A new directory for shuffle files, in memory where there is room; those of drivers that died are removed."""
+    parent, because = Path(tempfile.gettempdir()), f"'{memory_folder}' is not there"
+    if memory_folder.is_dir():
+        free_mb = min(shutil.disk_usage(memory_folder).free >> 20, _available_memory_mb() // 2)
+        roomy = free_mb >= room_mb and os.access(memory_folder, os.W_OK)
+        parent = memory_folder if roomy else parent
+        because = f"'{memory_folder}' has room for {free_mb} MB, {'and' if roomy else 'but'} {room_mb} MB are wanted"
+    _sweep(parent)
+    path = Path(tempfile.mkdtemp(prefix=f"penstock-{os.getuid()}-", dir=parent))
+    lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return LocalFolder(path, because, lock)
+
+
+def _sweep(parent: Path) -> None:
+    for lock in parent.glob(f"penstock-{os.getuid()}-*/lock"):
+        with contextlib.suppress(OSError), lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)
+
+
+def _available_memory_mb() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+
+
+def runtime_settings() -> dict[str, str]:
+    """Settings that a session takes at any time; set on the user's own session too when that one is used."""
+    return {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+    }
+
+
+@contextlib.contextmanager
+def with_runtime_settings(session: SparkSession) -> Iterator[None]:
+    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again."""
+    before = {key: session.conf.get(key, None) for key in runtime_settings()}
+    try:
+        for key, value in runtime_settings().items():
+            session.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            session.conf.unset(key) if old is None else session.conf.set(key, old)
+
+
+def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]:
+    """Settings that must be there before the JVM starts; what each buys is in docs/design/0010-micro-batch-cost.md."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "penstock.spark.worker_daemon",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(import_paths()),
+        "spark.shuffle.reduceLocality.enabled": "false",  # it would draw replicas towards the largest map outputs
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+        **runtime_settings(),
+    }
+    if master.parallelism is not None:
+        settings["spark.default.parallelism"] = str(master.parallelism)
+    if master.is_local:
+        settings |= {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": f"{_driver_memory_mb()}m",
+            "spark.pyspark.python": sys.executable,
+            "spark.shuffle.compress": "false",
+            "spark.shuffle.spill.compress": "false",
+        }
+    else:
+        # A replica that finds its host busy waits longer than Spark's 3 s: elsewhere it would rebuild its slots.
+        settings["spark.locality.wait.node"] = "30s"
+        settings["spark.decommission.enabled"] = "true"  # executors that are given back end after their tasks
+    if folder is not None:
+        settings |= {"spark.local.dir": str(folder.path), "spark.python.unix.domain.socket.dir": str(folder.path)}
+    return settings
+
+
+def import_paths() -> tuple[str, ...]:
+    """Where workers find Penstock and the user's own modules: the driver's paths but for the interpreter's own."""
+    penstock = str(Path(__file__).resolve().parents[3])
+    own = (sys.prefix, sys.base_prefix)
+    others = [path for path in sys.path if path and Path(path).is_dir() and not path.startswith(own)]
+    return tuple(dict.fromkeys([penstock, *others]))
+
+
+def _driver_memory_mb() -> int:
+    total_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return max(1024, min(4096, total_mb // 4))
+
+
+@dataclass(slots=True, eq=False)
+class _Launch:
+    """What one `open_session` started and `close_session` must end."""
+
+    master: Master
+    log: Path
+    folder: LocalFolder | None
+    gateway: Any = None
+
+    def end(self) -> None:
+        """Stops Spark, then its JVM: gently, else by force; the second time, nothing."""
+        atexit.unregister(self.end)
+        if self.gateway is not None:
+            gateway, self.gateway = self.gateway, None
+            _end_jvm(gateway)
+        if self.folder is not None:
+            self.folder.remove()
+            self.folder = None
+
+
+def _end_jvm(gateway: Any) -> None:
+    context = SparkContext._active_spark_context
+    with contextlib.suppress(Exception):  # whatever a dead JVM answers, the process is ended below
+        if context is not None:
+            context.stop()
+        gateway.shutdown()
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    if gateway.proc is None:  # spark-submit started it, and ends it
+        return
+    gateway.proc.stdin.close()
+    try:
+        gateway.proc.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        gateway.proc.kill()
+        gateway.proc.wait()
+
+
+_launches: WeakKeyDictionary[SparkSession, _Launch] = WeakKeyDictionary()
+
+
+def open_session(
+    master: str = DEFAULT_MASTER,
+    task_slots: int | None = None,
+    conf: Mapping[str, str] | None = None,
+    log_file: str | Path | None = None,
+    *,
+    name: str = "penstock",
+    verbose: bool = False,
+) -> SparkSession:
+    """A session on `master`, with Spark's output in `log_file` unless `verbose`; `conf` goes before our own settings.
+
+    A local master gets `task_slots` slots at least.  Where this process has a Spark context already, the session is a
+    new one beside the user's, and settings that only a start can make stay as they are.
+    """
+    wanted = master_of(master, task_slots, own_cores())
+    context = SparkContext._active_spark_context
+    if context is not None:
+        return _session_beside(context, wanted, master)
+    require_answer(wanted)
+    home, log = java_home(), open_log(log_file)
+    given = dict(conf or {})
+    folder = make_local_folder() if wanted.is_local and "spark.local.dir" not in given else None
+    launch = _Launch(wanted, log, folder)
+    settings = start_settings(wanted, folder) | given | {"spark.master": wanted.url, "spark.app.name": name}
+    try:
+        session = _start(launch, settings, home, verbose)
+    except BaseException:
+        launch.end()
+        raise
+    atexit.register(launch.end)
+    _launches[session] = launch
+    return session
+
+
+def close_session(session: SparkSession) -> None:
+    """Ends a session that `open_session` started, its JVM and its files; one beside the user's own is left alone."""
+    launch = _launches.pop(session, None)
+    if launch is not None:
+        launch.end()
+
+
+def log_of(session: SparkSession) -> Path | None:
+    """The file with Spark's output, for error sentences; None for a session that the user started."""
+    launch = _launches.get(session)
+    return None if launch is None else launch.log
+
+
+def _session_beside(context: SparkContext, wanted: Master, asked: str) -> SparkSession:
+    both_local = wanted.is_local and str(context.master).startswith("local")
+    if asked != DEFAULT_MASTER and not both_local and context.master != wanted.url:
+        raise InputError(f"a Spark session on '{context.master}' is open in this process already; stop it before one "
+                         f"on '{asked}' is opened")  # fmt: skip
+    session = SparkSession.builder.getOrCreate().newSession()
+    for key, value in runtime_settings().items():
+        session.conf.set(key, value)
+    return session
+
+
+def _start(launch: _Launch, settings: Mapping[str, str], home: Path, verbose: bool) -> SparkSession:
+    conf = SparkConf()
+    conf.setAll(list(settings.items()))
+    with environment(_variables(launch.master, home)), _interrupts_kept():
+        launch.gateway = launch_jvm(conf, launch.log, home, verbose=verbose)
+        context = _start_context(conf, launch)
+        # Its thread prints a traceback where the JVM ends first.
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    if not verbose:
+        quieten(launch.log)
+    if launch.folder is not None:
+        _log.info("Spark's local directory is '%s': %s", launch.folder.path, launch.folder.because)
+    return SparkSession(context)
+
+
+def _start_context(conf: SparkConf, launch: _Launch) -> SparkContext:
+    timeout_s, expired = launch.master.start_timeout_s, threading.Event()
+    watchdog = threading.Timer(timeout_s, _expire, (expired, launch.gateway.proc))
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        return SparkContext(conf=conf, gateway=launch.gateway)
+    except Exception as error:
+        if expired.is_set():
+            raise InputError(f"master '{launch.master.url}' listens, but took no application within {timeout_s:.0f} s; "
+                             f"is it a Spark {pyspark.__version__} master? Spark's log is '{launch.log}'"
+                             ) from error  # fmt: skip
+        reason = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+        raise InputError(f"Spark did not start on master '{launch.master.url}': {one_sentence(reason)}; its log is "
+                         f"'{launch.log}'") from error  # fmt: skip
+    finally:
+        watchdog.cancel()
+
+
+def _variables(master: Master, home: Path) -> dict[str, str]:
+    """The environment of the JVM and its workers; on a cluster the user's own choice of Python goes first."""
+    python = sys.executable if master.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+    variables = {"JAVA_HOME": str(home), "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    return variables | ({"SPARK_LOCAL_IP": "127.0.0.1"} if master.is_local else {})
+
+
+def _expire(expired: threading.Event, process: subprocess.Popen[bytes] | None) -> None:
+    expired.set()
+    if process is not None:
+        process.kill()
+
+
+@contextlib.contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Ctrl-C stays what it was: a Spark context would have it cancel all jobs, whoever is about to stop a query."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

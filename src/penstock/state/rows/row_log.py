@@ -1,0 +1,112 @@
+"""How a task logs its changes: whole slots, changed rows or the tuples themselves, whichever is shorter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.state.checkpoint.checksum import checksums
+from penstock.state.checkpoint.entries import ENTRY, Entries, Heads, no_entries
+from penstock.state.checkpoint.logs import Logs
+from penstock.state.extents import Integers
+from penstock.state.memory.header import Field
+from penstock.state.memory.host_memory import HostMemory
+from penstock.state.rows.key_cache import Ids, KeyCache
+from penstock.state.rows.log_policy import whole_slots
+from penstock.state.rows.recorded_tuples import NUMBER_BYTES, RecordedTuples
+from penstock.state.rows.row_kernels import compiled as row_kernel
+from penstock.state.rows.sections import HEAD_WORDS, ROWS, TUPLES, WHOLE, Sections, compiled
+from penstock.state.token import Token
+
+_BUFFER_WORDS = 1 << 23
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldSlots:
+    """A task's slots as it found them: their heads, and how many keys and bytes of text they had."""
+
+    token: Token
+    slots: Integers
+    heads: Heads
+    first_key: Integers
+    first_text: Integers
+
+
+def write_log(memory: HostMemory, keys: KeyCache, logs: Logs, recorded: RecordedTuples, held: HeldSlots) -> Entries:
+    """Writes one file with a section for each slot that changed (none where none did), and gives its entries."""
+    touched = keys.touched
+    by_tuples = recorded.is_shorter(len(touched))
+    ids = recorded.ids if by_tuples else touched
+    counts = np.bincount(keys.slot[ids], minlength=memory.layout.slots)[held.slots]
+    sections = _sections(memory, held, counts, TUPLES if by_tuples else ROWS)
+    if not len(sections.slots):
+        return no_entries()
+    return _write(memory, logs, sections, _listed(memory, keys, ids, sections), recorded, held.token)
+
+
+def _sections(memory: HostMemory, held: HeldSlots, counts: Integers, kind: int) -> Sections:
+    """A section for each slot of which so many rows or tuples are to be listed, or which is due to be written whole."""
+    fields, slots = memory.header.fields, held.slots
+    keys, text = fields[Field.KEYS, slots], fields[Field.TEXT, slots]
+    key_bytes, row_bytes = 8 * memory.codec.words, 8 * memory.row_words
+    each = row_bytes if kind == ROWS else 8 * len(memory.layout.tuple_types)
+    new_bytes = (keys - held.first_key) * key_bytes + text - held.first_text
+    change = (counts > 0) * 8 * HEAD_WORDS + new_bytes + counts * (NUMBER_BYTES + each)
+    whole = 8 * HEAD_WORDS + keys * (key_bytes + row_bytes) + text
+    is_whole = whole_slots(slots, held.heads, change, whole, held.token.batch)
+    first_key, first_text = (np.where(is_whole, 0, first) for first in (held.first_key, held.first_text))
+    listed = np.where(is_whole, 0, counts)
+    starts = (slots, np.where(is_whole, WHOLE, kind), first_key, first_text)
+    lengths = (keys - first_key, text - first_text, np.where(is_whole, keys, counts), np.cumsum(listed) - listed)
+    written = np.flatnonzero(is_whole | (counts > 0))
+    return Sections(*(column[written] for column in (*starts, *lengths)))
+
+
+def _listed(memory: HostMemory, keys: KeyCache, ids: Ids, sections: Sections) -> tuple[Integers, Ids]:
+    """Which of the ids each section lists, in order, and their numbers within the slot."""
+    section_by_slot = np.full(memory.layout.slots, -1, np.int64)
+    partial = np.flatnonzero(sections.kinds != WHOLE)
+    section_by_slot[sections.slots[partial]] = partial
+    total = int(sections.counts[partial].sum())
+    order, locals_ = np.empty(total, np.int64), np.empty(total, np.int32)
+    cursors = sections.first_row.copy()
+    row_kernel("by_section")(ids, keys.slot, keys.local, section_by_slot, cursors, order, locals_)
+    return order, locals_
+
+
+def _write(
+    memory: HostMemory,
+    logs: Logs,
+    sections: Sections,
+    listed: tuple[Integers, Ids],
+    recorded: RecordedTuples,
+    token: Token,
+) -> Entries:
+    entries = np.zeros(len(sections.slots), ENTRY)
+    entries["slot"], entries["whole"] = sections.slots, sections.kinds == WHOLE
+    entries["epoch"], entries["batch"], entries["attempt"] = token.epoch, token.batch, token.attempt
+    lengths = sections.words(memory.codec.words, memory.row_words, recorded.words)
+    tuples = (recorded.values, recorded.words, int(recorded.has_nulls))
+    entries["length"] = 8 * lengths
+    with logs.writer(token) as writer:
+        for start, stop in _buffers(lengths):
+            stops = np.cumsum(lengths[start:stop])
+            starts = stops - lengths[start:stop]
+            words = logs.buffer(int(stops[-1]))
+            compiled("write")(memory.view(), sections.part(start, stop), starts, *listed, *tuples, words)
+            entries["offset"][start:stop] = writer.write(words) + 8 * starts
+            entries["checksum"][start:stop] = checksums(words, starts, stops)
+    return entries
+
+
+def _buffers(lengths: Integers) -> Iterator[tuple[int, int]]:
+    """Ranges of sections that are written together."""
+    start, total = 0, 0
+    for place, length in enumerate(lengths.tolist()):
+        if total and total + length > _BUFFER_WORDS:
+            yield start, place
+            start, total = place, 0
+        total += length
+    yield start, len(lengths)

@@ -1,0 +1,70 @@
+"""Blocks survive the way through bytes, and rows reach the replica that their route says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.block.block import block_of
+from penstock.block.envelope import seal, unseal
+from penstock.block.position import source_position
+from penstock.kernels.dealing import deal
+
+SYMBOL = pa.dictionary(pa.int32(), pa.string())
+SCHEMA = pa.schema(
+    [
+        ("n", pa.int64()),
+        ("x", pa.float64()),
+        ("b", pa.bool_()),
+        ("s", pa.string()),
+        ("c", SYMBOL),
+        ("l", pa.list_(pa.int64())),
+    ]
+)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "n": st.none() | st.integers(-(2**63), 2**63 - 1),
+            "x": st.none() | st.floats(allow_nan=False),
+            "b": st.none() | st.booleans(),
+            "s": st.none() | st.text(max_size=5),
+            "c": st.none() | st.sampled_from(["a", "", "ö"]),
+            "l": st.none() | st.lists(st.integers(0, 9), max_size=3),
+        }
+    ),
+    max_size=20,
+)
+
+
+@given(rows=ROWS, with_position=st.booleans())
+def test_a_block_is_the_same_after_the_way(rows: list[dict[str, object]], with_position: bool) -> None:
+    block = block_of(pa.Table.from_pylist(rows, SCHEMA), SCHEMA)
+    if with_position:
+        position = source_position(np.arange(len(rows)) / 2, 3, 7)
+        block.position = position.extend(np.arange(len(rows)))
+    opened = unseal(seal(block), SCHEMA)
+    assert opened.to_arrow().to_pylist() == rows
+    if with_position:
+        assert opened.position is not None
+        assert block.position is not None
+        assert opened.position.sequence.tolist() == block.position.sequence.tolist()
+        assert opened.position.levels.tolist() == block.position.levels.tolist()
+    else:
+        assert opened.position is None
+
+
+@given(rows=ROWS)
+def test_the_same_tuples_give_the_same_bytes(rows: list[dict[str, object]]) -> None:
+    one, other = (seal(block_of(pa.Table.from_pylist(rows, SCHEMA), SCHEMA)) for _ in range(2))
+    assert one.equals(other)
+
+
+@given(slots=st.lists(st.integers(0, 7), max_size=50), route=st.lists(st.integers(0, 3), min_size=8, max_size=8))
+def test_rows_are_dealt_by_route_and_keep_their_order(slots: list[int], route: list[int]) -> None:
+    rows, starts, counts = deal(np.array(slots, np.int32), np.array(route, np.int32), 4)
+    assert counts.tolist() == [slots.count(slot) for slot in range(len(route))]
+    for replica in range(4):
+        expected = [row for row, slot in enumerate(slots) if route[slot] == replica]
+        assert rows[starts[replica] : starts[replica + 1]].tolist() == expected

@@ -1,0 +1,147 @@
+"""Streams that Spark reads arrive as blocks, in order and once, with what does not fit as dead letters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import penstock as ps
+from penstock.app.operators import Source
+from penstock.block.envelope import unseal
+from penstock.errors import InputError
+from penstock.runtime.replica.source_rows import LETTERS
+from penstock.spark.sources.row_sources import rows_of
+
+
+class Arrivals:
+    """What came of a source, batch by batch."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.batches: list[list[dict[str, Any]]] = []
+        self.letters: list[dict[str, str]] = []
+
+    def take(self, frame: DataFrame, batch: int) -> None:
+        rows: list[dict[str, Any]] = []
+        for row in sorted(frame.collect(), key=lambda row: row.start):
+            assert row.source == self.source.name
+            payload = pa.py_buffer(row.payload)
+            if row.start == LETTERS:
+                self.letters += pa.ipc.open_stream(payload).read_all().to_pylist()
+                continue
+            block = unseal(payload, self.source.schema)
+            assert row.stop - row.start == block.rows
+            rows += block.to_arrow().to_pylist()
+        self.batches.append(rows)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for batch in self.batches for row in batch]
+
+
+def source_of(connector: Any, schema: Any = None) -> Source:
+    app = ps.Application("rows")
+    app.source("in", connector, schema)
+    return app.graph.sources[0]
+
+
+def arrived(
+    session: SparkSession, source: Source, checkpoint: Path, until: Callable[[Arrivals], bool], timeout_s: float = 120
+) -> Arrivals:
+    """Runs a query over the source until enough has come."""
+    arrivals = Arrivals(source)
+    frame = rows_of(session, source, checkpoint)
+    writer = frame.writeStream.foreachBatch(arrivals.take).option("checkpointLocation", str(checkpoint / "spark"))
+    query = writer.start()
+    deadline = time.monotonic() + timeout_s
+    try:
+        while not until(arrivals):
+            assert query.isActive, query.exception()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        query.stop()
+    return arrivals
+
+
+def csv(folder: Path, name: str, text: str) -> None:
+    """A file that is whole when it is seen."""
+    folder.mkdir(exist_ok=True)
+    draft = folder / f".{name}"
+    draft.write_text(text)
+    draft.replace(folder / name)
+
+
+def test_a_growing_directory_is_read_once_in_the_order_found(session: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    csv(folder, "b.csv", "n,x\n3,3.5\n4,x\n")
+    csv(folder, "a.csv", "x,n\n1.5,1\n2.5,2\ntoo,many,fields\n")
+    source = source_of(ps.sources.csv(folder), {"n": "int64", "x": "float64"})
+    first = arrived(session, source, tmp_path / "c", lambda a: len(a.rows) >= 3)
+    assert [row["n"] for row in first.rows] == [1, 2, 3]
+    reasons = sorted(letter["reason"] for letter in first.letters)
+    assert reasons == ["has 3 fields where its file has 2", "has no float64 in 'x'"]
+    csv(folder, "0.csv", "n,x\n5,5.5\n")
+    again = arrived(session, source, tmp_path / "c", lambda a: [row["n"] for row in a.rows][-1:] == [5])
+    assert [row["n"] for row in again.rows] in ([5], [1, 2, 3, 5])  # the last batch may run again as it was
+
+
+def test_no_more_files_than_asked_for_come_in_one_batch(session: SparkSession, tmp_path: Path) -> None:
+    for i in range(5):
+        csv(tmp_path / "in", f"{i}.csv", f"{i}\n")
+    connector = ps.sources.csv(tmp_path / "in" / "*.csv", header=False, columns=(1,), files_per_batch=2)
+    arrivals = arrived(session, source_of(connector, {"n": "int64"}), tmp_path / "c", lambda a: len(a.rows) >= 5)
+    assert [[row["n"] for row in batch] for batch in arrivals.batches] == [[0, 1], [2, 3], [4]]
+
+
+def test_parquet_is_read_by_row_groups_and_other_files_are_dead_letters(session: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.parquet").write_text("no Parquet at all, though it is called so")
+    pyarrow.parquet.write_table(pa.table({"y": [1]}), folder / "2.parquet")
+    table = pa.table({"n": range(100_000), "more": ["m"] * 100_000})
+    pyarrow.parquet.write_table(table, folder / "3.parquet", row_group_size=7_000)
+    source = source_of(ps.sources.parquet(folder), {"n": "int32"})
+    arrivals = arrived(session, source, tmp_path / "c", lambda a: len(a.rows) >= 100_000)
+    assert [row["n"] for row in arrivals.rows] == list(range(100_000))
+    first, second = sorted(letter["reason"] for letter in arrivals.letters)
+    assert "needs the attributes n; its input lacks n" in first
+    assert "which is not a Parquet file" in second
+
+
+def test_a_dataframe_is_packed_in_its_own_order(session: SparkSession, tmp_path: Path) -> None:
+    csv(tmp_path / "in", "1.csv", "1,1970-01-01 00:00:01,a,7\n2,,b,-1\n3,,c,300\n")
+    frame = session.readStream.schema("n long, at timestamp, `a.b` string, small long").csv(str(tmp_path / "in"))
+    schema = {"a.b": "symbol", "n": "float64 not null", "small": "uint8"}
+    source = source_of(ps.sources.dataframe(frame), schema)
+    arrivals = arrived(session, source, tmp_path / "c", lambda a: len(a.letters) >= 2)
+    assert arrivals.rows == [{"a.b": "a", "n": 1.0, "small": 7}]
+    assert [letter["row"] for letter in arrivals.letters] == [
+        '{"a.b": "b", "n": 2, "small": -1}',
+        '{"a.b": "c", "n": 3, "small": 300}',
+    ]
+
+
+def test_spark_counts_at_a_rate(session: SparkSession, tmp_path: Path) -> None:
+    source = source_of(ps.sources.rate(1_000))
+    arrivals = arrived(session, source, tmp_path / "c", lambda a: len(a.rows) >= 1_000)
+    values = sorted(row["value"] for row in arrivals.rows)
+    assert values == list(range(len(values)))
+    assert arrivals.rows[0]["timestamp"].tzinfo is None
+
+
+def test_types_that_do_not_convert_are_told_before_anything_runs(session: SparkSession, tmp_path: Path) -> None:
+    frame = session.readStream.format("rate").load()
+    source = source_of(ps.sources.dataframe(frame), {"value": "string"})
+    with pytest.raises(InputError, match="source 'in' needs 'value' as string; its input has int64"):
+        rows_of(session, source, tmp_path)
+    stored = Source("in", (), source.schema, type(source.connector)())
+    with pytest.raises(InputError, match="source 'in' has lost its DataFrame on the way through a file"):
+        rows_of(session, stored, tmp_path)

@@ -1,0 +1,272 @@
+"""The commands as a user calls them: what they print, what they write, how they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.cli import INTERRUPTED, WRONG, main
+
+APP = """
+import penstock as ps
+
+class Picky:
+    def state(self):
+        return []
+    def process(self, row, state):
+        if row["x"] == 3:
+            raise ValueError("no threes")
+        return {"x": row["x"]}
+
+app = ps.Application("picky")
+numbers = app.source("numbers", schema={"x": "int64"})
+numbers.functor("positive", where="x > 0").operator("own", Picky(), schema={"x": "int64"}).sink("out")
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: object
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def penstock(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Ended:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        text = capsys.readouterr()
+        return Ended(caught.value.code, text.out, text.err)
+
+    (tmp_path / "picky.py").write_text(APP)
+    pq.write_table(pa.table({"x": [1, -2, 3, 4]}), tmp_path / "numbers.parquet")
+    return run
+
+
+def test_help_names_every_command_and_gives_examples(penstock: Run) -> None:
+    ended = penstock("--help")
+    assert ended.code == 0
+    for command in ("evaluate", "explain", "generate", "demo", "bench"):
+        assert command in ended.out
+        if command != "bench":
+            assert f"penstock {command} " in penstock(command, "--help").out
+
+
+def test_help_needs_neither_arrow_nor_numba() -> None:
+    script = (
+        "import sys; from penstock.cli.commands import app; app(args=['--help'], standalone_mode=False); "
+        "sys.exit(any(name in sys.modules for name in ('pyarrow', 'numba', 'numpy', 'matplotlib')))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def test_python_m_penstock_prints_the_version() -> None:
+    done = subprocess.run([sys.executable, "-m", "penstock", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("penstock 0.")
+
+
+def test_evaluate_shows_and_writes_results_and_dead_letters(penstock: Run) -> None:
+    ended = penstock("evaluate", "picky.py", "--input", "numbers=numbers.parquet", "--output", "made/here")
+    assert (ended.code, ended.err) == (0, "")
+    assert "4 tuples in, 2 to out" in ended.out
+    assert "1 dead letter" in ended.out
+    assert "no threes" in ended.out
+    assert pq.read_table("made/here/out.parquet").column("x").to_pylist() == [1, 4]
+    assert pq.read_table("made/here/dead_letters.parquet").column("operator").to_pylist() == ["own"]
+    assert sorted(path.name for path in Path("made/here").iterdir()) == ["dead_letters.parquet", "out.parquet"]
+
+
+def test_evaluate_taps_streams_and_writes_csv(penstock: Run) -> None:
+    options = ("--tap", "positive=taps", "--format", "csv", "--output", "made", "--rows", "1")
+    ended = penstock("evaluate", "picky.py:app", "--input", "numbers=numbers.parquet", *options)
+    assert "first 1 of 3" in ended.out
+    assert Path("taps/positive.csv").read_text().split() == ['"x"', "1", "3", "4"]
+    assert Path("made/out.csv").exists()
+    assert not Path("made/positive.csv").exists()
+
+
+def test_lists_and_coded_strings_go_into_csv_as_text(penstock: Run) -> None:
+    Path("lists.py").write_text(
+        "import penstock as ps\napp = ps.Application('lists')\n"
+        "s = app.source('s', schema={'k': 'symbol', 'x': 'int64'})\n"
+        "s.aggregate('a', by='k', window=ps.tumbling(count=2, per_group=True),"
+        " emit={'k': 'any(k)', 'all': 'collect(x)'}).sink('out')\n"
+    )
+    pq.write_table(pa.table({"k": ["a", "a"], "x": [1, 2]}), "s.parquet")
+    ended = penstock("evaluate", "lists.py", "--input", "s=s.parquet", "--format", "csv", "--output", "made")
+    assert (ended.code, ended.err) == (0, "")
+    assert "[1, 2]" in ended.out
+    assert Path("made/out.csv").read_text().split("\n")[1] == '"a","[1, 2]"'
+
+
+def test_on_error_fail_stops_with_a_sentence(penstock: Run) -> None:
+    ended = penstock("evaluate", "picky.py", "--input", "numbers=numbers.parquet", "--on-error", "fail")
+    assert ended.code == WRONG
+    assert "no threes" in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_all_bad_options_are_reported_at_once(penstock: Run) -> None:
+    Path("file").write_text("")
+    ended = penstock(
+        "evaluate", "picky.py", "--input", "number=numbers.parquet", "--input", "oops", "--tap", "positiv",
+        "--format", "xml", "--block-rows", "0", "--on-error", "ignore",
+        "--output", "file", "--data-dir", "nowhere", "--rows", "-1",
+        "--threads", "0", "--queue", "odd",
+    )  # fmt: skip
+    assert ended.code == WRONG
+    lines = ended.err.splitlines()
+    for expected in (
+        "--format is parquet or csv; got 'xml'",
+        "--on-error is dead_letter or fail; got 'ignore'",
+        "--block-rows is at least 1; got 0",
+        "--rows is at least 0; got -1",
+        "--threads is a whole number from 1 to 64; got 0",
+        "application 'picky' has no operator 'odd' to put a queue in front of; it has: positive, own, out",
+        "--data-dir is a directory; got nowhere, which is not",
+        "--output is a directory; got file, which is a file",
+        "--input is NAME=FILE; got 'oops'",
+        "application 'picky' has no source 'number'; it has: numbers; did you mean 'numbers'?",
+        "source 'numbers' has no file of its own; add --input numbers=FILE",
+    ):
+        assert expected in lines
+    assert any(line.endswith("did you mean 'positive'?") for line in lines)
+    assert len(lines) == 12
+
+
+def test_bounds_of_threads_are_told_of_in_a_whole_sentence(penstock: Run) -> None:
+    ended = penstock("evaluate", "picky.py", "--input", "numbers=numbers.parquet", "--threads", "elastic:0-4")
+    assert ended.code == WRONG
+    assert ended.err.startswith("the threads of element 'picky' are bounded within 1 to 64")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--input", "numbers=gone.csv"), "source 'numbers' reads the file gone.csv, which is not there"),
+        (("--input", "numbers=a", "--input", "numbers=b"), "--input names source 'numbers' twice"),
+    ],
+)
+def test_inputs_that_cannot_be_used(penstock: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    assert sentence in penstock("evaluate", "picky.py", *arguments).err.splitlines()
+
+
+def test_an_application_that_keeps_nothing_is_told_to_tap(penstock: Run) -> None:
+    Path("a.spade").write_text('[Program] stream A(x:Long) := Source()["file:a.dat", csvformat]{}')
+    Path("a.dat").write_text("1\n")
+    ended = penstock("evaluate", "a.spade")
+    assert ended.err.strip() == "application 'a' has no sink, so nothing is kept; add --tap STREAM (A)"
+    assert "1 tuple in, 1 to A" in penstock("evaluate", "a.spade", "--tap", "A").out
+
+
+def test_a_sources_own_file_is_looked_up_in_the_data_directory(penstock: Run) -> None:
+    Path("a.spade").write_text('[Program] stream A(x:Long) := Source()["file:a.dat", csvformat]{}')
+    Path("data").mkdir()
+    Path("data/a.dat").write_text("1\n2\n")
+    assert (
+        "which is not there; add --data-dir DIR or --input A=FILE" in penstock("evaluate", "a.spade", "--tap", "A").err
+    )
+    assert "2 tuples in" in penstock("evaluate", "a.spade", "--tap", "A", "--data-dir", "data").out
+
+
+def test_mistakes_of_an_application_are_all_told_and_nothing_runs(penstock: Run) -> None:
+    Path("wrong.py").write_text(APP.replace("x > 0", "y > 0").replace('{"x": "int64"}).sink', '{"x": "int46"}).sink'))
+    ended = penstock("explain", "wrong.py")
+    assert ended.code == WRONG
+    assert len(ended.err.splitlines()) == 2
+    assert "wrong.py:14" in ended.err
+
+
+def test_explain_draws_says_and_pictures(penstock: Run) -> None:
+    ended = penstock("explain", "penstock.cli.demo.vwap:vwap_per_ticker", "--picture", "made/graph.svg")
+    assert (ended.code, ended.err) == (0, "")
+    for expected in (
+        "┌",
+        "▼",
+        "sliding count 4 every 1 per group",
+        "bytes per key (as its kernel lays a group out)",
+        "512",
+    ):
+        assert expected in ended.out
+    assert Path("made/graph.svg").read_text().startswith("<?xml")
+
+
+def test_explain_as_json_is_one_object(penstock: Run) -> None:
+    found = json.loads(penstock("explain", "picky.py", "--json").out)
+    assert [operator["name"] for operator in found["operators"]] == ["numbers", "positive", "own", "out"]
+    assert found["operators"][2]["parallelism"]["limit"] == 1
+
+
+def test_a_picture_of_another_kind_is_refused(penstock: Run) -> None:
+    ended = penstock("explain", "picky.py", "--picture", "graph.gif")
+    assert ended.err.strip() == "--picture is a file that ends in .svg or .png; got graph.gif"
+
+
+def test_generate_writes_the_same_bytes_for_the_same_seed(penstock: Run) -> None:
+    for folder in ("one", "two"):
+        assert penstock("generate", "all", "--rows", "50", "--seed", "3", "--output", folder).code == 0
+    names = sorted(path.name for path in Path("one").iterdir())
+    assert len(names) == 6
+    assert all((Path("one") / name).read_bytes() == (Path("two") / name).read_bytes() for name in names)
+
+
+def test_generate_tells_what_there_is(penstock: Run) -> None:
+    ended = penstock("generate", "trade", "--rows", "0")
+    first, second = ended.err.splitlines()
+    assert first.startswith("there is no data called 'trade'; there are: all, trades, ")
+    assert first.endswith("did you mean 'trades'?")
+    assert second == "--rows is at least 1; got 0"
+
+
+def test_generate_tells_where_it_cannot_write(penstock: Run) -> None:
+    Path("file").write_text("")
+    ended = penstock("generate", "trades", "--rows", "10", "--output", "file/below")
+    assert (ended.code, ended.err.strip()) == (WRONG, "cannot write into file/below: Not a directory")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("evaluate",), ("frobnicate",), ("evaluate", "picky.py", "--nosuch"), ("demo", "--seconds", "x")]
+)
+def test_usage_errors_end_with_2_and_no_traceback(penstock: Run, arguments: tuple[str, ...]) -> None:
+    ended = penstock(*arguments)
+    assert ended.code == WRONG
+    assert "Traceback" not in ended.err
+
+
+def test_ctrl_c_ends_with_130(penstock: Run) -> None:
+    Path("slow.py").write_text("raise KeyboardInterrupt")
+    assert penstock("explain", "slow.py").code == INTERRUPTED
+
+
+def test_what_nobody_foresaw_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(text: str) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("penstock.cli.explain.load_application", broken)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        main(["explain", "picky.py"])
+
+
+def test_demo_tells_bad_options(penstock: Run) -> None:
+    Path("file").write_text("")
+    ended = penstock("demo", "--seconds", "1", "--rate", "2", "--output", "file")
+    assert ended.err.splitlines() == [
+        "--seconds is at least 5; got 1",
+        "--rate is at least 100 tuples a second; got 2",
+        "--output is a directory; got file, which is a file",
+    ]

@@ -9,8 +9,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
-from penstock.kernels.text import calendar as moments
-from penstock.kernels.text import scalars
+from penstock.kernels.text import calendar, scalars
 
 _options: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "error_model": "numpy"}
 _MONTHS = np.frombuffer(b"JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC", np.uint8).copy()
@@ -207,5 +206,5 @@ def moments_of(date_offsets, date_text, time_offsets, time_text):  # type: ignor
         days, date_is_good = _date(date_text, date_offsets[row], date_offsets[row + 1])
         rest, time_is_good = _time(time_text, time_offsets[row], time_offsets[row + 1])
         good[row] = date_is_good and time_is_good
-        values[row] = days * moments.DAY + rest if good[row] else 0
+        values[row] = days * calendar.DAY + rest if good[row] else 0
     return values, good

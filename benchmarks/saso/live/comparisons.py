@@ -67,10 +67,9 @@ def compare_on_spark(
     *,
     quick: bool,
     progress: Progress,
-    seconds: float | None = None,
 ) -> Iterator[SparkComparison]:
     """All cases, each as soon as it is done; `comparisons`: of the queue model, from which the rivals are chosen."""
-    seconds = seconds or (QUICK_S if quick else FULL_S)
+    seconds = QUICK_S if quick else FULL_S
     goals = [throughput()] if quick else [throughput(), latency(mean_ms=1500)]
     with tempfile.TemporaryDirectory(prefix="penstock-saso-") as folder, local_session(task_slots=16) as session:
         most: dict[Bound, int] = {"computing": _cores(), "service-bound": SERVICE_REPLICAS}

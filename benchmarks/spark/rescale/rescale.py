@@ -55,7 +55,6 @@ class Change:
 
     steady_gap_ms: float
     gap_ms: float
-    steady_highest_ms: float
     tuples_late: int
     tuples_over_goal: int
     slots_rebuilt: int
@@ -135,7 +134,7 @@ def change_of(handle: Handle, steady: Sequence[Observation], seen: Sequence[Obse
     after = late_results(seen[split:], taken(seen[:split]), *arrivals)
     highest_ms = float(before.ms.max())
     return Change(
-        median(gaps_ms(steady)), max(gaps_ms(seen[split - 1 :])), highest_ms, after.tuples_over(highest_ms),
+        median(gaps_ms(steady)), max(gaps_ms(seen[split - 1 :])), after.tuples_over(highest_ms),
         after.tuples_over(GOAL_MS), sum(o.slots_rebuilt for o in seen[split:]),
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import InputError
-from penstock.spark.executors.pinning import executor_hosts, pinned
+from penstock.spark.executors.pinning import cores_by_host, pinned
 from penstock.spark.session.session import (
     LocalFolder,
     Master,
@@ -216,7 +216,7 @@ with open(f"/proc/self/task/{os.getpid()}/children") as file:
 def test_on_a_local_master_pinning_costs_nothing(session: SparkSession) -> None:
     frame = session.range(4)
     assert pinned(frame, ["anywhere"]) is frame
-    assert executor_hosts(session) == ("127.0.0.1",)
+    assert list(cores_by_host(session)) == ["127.0.0.1"]
 
 
 def test_warm_workers_leave_an_archive_only_for_the_installed_package_around_it(tmp_path: Path) -> None:

@@ -16,8 +16,6 @@ from penstock.kernels.windows.time.time_window import TimeWindow
 from penstock.operators.event_time.keyed_event_time import KeyedSlots, SlotState, runs_by_slot
 from penstock.operators.windows.row_windows import HeldWindows
 
-_NO_ROWS = np.zeros(0, np.int64)
-
 
 class ClockedWindows(Protocol):
     """State by slot: the clock, the slot's keys, and what its groups hold, numbered by those keys."""

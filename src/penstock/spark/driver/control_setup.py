@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from pyspark.sql import SparkSession
 
 from penstock.app.graph import Graph
@@ -42,9 +39,6 @@ def controller_of(
     graph: Graph,
     places: Placer,
     notebook: Notebook,
-    *,
-    tell: Callable[[str], None] = print,
-    root: Path = Path("/"),
 ) -> Controller:
     """A controller that waits to be started."""
     room, configuration = room_of(session), application.configuration
@@ -52,12 +46,12 @@ def controller_of(
     single = single_elements(pipeline)
     dry_run = wish.limits.frequency_dry_run
     frequencies, refused = frequencies_within(
-        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or wish.passive, root=root
+        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or wish.passive
     )
-    energy, unmeasured = energy_of(root, is_local=is_local(session))
+    energy, unmeasured = energy_of(is_local=is_local(session))
     for sentence in (refused, _energy_sentence(wish, unmeasured), *_room_sentences(wish.limits, room)):
         if sentence is not None:
-            tell(sentence)
+            print(sentence)
     highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
     most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
@@ -66,7 +60,7 @@ def controller_of(
     if setter is not None:
         resources = setter
     elif room.executors and not wish.passive:
-        resources = _pool(session, wish.limits, room, places, tell)
+        resources = _pool(session, wish.limits, room, places)
     loop = Loop(
         policy_of(wish, grid, speed_up=speed_up_of(graph)),
         wish.goal,
@@ -89,7 +83,7 @@ def controller_of(
     told = None if setter is None else setter.sentences
     if dry_run and frequencies is not None:
         told = FrequencyDryRun(frequencies).sentences
-    return Controller(plant, loop, notebook, tell=tell, sentences=told)
+    return Controller(plant, loop, notebook, sentences=told)
 
 
 def _energy_sentence(wish: ControlWish, unmeasured: str | None) -> str | None:
@@ -114,15 +108,13 @@ def _free_elements(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(element.name for element in pipeline.elements if element.scope == "none")
 
 
-def _pool(
-    session: SparkSession, limits: Limits, room: Room, places: Placer, tell: Callable[[str], None]
-) -> ExecutorPool | None:
+def _pool(session: SparkSession, limits: Limits, room: Room, places: Placer) -> ExecutorPool | None:
     cluster = ClusterExecutors(session)
     if not cluster.is_possible:
-        tell("Spark's dynamic allocation is on in this session, so that executors are left to it")
+        print("Spark's dynamic allocation is on in this session, so that executors are left to it")
         return None
     if not cluster.decommissions:
-        tell(
+        print(
             "spark.decommission.enabled is off in this session: executors that are given back end with the tasks they "
             "have, which run again elsewhere"
         )

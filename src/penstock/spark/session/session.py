@@ -83,12 +83,12 @@ def master_of(text: str, task_slots: int | None, cores: int) -> Master:
     return Master(text, tuple((host, int(port)) for host, port in pairs))
 
 
-def require_answer(master: Master, timeout_s: float = _ANSWER_TIMEOUT_S) -> None:
+def require_answer(master: Master) -> None:
     """One clear sentence where no address of the master takes a connection; Spark itself would try for minutes."""
     reasons = []
     for host, port in master.addresses:
         try:
-            socket.create_connection((host, port), timeout=timeout_s).close()
+            socket.create_connection((host, port), timeout=_ANSWER_TIMEOUT_S).close()
             return
         except (OSError, OverflowError) as error:
             reasons.append(f"{host}:{port}: {getattr(error, 'strerror', None) or error}")

@@ -21,8 +21,8 @@ from penstock.element.engine import Engine
 from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import ThreadedElement
-from penstock.operators.factory import running_operator
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.factory import make_operator
+from penstock.operators.protocol import OperatorRuntime
 
 Fed = tuple[dict[str, Block], Frontier]
 Results = list[tuple[int, dict[str, pa.RecordBatch]]]
@@ -97,10 +97,10 @@ def pausing(seed: int, pause_s: float) -> MakeOperator:
     """Operators that now and then sleep before a block, so that threads overtake one another."""
     chance = random.Random(seed)
 
-    def make(operator: Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
-        return _Pausing(running_operator(operator, graph, letters), chance, pause_s)
+    def make(operator: Operator, graph: Graph, letters: DeadLetters) -> OperatorRuntime:
+        return _Pausing(make_operator(operator, graph, letters), chance, pause_s)
 
-    return make if pause_s else running_operator
+    return make if pause_s else make_operator
 
 
 class Restless(ElementThreads):
@@ -146,7 +146,7 @@ def restless(
 
 
 class _Pausing:
-    def __init__(self, running: RunningOperator, chance: random.Random, pause_s: float) -> None:
+    def __init__(self, running: OperatorRuntime, chance: random.Random, pause_s: float) -> None:
         self._running, self._chance, self._pause_s = running, chance, pause_s
 
     @property

@@ -32,7 +32,7 @@ from penstock.element.threads.wiring import wire
 from penstock.errors import InputError, OperatorError
 from penstock.kernels.flops import burn
 from penstock.measure.thread_figures import gil_advice
-from penstock.operators.factory import running_operator
+from penstock.operators.factory import make_operator
 from tests.reference.threaded import steps_of, within_time
 
 SCHEMA = {"x": "int64"}
@@ -225,7 +225,7 @@ def broken(operator: Any, graph: Graph, letters: DeadLetters) -> Any:
     def fails(inputs: Any, frontier: Any) -> Any:
         raise ValueError("no such luck")
 
-    running = running_operator(operator, graph, letters)
+    running = make_operator(operator, graph, letters)
     if operator.name == "map2":
         running.process = fails  # type: ignore[method-assign]
     return running
@@ -330,7 +330,7 @@ def test_the_state_of_shards_goes_on_in_another_element() -> None:
     with element(app.graph, shards=2) as first, element(app.graph, shards=2) as second:
         first.feed(block(1, 2, 3, 1))
         first.drain()
-        second.running["sums"].restore(first.running["sums"].export())
+        second.runtimes["sums"].restore(first.runtimes["sums"].export())
         assert values(second.feed(block(3, 1, 2, 9)) + second.drain()) == [[2, 3, 2, 1]]
 
 

@@ -24,7 +24,7 @@ from penstock.element.threads.timing.rate import Rate
 from penstock.element.threads.wiring import Wiring
 from penstock.errors import OperatorError
 from penstock.operators.failures import failure_of
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
 Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]
@@ -36,7 +36,7 @@ class StagedElement(Protocol):
 
     number: dict[str, int]
     wanted: tuple[tuple[str, int], ...]
-    running: dict[str, RunningOperator]
+    runtimes: dict[str, OperatorRuntime]
 
     def at_depth(self, stream: int, block: Block) -> Block: ...
 

@@ -27,8 +27,8 @@ from penstock.element.threads.timing.sampler import PERIOD_S, Sampler
 from penstock.element.threads.wiring import Wiring, wire
 from penstock.errors import OperatorError
 from penstock.measure.thread_figures import ThreadFigures
-from penstock.operators.factory import running_operator
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.factory import make_operator
+from penstock.operators.protocol import OperatorRuntime
 
 BLOCKS_PER_THREAD = 4
 MAX_THREADS = 64
@@ -72,7 +72,7 @@ class ThreadedElement:
         threads: int = 0,
         queued: Iterable[str] = (),
         positioned: frozenset[str] | None = None,
-        make: MakeOperator = running_operator,
+        make: MakeOperator = make_operator,
         schedule: str = OLDEST_FIRST,
         ordered: bool = True,
         shards: int | None = None,
@@ -86,12 +86,12 @@ class ThreadedElement:
         self.graph, self.max_threads, self._blocks_per_thread = graph, max_threads, blocks_per_thread
         own = letters if isinstance(letters, StepLetters) else StepLetters(letters, {})
         self._results = _Results(own)
-        if shards is None and make is not running_operator:
+        if shards is None and make is not make_operator:
             shards = 1  # another maker's state may not bear to be made twice
         if around is None:
             element = Element(graph, own, wanted, positioned=positioned, make=sharded(make, shards))
             around = Around(element, wire(element, graph), TimedCalls(time_every))
-        self.running: dict[str, RunningOperator] = around.element.running
+        self.runtimes: dict[str, OperatorRuntime] = around.element.runtimes
         self._rate = Rate(clock)
         self._runtime = Runtime(
             around.element, around.wiring, schedule_of(schedule), self._results.release,

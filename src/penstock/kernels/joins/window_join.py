@@ -28,7 +28,7 @@ from penstock.kernels.joins.window_join_loop import (
     mark_live,
     renumber_rows,
 )
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ class Pairs:
     right: Ints
 
 
-class WindowJoin(Kept):
+class WindowJoin(SnapshotFields):
     """Pairs each arriving tuple with those of the other port's window that have its key, oldest first.
 
     A tuple first enters its own window, which evicts.  A count window holds the newest tuples of its port; a time
@@ -106,7 +106,7 @@ class WindowJoin(Kept):
             port["size"] = side.size if side.measure == "count" else 0
         of_streams = not self._by_value and not any(side.per_group for side in self._sides)
         self._links = LinkedWindows(int(left.size), int(right.size)) if of_streams else None
-        self.kept = _KEPT if self._links is None else ("_links",)
+        self.snapshot_fields = _KEPT if self._links is None else ("_links",)
 
     @property
     def state_bytes(self) -> int:

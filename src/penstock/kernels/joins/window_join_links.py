@@ -12,16 +12,16 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 Ints = npt.NDArray[np.int64]
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-class LinkedWindows(Kept):
+class LinkedWindows(SnapshotFields):
     """Both windows; pairs come as three rows: trigger, left, right.  Stores are the caller's, as `WindowJoin` says."""
 
-    kept = ("_seen", "_dropped", "_newest", "_links", "_met")
+    snapshot_fields = ("_seen", "_dropped", "_newest", "_links", "_met")
 
     def __init__(self, left_size: int, right_size: int) -> None:
         self._sizes = np.array([left_size, right_size], np.int64)

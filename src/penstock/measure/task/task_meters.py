@@ -20,7 +20,7 @@ from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
 from penstock.measure.task.slot_counts import SlotCounts, counting_ns
 from penstock.measure.task.task_report import PlainReport, encode
 from penstock.measure.task.triggers import Triggers
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
 # Between two blocks kernels push the meters' code and data out of the caches: `benchmarks measuring` shows about
 # three times the cost of a loop that does nothing else.
@@ -49,9 +49,9 @@ class ElementMeters:
         self.operators: dict[str, OperatorMeter] = {}
         self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
 
-    def metered(self, name: str, running: RunningOperator) -> MeteredOperator:
+    def metered(self, name: str, runtime: OperatorRuntime) -> MeteredOperator:
         """The operator with a meter in front; copies of an operator share one."""
-        return MeteredOperator(running, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
+        return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
 
     def begin(self, replica: int, start: TaskStart) -> TaskFigures:
         """The figures of a task."""

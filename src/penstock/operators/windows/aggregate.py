@@ -18,7 +18,7 @@ from penstock.block.position import Frontier, Integers, output_numbers
 from penstock.expressions.evaluation.compiled_functor import FunctorKernel
 from penstock.expressions.tree import Attribute
 from penstock.kernels.keys.key_ids import KeyIndex
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.count.count_window import CountWindow, Fired
 from penstock.kernels.windows.time.time_window import TimeFired, TimeWindow
@@ -33,7 +33,7 @@ Groups = npt.NDArray[np.int32]
 Results = dict[int, Column]
 
 
-class RunningAggregate(Kept):
+class AggregateRuntime(SnapshotFields):
     """Groups, arguments, windows, and the expressions around the calls.
 
     `firsts` are the types of columns of which a time window's kernel is to keep the oldest tuple's value besides.
@@ -57,7 +57,7 @@ class RunningAggregate(Kept):
         self.counts, self.times = _kernels(operator, plan, firsts)
         needs_rows = bool(plan.by_rows) and not keeps_numbers(operator, plan)
         self.held = HeldWindows(operator.window) if needs_rows or not (self.counts or self.times) else None
-        self.kept = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
+        self.snapshot_fields = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
 
     @property
     def state_bytes(self) -> int:

@@ -109,8 +109,8 @@ class Restless(ElementThreads):
     changes: Iterator[tuple[int, frozenset[str], int]] = iter(())
 
     def _look(self, *, is_last: bool = False) -> None:
-        threads, queued, straight = next(self.changes, (0, frozenset[str](), 0))
-        self._unwatched = 0 if queued else straight
+        threads, queued, inline = next(self.changes, (0, frozenset[str](), 0))
+        self._unwatched = 0 if queued else inline
         self.element.set(threads, queued)
 
 
@@ -127,14 +127,14 @@ def restless(
     threads = Restless(graph, graph, letters)
     threads.changes = iter(changes)
     given: Results = []
-    straight = 0
+    inline = 0
 
     def feed() -> None:
-        nonlocal straight
+        nonlocal inline
         threads.begin(Element(graph, letters, {name: name for name in wanted}, make=make), 1, lambda: 1)
         threads._look()
         for number, step in enumerate(steps):
-            straight += threads._straight.left > 0
+            inline += threads._inline.left > 0
             given.extend((place[0], _arrow(blocks)) for place, blocks in threads.feed(*step, (number, (0, 0, 0))))
         given.extend((place[0], _arrow(blocks)) for place, blocks in threads.rest())
 
@@ -142,7 +142,7 @@ def restless(
     assert threads.element.steps == len(steps)
     assert threads.element.observe().tuples == sum(block.rows for blocks, _ in steps for block in blocks.values())
     within_time(threads.close)
-    return ([(number, blocks) for number, blocks in given if blocks], all_letters.table().to_pylist()), straight
+    return ([(number, blocks) for number, blocks in given if blocks], all_letters.table().to_pylist()), inline
 
 
 class _Pausing:

@@ -86,8 +86,8 @@ def side_by_side_runs(effort: RealEffort, cores: int, note: Note) -> list[elasti
     for policy in effort.policies:
         note(f"four operators side by side: {policy}")
         runs.append(side_by_side(policy, cores, period_s=effort.period_s, periods=effort.periods // 2))
-        wish = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
-        runs.append(engines_side_by_side(policy, wish, cores, effort.period_s, effort.periods // 2))
+        threads = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
+        runs.append(engines_side_by_side(policy, threads, cores, effort.period_s, effort.periods // 2))
     return runs
 
 

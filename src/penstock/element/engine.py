@@ -179,7 +179,7 @@ class Engine:
         element = Element(self.graph, letters, self.collected, make=sharded(make_operator, None))
         self._threads = own = ElementThreads(self.graph, self.graph, letters, schedule)
         _side_by_side.add(own)
-        own.begin(element, threads, partial(_cores_beside_others, ref(own), is_even=threads.policy == "multilevel"))
+        own.begin(element, threads, partial(_cores_left_by_others, ref(own), is_even=threads.policy == "multilevel"))
         return own.element
 
     def _is_idle(self, intake: Intake) -> bool:
@@ -226,7 +226,7 @@ def extend(results: Batches, steps: Iterable[tuple[object, dict[str, Block]]]) -
                 results.setdefault(name, []).append(block.to_arrow())
 
 
-def _cores_beside_others(own: ReferenceType[ElementThreads], *, is_even: bool = False) -> int:
+def _cores_left_by_others(own: ReferenceType[ElementThreads], *, is_even: bool = False) -> int:
     """The cores for one engine: its even share of those of this process, and what others at work leave of theirs.
 
     `is_even`: only the former, for `multilevel`. It begins anew whenever its bound moves, so two that follow each

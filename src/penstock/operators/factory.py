@@ -1,4 +1,4 @@
-"""The running operator behind each operator of a graph."""
+"""The run-time operator behind each operator of a graph."""
 
 from __future__ import annotations
 

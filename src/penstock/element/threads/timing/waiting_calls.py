@@ -12,7 +12,7 @@ from penstock.block.block import Block
 from penstock.block.position import Frontier
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.timing.calls import TimedCalls
-from penstock.element.threads.timing.other_elements import UnknownThreads, seats_by_feeder
+from penstock.element.threads.timing.other_elements import UnknownThreads, thread_slots_by_feeder
 from penstock.host.core_wait import SchedulerFigures, core_wait_ns
 
 _THREADS = "/proc/self/task"
@@ -117,7 +117,7 @@ def others_in_line_ns() -> int:
         numbers = set(os.listdir(_THREADS))
     except OSError:
         return 0
-    own, others = ({seat.native_id for seat in seats} for seats in seats_by_feeder())
+    own, others = ({slot.native_id for slot in slots} for slots in thread_slots_by_feeder())
     aside = {thread.native_id for thread in threading.enumerate() if thread.name.startswith("penstock")}  # samplers
     left_out = (aside - own) | others | {threading.get_native_id()}
     helping = numbers - {str(number) for number in left_out}

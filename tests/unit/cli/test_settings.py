@@ -120,5 +120,5 @@ def test_all_problems_are_told_at_once() -> None:
             1, 8, "multilevel", sensitivity=0.1, satisfaction=0.0, as_printed=True)),
     ],
 )  # fmt: skip
-def test_the_settings_of_the_papers_can_be_given_from_the_shell(text: str, wish: ElasticThreads) -> None:
-    assert settings_of([f"window.threads={text}"], GRAPH).threads == {"window": wish}
+def test_the_settings_of_the_papers_can_be_given_from_the_shell(text: str, threads: ElasticThreads) -> None:
+    assert settings_of([f"window.threads={text}"], GRAPH).threads == {"window": threads}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from penstock.control.goals.limits import Limits
-from penstock.control.loop.control_request import ControlWish
+from penstock.control.loop.control_request import ControlRequest
 from penstock.control.routes.routing import narrowed
 from penstock.control.rules.batch_cap import first_pace
 from penstock.errors import InputError
@@ -103,7 +103,7 @@ def within_limits(configuration: Configuration, pipeline: Pipeline, limits: Limi
     return replace(configuration, micro_batch_tuples=first_pace(most).cap_tuples)
 
 
-def with_cap(wish: ControlWish, cap_tuples: int) -> ControlWish:
-    """The wish with a cap of micro-batches in its limits, the user's or the one given."""
-    most = min(wish.limits.max_micro_batch_tuples or cap_tuples, cap_tuples)
-    return replace(wish, limits=replace(wish.limits, max_micro_batch_tuples=most))
+def with_cap(request: ControlRequest, cap_tuples: int) -> ControlRequest:
+    """The request with a cap of micro-batches in its limits, the user's or the one given."""
+    most = min(request.limits.max_micro_batch_tuples or cap_tuples, cap_tuples)
+    return replace(request, limits=replace(request.limits, max_micro_batch_tuples=most))

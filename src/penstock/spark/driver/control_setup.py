@@ -1,4 +1,4 @@
-"""Control as a user wishes it, put together for one running application: grid, policy, loop, plant, controller."""
+"""Control as a user requests it, put together for one running application: grid, policy, loop, plant, controller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.control.live.executor_pool import ExecutorPool
 from penstock.control.live.frequency_dry_run import FrequencyDryRun
 from penstock.control.live.frequency_setter import FrequencySetter, frequencies_within
 from penstock.control.live.micro_batch_plant import Application, Resources, SparkPlant
-from penstock.control.loop.control_request import ControlWish, policy_of
+from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.loop import Loop
 from penstock.control.routes.routing import Routing
 from penstock.control.rules.batch_cap import first_pace
@@ -34,7 +34,7 @@ _DEVIATIONS = 3.0
 
 def controller_of(
     application: Application,
-    wish: ControlWish,
+    request: ControlRequest,
     session: SparkSession,
     graph: Graph,
     places: Placer,
@@ -44,39 +44,41 @@ def controller_of(
     room, configuration = room_of(session), application.configuration
     pipeline = pipeline_of(graph, configuration.unfused)
     single = single_elements(pipeline)
-    dry_run = wish.limits.frequency_dry_run
+    dry_run = request.limits.frequency_dry_run
     frequencies, refused = frequencies_within(
-        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or wish.passive
+        request.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or request.passive
     )
     energy, unmeasured = energy_of(is_local=is_local(session))
-    for sentence in (refused, _energy_sentence(wish, unmeasured), *_room_sentences(wish.limits, room)):
+    for sentence in (refused, _energy_sentence(request, unmeasured), *_room_sentences(request.limits, room)):
         if sentence is not None:
             print(sentence)
-    highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
-    most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
-    grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
+    highest = highest_of(request.limits, room) if len(single) < len(pipeline.elements) else 1
+    most_tuples = request.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
+    grid = grid_within(
+        request.limits, highest, most_tuples, () if frequencies is None else request.limits.frequencies_ghz
+    )
     resources: Resources | None = None
-    setter = None if frequencies is None or wish.passive or dry_run else FrequencySetter(frequencies)
+    setter = None if frequencies is None or request.passive or dry_run else FrequencySetter(frequencies)
     if setter is not None:
         resources = setter
-    elif room.executors and not wish.passive:
-        resources = _pool(session, wish.limits, room, places)
+    elif room.executors and not request.passive:
+        resources = _pool(session, request.limits, room, places)
     loop = Loop(
-        policy_of(wish, grid, speed_up=speed_up_of(graph)),
-        wish.goal,
+        policy_of(request, grid, speed_up=speed_up_of(graph)),
+        request.goal,
         Guard(),
         Routing(
-            allowed=wish.limits.max_imbalance,
+            allowed=request.limits.max_imbalance,
             scalable=_free_elements(pipeline),
             deviations=_DEVIATIONS,
             splittable=splittable(graph, layout_of(graph, configuration.unfused)),
         ),
-        wish.passive,
+        request.passive,
         highest=HighestReplicas(highest if room.executors else room.cores, highest, single, grid.replicas[0]),
         bounds=Bounds(grid.replicas[0], grid.replicas[-1]),
         keeps_frequency=lambda: dry_run or (setter is not None and setter.has_failed),
     )
-    pace = None if wish.passive else first_pace(most_tuples)
+    pace = None if request.passive else first_pace(most_tuples)
     plant = SparkPlant(
         application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores, places=places
     )
@@ -86,9 +88,9 @@ def controller_of(
     return Controller(plant, loop, notebook, sentences=told)
 
 
-def _energy_sentence(wish: ControlWish, unmeasured: str | None) -> str | None:
+def _energy_sentence(request: ControlRequest, unmeasured: str | None) -> str | None:
     """Why energy is not measured; who pays for it wants to know."""
-    return unmeasured if wish.price.kwh > 0 or wish.limits.frequencies_ghz else None
+    return unmeasured if request.price.kwh > 0 or request.limits.frequencies_ghz else None
 
 
 def _room_sentences(limits: Limits, room: Room) -> tuple[str | None, ...]:

@@ -20,7 +20,7 @@ from penstock.app.graph import Graph
 from penstock.block.dead_letters import SCHEMA as LETTERS
 from penstock.block.ordering import in_order
 from penstock.control.journal.run_start import run_start
-from penstock.control.loop.control_request import ControlWish
+from penstock.control.loop.control_request import ControlRequest
 from penstock.errors import PenstockError
 from penstock.host.directories import remove_host_state
 from penstock.measure.batch.measured_batch import MeasuredBatch
@@ -80,7 +80,7 @@ class Handle:
         letters: LetterBox,
         *,
         is_scratch: bool = False,
-        control: ControlWish | None = None,
+        control: ControlRequest | None = None,
         own_cap_tuples: int | None = None,
     ) -> None:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
@@ -90,7 +90,7 @@ class Handle:
         self.result = RunResult()
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
-        self._told = False  # whether the failure was raised
+        self._is_raised = False  # whether the failure was raised
         self._gives_up = False  # whether a micro-batch that is at work now has been given up
         self._stopping, self._in_batch = threading.Event(), threading.Event()
         self._total = total_tuples(fixed.graph)
@@ -181,7 +181,7 @@ class Handle:
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            self._told = True
+            self._is_raised = True
             raise (self._failure or self._stopped(error)) from None
         return not self._query.isActive
 
@@ -223,8 +223,8 @@ class Handle:
             remove_host_state(self.fixed.checkpoint_id)
         if self._is_scratch:
             shutil.rmtree(self.checkpoint.directory, ignore_errors=True)
-        if self._failure is not None and not self._told:
-            self._told = True
+        if self._failure is not None and not self._is_raised:
+            self._is_raised = True
             raise self._failure
         return self.result
 

@@ -14,7 +14,7 @@ from penstock.app.application import Application
 from penstock.app.graph import Graph
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
-from penstock.control.loop.control_request import DEFAULT_POLICY, ControlWish, control_wish
+from penstock.control.loop.control_request import DEFAULT_POLICY, ControlRequest, control_request
 from penstock.control.policy import Policy
 from penstock.control.setting import DEFAULT_CAP_TUPLES
 from penstock.plan.configuration import Configuration
@@ -65,7 +65,7 @@ def start(
     `limits`, at the least `price`; `willingness`: how readily it changes something, 'calm', 'balanced' or 'eager', or
     the seconds within which a change has to pay; `passive`: it says what it would do, and does nothing.
     """
-    control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
+    control = control_request(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
     graph = app.graph
     check_sources(graph)
     check_goal(graph, goal)
@@ -91,7 +91,7 @@ def launch(
     slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
-    control: ControlWish | None = None,
+    control: ControlRequest | None = None,
 ) -> Handle:
     """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
     lease = Lease(str(directory.directory))

@@ -108,7 +108,7 @@ class Comparison:
         """Which parts of the goal MPC misses here."""
         if self.out_of_reach:
             return []
-        parts = missed_beside(self.mpc, self.rivals)
+        parts = missed_against(self.mpc, self.rivals)
         if self.mpc.mean_replicas > RESOURCE_RATIO * self.oracle.mean_replicas:
             parts.append(f"{self.mpc.mean_replicas / self.oracle.mean_replicas - 1:.0%} above the oracle")
         return parts
@@ -124,7 +124,7 @@ def keeping(rivals: Sequence[Saso]) -> tuple[Saso, ...]:
     return tuple(r for r in rivals if r.violations <= allowed_violations(rivals))
 
 
-def missed_beside(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
+def missed_against(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
     """Which parts of the goal MPC misses beside rivals: violations, resources, changes."""
     parts, allowed = [], allowed_violations(rivals)
     if mpc.violations > allowed:

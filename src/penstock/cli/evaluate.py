@@ -111,7 +111,8 @@ def run(job: Job, request: EvaluateRequest) -> tuple[Tables, int, float]:
         tables = evaluate(
             job.graph, job.inputs, taps=tuple(job.taps), data_dir=request.data_dir,
             block_rows=request.block_rows, on_error=request.on_error, progress=note, engine=request.engine,
-            master=request.master, threads=threads_of(request.threads), queued=request.queues or None, schedule=request.schedule,
+            master=request.master, threads=threads_of(request.threads), queued=request.queues or None,
+            schedule=request.schedule,
         )  # fmt: skip
         return tables, tuples_in, time.perf_counter() - begin
 

@@ -100,8 +100,8 @@ def test_shuffle_files_are_in_memory_where_there_is_room_and_old_ones_are_swept(
     old = tmp_path / f"penstock-{os.getuid()}-old"
     old.mkdir()
     (old / "lock").touch()
-    folder = make_local_folder(tmp_path, room_mb=0)
-    other = make_local_folder(tmp_path, room_mb=0)
+    folder = make_local_folder(tmp_path, needed_mb=0)
+    other = make_local_folder(tmp_path, needed_mb=0)
     assert folder.path.parent == tmp_path
     assert folder.path.is_dir()
     assert not old.exists()
@@ -111,7 +111,7 @@ def test_shuffle_files_are_in_memory_where_there_is_room_and_old_ones_are_swept(
 
 
 def test_without_room_in_memory_the_disk_serves_and_the_reason_is_kept(tmp_path: Path) -> None:
-    folder = make_local_folder(tmp_path, room_mb=1 << 40)
+    folder = make_local_folder(tmp_path, needed_mb=1 << 40)
     assert folder.path.parent != tmp_path
     assert "but 1099511627776 MB are wanted" in folder.because
     folder.remove()

@@ -86,10 +86,10 @@ class StringKeys:
             row = kernel(codes, mask, offsets, text, row, *tables, known_ids, ids)
             if row < len(ids):
                 place = row if codes is _NO_CODES else codes[row]
-                self._make_room(int(offsets[place + 1] - offsets[place]))
+                self._reserve(int(offsets[place + 1] - offsets[place]))
         return ids
 
-    def _make_room(self, length: int) -> None:
+    def _reserve(self, length: int) -> None:
         """Doubles whatever lacks room for one more key of this length; what `dictionary` gave stays as it was."""
         if self.count + 1 == len(self._offsets):
             self._offsets = _longer(self._offsets, 2 * self.count + 1)

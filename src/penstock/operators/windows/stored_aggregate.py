@@ -45,7 +45,7 @@ class StoredAggregate(AggregateRuntime):
         column_types = tuple(self.plan.argument_types[i] for i in self.kernel_arguments)
         self.stored = StoredCountWindow(
             int(window.size), int(window.every), window.kind == "tumbling", self.counts.calls, key_types, column_types,
-            slots=slots.slots, host_directory=host_directory, logs=logs, kept=self.counts.kept,
+            slots=slots.slots, host_directory=host_directory, logs=logs, retained=self.counts.retained,
         )  # fmt: skip
         self.slots = None if isinstance(slots, HashSlots) else slots
         self.counts = None

@@ -125,7 +125,7 @@ class ElementTask:
                 continue
             block = self._opened(m)
             if self.worker.deferred is not None:
-                block = self.worker.deferred.kept_back(m.name, m.sequence, block)
+                block = self.worker.deferred.ready(m.name, m.sequence, block)
                 if not block.rows:
                     continue
             rows = self.plan.configuration.block_rows

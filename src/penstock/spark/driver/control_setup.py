@@ -24,7 +24,7 @@ from penstock.host.energy import energy_of
 from penstock.plan.elements.layout import layout_of
 from penstock.plan.elements.pipeline import Pipeline, pipeline_of
 from penstock.runtime.slots.hot_key_splitting import splittable
-from penstock.spark.driver.capacity import Room, highest_of, room_of, room_sentence
+from penstock.spark.driver.capacity import Capacity, capacity_of, capacity_sentence, highest_of
 from penstock.spark.executors.cluster_executors import ClusterExecutors
 from penstock.spark.executors.pinning import is_local
 from penstock.spark.executors.placer import Placer
@@ -41,7 +41,7 @@ def controller_of(
     notebook: Notebook,
 ) -> Controller:
     """A controller that waits to be started."""
-    room, configuration = room_of(session), application.configuration
+    capacity, configuration = capacity_of(session), application.configuration
     pipeline = pipeline_of(graph, configuration.unfused)
     single = single_elements(pipeline)
     dry_run = request.limits.frequency_dry_run
@@ -49,10 +49,10 @@ def controller_of(
         request.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or request.passive
     )
     energy, unmeasured = energy_of(is_local=is_local(session))
-    for sentence in (refused, _energy_sentence(request, unmeasured), *_room_sentences(request.limits, room)):
+    for sentence in (refused, _energy_sentence(request, unmeasured), *_limit_sentences(request.limits, capacity)):
         if sentence is not None:
             print(sentence)
-    highest = highest_of(request.limits, room) if len(single) < len(pipeline.elements) else 1
+    highest = highest_of(request.limits, capacity) if len(single) < len(pipeline.elements) else 1
     most_tuples = request.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
     grid = grid_within(
         request.limits, highest, most_tuples, () if frequencies is None else request.limits.frequencies_ghz
@@ -61,8 +61,8 @@ def controller_of(
     setter = None if frequencies is None or request.passive or dry_run else FrequencySetter(frequencies)
     if setter is not None:
         resources = setter
-    elif room.executors and not request.passive:
-        resources = _pool(session, request.limits, room, places)
+    elif capacity.executors and not request.passive:
+        resources = _pool(session, request.limits, capacity, places)
     loop = Loop(
         policy_of(request, grid, speed_up=speed_up_of(graph)),
         request.goal,
@@ -74,18 +74,18 @@ def controller_of(
             splittable=splittable(graph, layout_of(graph, configuration.unfused)),
         ),
         request.passive,
-        highest=HighestReplicas(highest if room.executors else room.cores, highest, single, grid.replicas[0]),
+        highest=HighestReplicas(highest if capacity.executors else capacity.cores, highest, single, grid.replicas[0]),
         bounds=Bounds(grid.replicas[0], grid.replicas[-1]),
         keeps_frequency=lambda: dry_run or (setter is not None and setter.has_failed),
     )
     pace = None if request.passive else first_pace(most_tuples)
     plant = SparkPlant(
-        application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores, places=places
+        application, single=single, resources=resources, pace=pace, energy=energy, cores=capacity.cores, places=places
     )
-    told = None if setter is None else setter.sentences
+    sentences = None if setter is None else setter.sentences
     if dry_run and frequencies is not None:
-        told = FrequencyDryRun(frequencies).sentences
-    return Controller(plant, loop, notebook, sentences=told)
+        sentences = FrequencyDryRun(frequencies).sentences
+    return Controller(plant, loop, notebook, sentences=sentences)
 
 
 def _energy_sentence(request: ControlRequest, unmeasured: str | None) -> str | None:
@@ -93,11 +93,11 @@ def _energy_sentence(request: ControlRequest, unmeasured: str | None) -> str | N
     return unmeasured if request.price.kwh > 0 or request.limits.frequencies_ghz else None
 
 
-def _room_sentences(limits: Limits, room: Room) -> tuple[str | None, ...]:
+def _limit_sentences(limits: Limits, capacity: Capacity) -> tuple[str | None, ...]:
     """Which limits do not count, or cannot be reached here."""
-    local = limits.max_executors is not None and not room.executors
+    local = limits.max_executors is not None and not capacity.executors
     executors = "max_executors of the limits counts on a cluster; a local master has task slots alone"
-    return executors if local else None, room_sentence(limits, room)
+    return executors if local else None, capacity_sentence(limits, capacity)
 
 
 def single_elements(pipeline: Pipeline) -> frozenset[str]:
@@ -110,7 +110,7 @@ def _free_elements(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(element.name for element in pipeline.elements if element.scope == "none")
 
 
-def _pool(session: SparkSession, limits: Limits, room: Room, places: Placer) -> ExecutorPool | None:
+def _pool(session: SparkSession, limits: Limits, capacity: Capacity, places: Placer) -> ExecutorPool | None:
     cluster = ClusterExecutors(session)
     if not cluster.is_possible:
         print("Spark's dynamic allocation is on in this session, so that executors are left to it")
@@ -120,7 +120,7 @@ def _pool(session: SparkSession, limits: Limits, room: Room, places: Placer) -> 
             "spark.decommission.enabled is off in this session: executors that are given back end with the tasks they "
             "have, which run again elsewhere"
         )
-    return ExecutorPool(cluster, places, ExecutorBounds(1, room.most_executors(limits), room.cores_each))
+    return ExecutorPool(cluster, places, ExecutorBounds(1, capacity.most_executors(limits), capacity.cores_each))
 
 
 def speed_up_of(graph: Graph) -> float:

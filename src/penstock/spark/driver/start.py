@@ -24,7 +24,7 @@ from penstock.runtime.driver.finished import is_finished
 from penstock.runtime.driver.first_configuration import first_configuration
 from penstock.runtime.driver.sink_folders import claim_sinks, sweep_sinks
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
-from penstock.spark.driver.capacity import check_room, local_task_slots, room_of, with_cap, within_limits
+from penstock.spark.driver.capacity import capacity_of, check_capacity, local_task_slots, with_cap, within_limits
 from penstock.spark.driver.handle import Handle, RunResult
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.pickling import dumps_for_workers
@@ -118,10 +118,10 @@ def launch(
         chosen = configuration or first_configuration(fixed, spark.sparkContext.defaultParallelism, block_rows)
         chosen = replace(chosen, frequency_ghz=None)  # cores are as the machine has them: nobody has set them yet
         if control is not None:
-            room = room_of(spark)
-            check_room(control.limits, room)
+            capacity = capacity_of(spark)
+            check_capacity(control.limits, capacity)
             if not control.passive:
-                chosen = within_limits(chosen, pipeline_of(fixed.graph, chosen.unfused), control.limits, room)
+                chosen = within_limits(chosen, pipeline_of(fixed.graph, chosen.unfused), control.limits, capacity)
         return Handle(
             spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch, control=control,
             own_cap_tuples=None if control is None or control.passive else own_cap,

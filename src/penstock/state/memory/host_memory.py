@@ -108,7 +108,7 @@ class HostMemory:
         self._map_all()
         self.has_nulls = bool(self.header.shared[Shared.HAS_NULLS])
         if self.layout.is_wide and to_fill:
-            self._check_room()
+            self._check_space()
 
     def reserve(self, slots: Integers, keys: Integers, text: Integers) -> None:
         """Makes room for so many keys and bytes of text in each slot; all slots are locked by the caller."""
@@ -254,10 +254,10 @@ class HostMemory:
     def _note_backed(self, backed: Field, slots: Integers, extents: Integers) -> None:
         self.header.fields[backed, slots] = np.maximum(self.header.fields[backed, slots], extents)
 
-    def _check_room(self) -> None:
+    def _check_space(self) -> None:
         """Memory that is not reserved must not run out in the middle of a task: that would be a bus error."""
-        room = os.statvfs(self.directory)
-        if room.f_bavail * room.f_frsize < _ROOM_FOR_WIDE_ROWS_BYTES:
+        space = os.statvfs(self.directory)
+        if space.f_bavail * space.f_frsize < _ROOM_FOR_WIDE_ROWS_BYTES:
             full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             raise file_error("reserving memory for state in", self.directory, full)
 

@@ -14,7 +14,7 @@ from penstock.control.threads.thread_control import LearnedThreads, Share, Threa
 from penstock.measure.element_observation import ElementObservation
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.thread_setting import ElasticThreads, ThreadPolicy
-from penstock.runtime.driver.thread_memory import LearnedByReplica
+from penstock.runtime.driver.thread_memory import ThreadMemory
 
 FRONT = frozenset({"service"})
 
@@ -165,7 +165,7 @@ def test_new_replicas_start_from_what_a_settled_one_has_found_and_old_ones_from_
     configuration = Configuration(
         (ElementConfiguration("a", 3, threads=ElasticThreads()), ElementConfiguration("b", 2))
     )
-    learned = LearnedByReplica()
+    learned = ThreadMemory()
     learned.take([("a", 0, young.learned.to_text()), ("a", 1, settled.learned.to_text())])
     plan = learned.for_plan(configuration, {})
     assert set(plan) == {"a"}
@@ -173,5 +173,5 @@ def test_new_replicas_start_from_what_a_settled_one_has_found_and_old_ones_from_
     new = learned_from_text(plan["a"][2])
     assert new is not None
     assert (new.setting.threads, new.settled, new.busy_s) == (16, True, 0.0)
-    again = LearnedByReplica().for_plan(configuration, plan)  # a new driver, with the plan before
+    again = ThreadMemory().for_plan(configuration, plan)  # a new driver, with the plan before
     assert again == plan

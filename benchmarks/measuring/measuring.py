@@ -34,7 +34,7 @@ class MeasuringCost:
 
     block_rows: int
     ratios: tuple[float, ...]
-    told_ratio: float
+    reported_ratio: float
     timed_ratio: float  # blocks that were timed / all
 
     @property

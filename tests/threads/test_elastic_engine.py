@@ -71,7 +71,7 @@ def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) ->
 
 
 @pytest.mark.parametrize(
-    ("level", "steps", "every", "straight"),
+    ("level", "steps", "every", "inline"),
     [
         *((2, steps, every, 0) for steps, every in [(0, 4), (399, 4), (1_000, 10), (50_000, 500)]),
         *((1, steps, 4, inline) for steps, inline in [(0, 0), (399, 0), (400, 1), (10_000, 49)]),
@@ -91,7 +91,7 @@ def test_some_hundred_calls_are_timed_and_200_steps_of_a_thread_alone_watched_bu
     engine.finish()
 
 
-@pytest.mark.parametrize(("policy", "goes_straight"), [("elastic", True), ("multilevel", False)])
+@pytest.mark.parametrize(("policy", "runs_inline"), [("elastic", True), ("multilevel", False)])
 def test_most_steps_of_a_thread_alone_go_straight_where_there_are_thousands(policy: str, runs_inline: bool) -> None:
     engine = ps.Engine(waiting(0).graph, block_rows=1, threads=ps.ElasticThreads(1, 1, policy, period_s=0.2))  # type: ignore[arg-type]
     own = engine._threads

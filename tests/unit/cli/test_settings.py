@@ -111,7 +111,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "threads"),
     [
         ("elastic:period_s=0.5", ElasticThreads(period_s=0.5)),
         ("elastic_operator:2-8,tolerance=0.1,decay_rate=0.02", ElasticThreads(

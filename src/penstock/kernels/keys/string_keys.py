@@ -165,15 +165,15 @@ _word_at: Any = intrinsic(_generate_word_at)
 
 # The functions below take addresses, not arrays: numba would count references to each array at every call.
 @njit(forceinline=True)
-def _tag(address, room, length):  # type: ignore[no-untyped-def]
-    """The tag of the string at an address, after which there are `room` bytes; never reads further."""
+def _tag(address, readable, length):  # type: ignore[no-untyped-def]
+    """The tag of the string at an address, after which there are `readable` bytes; never reads further."""
     if length < 8:
         word = np.uint64(0)
-        if room >= 8:
+        if readable >= 8:
             word = _word_at(address)
         elif length > 0:
             # The word that ends with the text; the text has at least eight bytes.
-            word = _word_at(address + room - 8) >> np.uint64(8 * (8 - room))
+            word = _word_at(address + readable - 8) >> np.uint64(8 * (8 - readable))
         word &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
         return word | (np.uint64(length) << np.uint64(56))
     state = np.uint64(length)

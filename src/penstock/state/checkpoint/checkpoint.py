@@ -216,8 +216,8 @@ class Checkpoint:
 
 def _check_same(name: str, given: object, fixed: object) -> None:
     if given is not None and given != fixed:
-        raise InputError(f"{name} stay as they are for the life of a checkpoint: {fixed}; got {given}; leave it out, or "
-                         "take another checkpoint")  # fmt: skip
+        raise InputError(f"{name} stay as they are for the life of a checkpoint: {fixed}; got {given}; leave it out, "
+                         "or take another checkpoint")  # fmt: skip
 
 
 def _with_new_functions(stored: Graph, given: Graph) -> Graph:

@@ -6,7 +6,7 @@ import threading
 
 from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.element.threads.timing.live_set import LiveSet
-from penstock.element.threads.timing.other_elements import Seated, UnknownThreads, thread_slots_by_feeder
+from penstock.element.threads.timing.other_elements import HasThreadSlots, UnknownThreads, thread_slots_by_feeder
 
 
 class Clocked(ThreadSlot):
@@ -71,7 +71,7 @@ def test_without_other_elements_nothing_is_told() -> None:
 
 
 def test_elements_that_this_thread_feeds_may_work_for_it() -> None:
-    elements: LiveSet[Seated] = LiveSet()
+    elements: LiveSet[HasThreadSlots] = LiveSet()
     mine, others = Some(threading.get_ident(), 7), Some(8, 9)
     elements.add(mine)
     elements.add(others)

@@ -326,9 +326,9 @@ def demo(
 
     - `penstock demo --seconds 20 --rate 200000 --output out/small`
     """
-    from penstock.cli.demo.command import DemoWish, demo_command
+    from penstock.cli.demo.command import DemoRequest, demo_command
 
-    demo_command(DemoWish(seconds, output, master, rate))
+    demo_command(DemoRequest(seconds, output, master, rate))
 
 
 @app.command(

@@ -35,9 +35,9 @@ def _penstock(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as version_of
+        import penstock
 
-        typer.echo(f"penstock {version_of('penstock')}")
+        typer.echo(f"penstock {penstock.__version__}")
         raise typer.Exit
 
 
@@ -332,10 +332,14 @@ def demo(
 
 
 @app.command(
+    hidden=True,  # for those who knew it
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
 def bench(context: typer.Context) -> None:
-    """Moved: the benchmarks are run as `python -m benchmarks NAME`, from a checkout."""
+    """Says where the benchmarks went."""
     from penstock.errors import InputError
 
-    raise InputError("the benchmarks are no part of the package; run 'python -m benchmarks' in a checkout of Penstock")
+    raise InputError(
+        "the benchmarks are not part of the installed package; run them in a clone of "
+        "https://github.com/penstock-streams/penstock with: python -m benchmarks"
+    )

@@ -21,6 +21,7 @@ from penstock.cli.screen import console, progress_bar, rate, starting
 from penstock.connectors.trace.source import TraceSource
 from penstock.control.journal.journal import read_journal
 from penstock.errors import InputError
+from penstock.host.extras import require
 from penstock.watch.changes import effect_at, first_after
 from penstock.watch.figures import change_text, clock_text
 from penstock.watch.terminal.live_console import LiveConsole
@@ -47,6 +48,7 @@ class DemoWish:
 
 def demo_command(wish: DemoWish) -> None:
     """Warms up, streams, compares, sums up, draws."""
+    require("penstock demo", "spark", "plot")
     _check(wish)
     screen = console()
     start = _opened(wish.master, screen)

@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from penstock.host.extras import is_installed, require
+
 if TYPE_CHECKING:
     from penstock import sinks, sources
     from penstock.app import spade
@@ -81,6 +83,8 @@ _MODULE_BY_NAME = {
 }
 _MODULES = {"sources": "penstock.sources", "sinks": "penstock.sinks", "spade": "penstock.app.spade"}
 
+_ON_SPARK = {name for name, module in _MODULE_BY_NAME.items() if module.startswith("penstock.spark.")}
+
 __all__ = [
     "Application",
     "Stream",
@@ -126,6 +130,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         value: Any = importlib.import_module(_MODULES[name])
     elif name in _MODULE_BY_NAME:
+        if name in _ON_SPARK:
+            require(f"ps.{name}", "spark")
         value = getattr(importlib.import_module(_MODULE_BY_NAME[name]), name)
     else:
         raise AttributeError(f"module 'penstock' has no attribute '{name}'")
@@ -134,4 +140,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - (set() if is_installed("spark") else _ON_SPARK))

@@ -61,6 +61,10 @@ class InputError(PenstockError, ValueError):
     """An input, option, file or row that does not fit."""
 
 
+class MissingExtraError(PenstockError, ImportError):
+    """A package that only some uses need, and that is not installed."""
+
+
 class OperatorError(PenstockError, RuntimeError):
     """A user's function failed while the stream ran."""
 

@@ -17,6 +17,7 @@ from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.cli.screen import amount, console, rate, starting
 from penstock.errors import InputError
+from penstock.host.extras import require
 
 if TYPE_CHECKING:
     from penstock.app.graph import Graph
@@ -43,6 +44,7 @@ class RunWish:
 
 def run_command(wish: RunWish) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
+    require("penstock run", "spark")
     from penstock.cli.options.settings import changed
     from penstock.runtime.driver.finished import is_finished
     from penstock.spark.driver.start import start

@@ -23,7 +23,7 @@ from penstock.measure.task.transfer_time import Gate
 from penstock.measure.task.triggers import Triggers
 from penstock.operators.protocol import RunningOperator
 
-# Between two blocks kernels push the meters' code and data out of the caches: `benchmarks measuring` shows about
+# Between two blocks kernels push the meters' code and data out of the caches: benchmark `measuring` shows about
 # three times the cost of a loop that does nothing else.
 _COLD = 3
 

@@ -1,4 +1,4 @@
-"""`benchmarks migrate`: three to four replicas over two hosts under a load that steps up, by every way there is."""
+"""Benchmark `migrate`: three to four replicas over two hosts under a load that steps up, by every way there is."""
 
 from __future__ import annotations
 

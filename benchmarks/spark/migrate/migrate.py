@@ -82,7 +82,7 @@ class MigrateRun:
         self.state_bytes = 0
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def started(self) -> Iterator[None]:
         """The application at work with three replicas, its windows filled; nothing is left at the end."""
         try:
             self._start(self.few)
@@ -245,7 +245,7 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
         loopback_cluster(place / "cluster", workers=2, cores=4, memory_mb=1024) as cluster,
     ):
         run = MigrateRun(effort, folder / "run", cluster.url, show)
-        with run.running():
+        with run.started():
             for number in range(effort.runs):
                 changes += [run.change(way, f"run {number + 1} of {effort.runs}, {way}") for way in ways_of(number)]
     show("in-process engine over the same tuples")

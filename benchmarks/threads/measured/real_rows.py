@@ -86,8 +86,8 @@ def side_by_side_runs(effort: RealEffort, cores: int, note: Note) -> list[elasti
     for policy in effort.policies:
         note(f"four operators side by side: {policy}")
         runs.append(side_by_side(policy, cores, period_s=effort.period_s, periods=effort.periods // 2))
-        wish = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
-        runs.append(engines_side_by_side(policy, wish, cores, effort.period_s, effort.periods // 2))
+        threads = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
+        runs.append(engines_side_by_side(policy, threads, cores, effort.period_s, effort.periods // 2))
     return runs
 
 
@@ -121,13 +121,13 @@ def graph_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> lis
     """Multi-level elasticity on MULTILEVEL's graphs, beside no queues and all queues."""
     runs = []
     levels, rate_flop_s = range(1, 2 * cores + 1), flop_s()
-    with OneAtATime() as running:
+    with OneAtATime() as elements:
         for number, model in enumerate(real_multilevel_models(effort.blocks, seed, quick=effort.quick)):
             costs = "skewed" if len({o.cpu_s for o in model.operators[1:-1]}) > 1 else "balanced"
             cell = Cell(model.name, costs, model.block_tuples, cores, "real")
             note(f"{number}: {cell}")
             period_s = period_of(model, effort.graph_period_s, rate_flop_s)
-            case = real_case(str(cell), model, levels, running, cores=cores, period_s=period_s)
+            case = real_case(str(cell), model, levels, elements, cores=cores, period_s=period_s)
             runs.append(multilevel.measure(cell, case, seed))
     return runs
 
@@ -140,14 +140,14 @@ def exhaustive_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -
     costs: dict[str, Costs] = {"10,000 flop": balanced(10_000), "skewed": skewed(seed, heavy=0.25, medium=0.35)}
     cells = [(shape, name) for shape in effort.exhaustive_shapes for name in costs]
     runs = []
-    with OneAtATime() as running:
+    with OneAtATime() as elements:
         for number, (shape, name) in enumerate(cells):
             model = SMALL_SHAPES[shape](costs[name], _EXHAUSTIVE_BLOCK)
             cell = Cell(shape, name, _EXHAUSTIVE_BLOCK, cores, "real")
             title = f"case {number + 1} of {len(cells)}: {cell}"
             note(f"{title}: policies")
             case = real_case(
-                title, model, range(1, cores + 1), running, cores=cores, period_s=effort.graph_period_s,
+                title, model, range(1, cores + 1), elements, cores=cores, period_s=effort.graph_period_s,
                 fixed_periods=1 if effort.quick else 2,
             )  # fmt: skip
             runs.append(multilevel.measure_small(cell, case, seed, seconds=effort.exhaustive_s, note=note))
@@ -168,8 +168,8 @@ def change_run(
             if step.period == half - 1:
                 element.change(after)
     old, new = steps[half - 1].next_setting, steps[-1].next_setting
-    with OneAtATime() as running:
-        rates = [_rates(model, levels, running, cores, period_s, (old, new)) for model in (before, after)]
+    with OneAtATime() as elements:
+        rates = [_rates(model, levels, elements, cores, period_s, (old, new)) for model in (before, after)]
     busy = [step.period for step in steps[half:] if not step.settled]
     return ChangeRun(
         rules, seed, rates[0][1] / rates[0][0], rates[1][2] / rates[1][0], rates[1][1] / rates[1][0],
@@ -180,11 +180,11 @@ def change_run(
 
 
 def _rates(
-    model: ElementModel, levels: range, running: OneAtATime, cores: int, period_s: float,
+    model: ElementModel, levels: range, elements: OneAtATime, cores: int, period_s: float,
     settings: tuple[ElementSetting, ElementSetting],
 ) -> tuple[float, float, float]:  # fmt: skip
     """Tuples per second of the best simple way, and of two settings."""
-    case = real_case("change", model, levels, running, cores=cores, period_s=period_s)
+    case = real_case("change", model, levels, elements, cores=cores, period_s=period_s)
     simple = [ElementSetting(1), *(ElementSetting(level, frozenset(model.names)) for level in levels)]
     best = max(case.fixed_tuples_s(setting) for setting in simple)
     one, other = settings

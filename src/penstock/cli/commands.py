@@ -100,10 +100,10 @@ def evaluate(
 
     - `penstock evaluate penstock.cli.demo.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet --threads 2`
     """
-    from penstock.cli.evaluate import Wish, evaluate_command
+    from penstock.cli.evaluate import EvaluateRequest, evaluate_command
 
     evaluate_command(
-        Wish(
+        EvaluateRequest(
             application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
             engine, master, threads, tuple(queues or ()), schedule,
         )
@@ -154,11 +154,11 @@ def run(
     - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
     from penstock.cli.options.control_options import ControlOptions
-    from penstock.cli.run import RunWish, run_command
+    from penstock.cli.run import RunRequest, run_command
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive, willingness)
     run_command(
-        RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
+        RunRequest(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
     )
 
 
@@ -248,10 +248,10 @@ def replay(
     - `penstock replay out/checkpoint/journal.jsonl --policy flink-autoscaler --speed-up 100 --json`
     """
     from penstock.cli.options.control_options import ControlOptions
-    from penstock.cli.replay import ReplayWish, replay_command, short_options
+    from penstock.cli.replay import ReplayRequest, replay_command, short_options
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), False, willingness)
-    replay_command(ReplayWish(path, short_options(control, p95_ms, max_replicas), speed_up, json))
+    replay_command(ReplayRequest(path, short_options(control, p95_ms, max_replicas), speed_up, json))
 
 
 @app.command()

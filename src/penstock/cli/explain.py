@@ -101,9 +101,9 @@ def kernel_bytes(graph: Graph) -> dict[str, int]:
 
 def _bytes_per_group(graph: Graph, operator: Aggregate) -> int | None:
     from penstock.block.dead_letters import DeadLetters
-    from penstock.operators.windows.aggregate import RunningAggregate
+    from penstock.operators.windows.aggregate import AggregateRuntime
 
-    running = RunningAggregate(operator, graph.producer(operator.inputs[0]).schema, DeadLetters())
-    if running.counts is None or running.held is not None:
+    aggregate = AggregateRuntime(operator, graph.producer(operator.inputs[0]).schema, DeadLetters())
+    if aggregate.counts is None or aggregate.held is not None:
         return None
-    return running.counts.bytes_per_group
+    return aggregate.counts.bytes_per_group

@@ -43,7 +43,7 @@ def _farther_at_most(low: float, high: float, better: float, worse: float, gamma
 farther_at_most: Any = njit(nogil=True, cache=True)(_farther_at_most)
 
 
-def _room_of(
+def _cost_limits(
     u: int, best: int, still: Floats, moved: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float, gf: float, gc: float
 ) -> tuple[float, float]:
     """What setting u may cost at most to be the next one of any setting: with the same replicas there, with others.
@@ -62,7 +62,7 @@ def _room_of(
     return with_rounding(stays), with_rounding(moves)
 
 
-room_of: Any = njit(nogil=True, cache=True)(_room_of)
+cost_limits: Any = njit(nogil=True, cache=True)(_cost_limits)
 
 
 def _outcome_of(
@@ -108,9 +108,9 @@ value_between: Any = njit(nogil=True, cache=True)(_value_between)
 
 def _expected_cost(
     rate: float, deviation: float, errors: Floats, chances: Floats, waiting: float, per_tuple_s: float, cap: float,
-    physics: Floats, pause_s: float, values: Floats, points: Floats, least: float, room: float,
+    physics: Floats, pause_s: float, values: Floats, points: Floats, least: float, cost_limit: float,
 ) -> float:  # fmt: skip
-    """Of a step and all that follow it, over what may come; infinite once it is sure to be more than `room`.
+    """Of a step and all that follow it, over what may come; infinite once it is sure to be more than `cost_limit`.
 
     `least`: what follows costs at least that, whatever comes.
     """
@@ -120,7 +120,7 @@ def _expected_cost(
         cost, left = outcome_of(came, waiting, per_tuple_s, cap, physics, pause_s)
         total += chances[i] * (cost + value_between(values, points, left))
         rest -= chances[i]
-        if total + rest * least > room:
+        if total + rest * least > cost_limit:
             return np.inf
     return total
 
@@ -152,7 +152,7 @@ def _fill_costs(
         u = in_turn(place, first)
         own, stays, moves = resource[u], np.inf, np.inf
         if bound and place > 0:
-            stays, moves = room_of(u, best, still, moved, pn, pf, pc, gn, gf, gc)
+            stays, moves = cost_limits(u, best, still, moved, pn, pf, pc, gn, gf, gc)
         if pause_s <= 0.0:
             stays = max(stays, moves - change)
         still[u] = np.inf
@@ -180,18 +180,18 @@ fill_costs: Any = njit(nogil=True, cache=True, error_model="numpy")(_fill_costs)
 def _cost_from(
     at: int, u: int, waiting: float, rate: float, deviation: float, errors: Floats, chances: Floats, per_tuple: Floats,
     cap: Floats, resource: Floats, replicas: Floats, pauses_s: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float,
-    gf: float, gc: float, physics: Floats, values: Floats, least: float, points: Floats, room: float,
+    gf: float, gc: float, physics: Floats, values: Floats, least: float, points: Floats, cost_limit: float,
 ) -> float:  # fmt: skip
-    """Of a step with a setting, from another one on, and of all that follow it; infinite if more than `room`."""
+    """Of a step with a setting, from another one on, and of all that follow it; infinite if more than `cost_limit`."""
     differs = replicas[u] != replicas[at]
     own = resource[u] + distance_between(at, u, pn, pf, pc, gn, gf, gc) + (physics[13] if differs else 0.0)
-    if own + least > room:
+    if own + least > cost_limit:
         return np.inf
     return float(
         own
         + expected_cost(
             rate, deviation, errors, chances, waiting, per_tuple[u], cap[u], physics, pauses_s[u] if differs else 0.0,
-            values[u], points, least, room - own,
+            values[u], points, least, cost_limit - own,
         )
     )  # fmt: skip
 

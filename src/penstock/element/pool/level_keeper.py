@@ -15,7 +15,7 @@ from penstock.control.threads.leaping_operator import FOR_SERVICES, LeapingState
 from penstock.control.threads.level_search import start_search
 from penstock.element.pool.busy_clock import BusyClock, Spent
 from penstock.element.pool.computing_tasks import ComputingTasks
-from penstock.element.pool.level_hint import LevelHint, tell_level, told_level
+from penstock.element.pool.level_hint import LevelHint, read_level_hint, write_level_hint
 from penstock.host.core_wait import core_wait_of_threads_s
 from penstock.measure.element_observation import ElementObservation
 
@@ -60,7 +60,7 @@ class LevelKeeper:
         self._policy = FOR_SERVICES
         self._fixed = fixed
         self._computing_tasks = ComputingTasks(None) if computing is None else computing
-        hint = told_level(known)
+        hint = read_level_hint(known)
         self._share = _share(hint.computing)
         self.level = min(hint.level, self._most()) if fixed is None else fixed
         self._state = self._begun()
@@ -141,7 +141,7 @@ class LevelKeeper:
         level, reason = self._next_level(seen, was_looking)
         self._write_journal(seen, calls, level, reason)
         if self.settled and self._known is not None and self._fixed is None:
-            tell_level(self._known, LevelHint(level, self._share.computing))
+            write_level_hint(self._known, LevelHint(level, self._share.computing))
         if level == self.level:
             return None
         self.level, self._count_from, self._first_calls = level, begun, 1
@@ -177,7 +177,7 @@ class LevelKeeper:
             self._share = self._share.after_alone(seen, cores)
         else:
             at_most = self._most() <= min(self.level, self.max_level - 1)
-            self._share = self._share.after_beside(seen, cores, at_most=at_most)
+            self._share = self._share.after_several(seen, cores, at_most=at_most)
         self._share_cores()
 
     def _share_cores(self) -> None:
@@ -230,7 +230,7 @@ class LevelJournal:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._told = path, False
+        self._path, self._warned = path, False
 
     def write(self, seen: ElementObservation, calls: int, next_level: int, *, settled: bool, reason: str) -> None:
         line = {
@@ -243,11 +243,11 @@ class LevelJournal:
             with self._path.open("a") as file:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
-            self._tell(error)
+            self._warn(error)
 
-    def _tell(self, error: OSError) -> None:
-        if not self._told:
-            self._told = True
+    def _warn(self, error: OSError) -> None:
+        if not self._warned:
+            self._warned = True
             print(
                 f"elastic_map: the journal '{self._path}' cannot be written on this host; it goes on without: {error}",
                 file=sys.stderr,

@@ -19,20 +19,20 @@ Row = dict[Any, Any]  # the output's values by column, without those that are nu
 class Output:
     """Rows in `schema`.  With `error_column` its columns are all nullable, since a failed call has only its error.
 
-    With `kept_input`, the struct of the input's columns, it has its input, too.
+    With `input_type`, the struct of the input's columns, it has its input, too.
     """
 
     def __init__(
-        self, schema: pa.Schema, *, error_column: str | None = None, kept_input: pa.DataType | None = None
+        self, schema: pa.Schema, *, error_column: str | None = None, input_type: pa.DataType | None = None
     ) -> None:
-        self._fields, self._error_column, self._kept_input = schema, error_column, kept_input
+        self._fields, self._error_column, self._input_type = schema, error_column, input_type
         self._check = StructCheck(schema)
         self._required = [number for number, field in enumerate(schema) if has_required(field)]
         self.schema = schema
         if error_column is not None:
             added = [pa.field(error_column, pa.string())]
-            if kept_input is not None:
-                added.append(pa.field(INPUT, kept_input))
+            if input_type is not None:
+                added.append(pa.field(INPUT, input_type))
             self.schema = pa.schema([*(field.with_nullable(True) for field in schema), *added])
 
     def rows(self, result: Any) -> list[Row]:
@@ -55,7 +55,7 @@ class Output:
         errors = pa.array([row.get(self._error_column) for row in rows], pa.string())
         self._check_nulls([column.filter(errors.is_null()) for column in columns] if self._required else columns)
         columns.append(errors)
-        if self._kept_input is not None:
+        if self._input_type is not None:
             columns.append(self._inputs([row[INPUT] if self._error_column in row else None for row in rows]))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
@@ -71,15 +71,15 @@ class Output:
         rows = batch.num_rows
         columns = [pa.nulls(rows, field.type) for field in self._fields]
         columns.append(pa.array([error] * rows, pa.string()))
-        if self._kept_input is not None:
-            columns.append(batch.to_struct_array().cast(self._kept_input))
+        if self._input_type is not None:
+            columns.append(batch.to_struct_array().cast(self._input_type))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _inputs(self, batches: Sequence[pa.RecordBatch | None]) -> pa.Array:
         """Structs of the batches of one row each; null where there is none."""
-        kept = [batch.to_struct_array().cast(self._kept_input) for batch in batches if batch is not None]
+        kept = [batch.to_struct_array().cast(self._input_type) for batch in batches if batch is not None]
         if not kept:
-            return pa.nulls(len(batches), self._kept_input)
+            return pa.nulls(len(batches), self._input_type)
         place = itertools.count()
         taken = pa.array([None if batch is None else next(place) for batch in batches], pa.int64())
         return pa.concat_arrays(kept).take(taken)

@@ -36,7 +36,7 @@ class ElasticStream:
         self.pool: Pool = pool_of(calls)
         self.pool.set_level(keeper.level)
         self._call_s = 0.0  # per row, smoothed
-        self._told = False
+        self._warned = False
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Outputs of a partition's batches."""
@@ -69,8 +69,8 @@ class ElasticStream:
 
     def advise(self) -> None:
         """Tells once, where the worker's messages go, that threads are of no use here."""
-        if self.keeper.gains_nothing and not self._told:
-            self._told = True
+        if self.keeper.gains_nothing and not self._warned:
+            self._warned = True
             print(
                 f"{self.name} computes and gains nothing from a second thread: it holds the GIL, or all cores are in "
                 "use; more partitions (df.repartition) use more cores where there are any",

@@ -20,7 +20,7 @@ from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
 from penstock.measure.task.slot_counts import SlotCounts, counting_ns
 from penstock.measure.task.task_report import PlainReport, encode
 from penstock.measure.task.triggers import Triggers
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
 # Between two blocks kernels push the meters' code and data out of the caches: benchmark `measuring` shows about
 # three times the cost of a loop that does nothing else.
@@ -49,9 +49,9 @@ class ElementMeters:
         self.operators: dict[str, OperatorMeter] = {}
         self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
 
-    def metered(self, name: str, running: RunningOperator) -> MeteredOperator:
+    def metered(self, name: str, runtime: OperatorRuntime) -> MeteredOperator:
         """The operator with a meter in front; copies of an operator share one."""
-        return MeteredOperator(running, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
+        return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
 
     def begin(self, replica: int, start: TaskStart) -> TaskFigures:
         """The figures of a task."""
@@ -81,7 +81,7 @@ class TaskFigures:
     def __init__(self, meters: ElementMeters, replica: int, start: TaskStart, loop_cpu_s: float) -> None:
         self._meters, self._replica = meters, replica
         self._start, self._loop_cpu_s = start, loop_cpu_s
-        self.entry, self.exit = Gate(Pace()), Gate(meters.pace)  # what comes in comes in few, long passages
+        self.entry, self.exit = TransferTime(Pace()), TransferTime(meters.pace)  # few, long passages come in
         self.service, self.step_turn = ServiceTimes(), meters.step_turn
         self.slots = SlotCounts(meters.slot_turn)
         self._inputs: dict[str, list[int]] = {}
@@ -191,7 +191,7 @@ def _ports(ports: dict[str, list[int]]) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def _block_ns() -> int:
-    """What counting one block costs here: a gate, a step, two ports and a result."""
+    """What counting one block costs here: a passage, a step, two ports and a result."""
     meters, rounds = ElementMeters(), 100
     meters.pace.below = 0
     figures = TaskFigures(meters, 0, TaskStart(), 0.0)
@@ -208,7 +208,7 @@ def _block_ns() -> int:
     return spent_ns[1] // rounds
 
 
-class Gate:
+class TransferTime:
     """Time in Spark's hands, inwards or outwards: times some passages and takes them for all."""
 
     __slots__ = ("_turn", "_waiting_ns", "passages", "timed")

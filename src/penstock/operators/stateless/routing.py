@@ -15,12 +15,12 @@ from penstock.block.position import Frontier, output_numbers
 from penstock.block.punctuation import Punctuations, punctor_of
 from penstock.expressions.evaluation.environment import environment_of
 from penstock.expressions.evaluation.evaluate import evaluate
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.operators.protocol import Stateless
 from penstock.operators.stateless.merging import merge
 
 
-class RunningSplit(Stateless):
+class SplitRuntime(Stateless):
     """Sends each tuple to the first branch whose condition is true."""
 
     def __init__(self, operator: Split) -> None:
@@ -47,12 +47,12 @@ def truth(column: object) -> Mask:
     return column.values if column.valid is None else column.values & column.valid
 
 
-class RunningUnion(Stateless):
+class UnionRuntime(Stateless):
     """All inputs in the order of positions; of a punctuation's copies the last one goes on."""
 
     def __init__(self, copies_by_punctor: Mapping[int, int]) -> None:
         self.copies = MarkCopies(copies_by_punctor)
-        self.kept = ("copies",) if copies_by_punctor else ()
+        self.snapshot_fields = ("copies",) if copies_by_punctor else ()
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         if sum(block.rows for block in inputs) == 0 and all(block.punctuations is None for block in inputs):
@@ -65,17 +65,17 @@ class RunningUnion(Stateless):
         return (Block(inputs[0].schema, taken, len(merged.rows), position, marks),)
 
 
-class RunningSink(Stateless):
+class SinkRuntime(Stateless):
     """Passes its input on to whoever collects it."""
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         return (inputs[0],)
 
 
-class MarkCopies(Kept):
+class MarkCopies(SnapshotFields):
     """Counts the copies of each mark that have come, as some may be delayed on their way."""
 
-    kept = ("_waiting", "_arrived")
+    snapshot_fields = ("_waiting", "_arrived")
 
     def __init__(self, copies_by_punctor: Mapping[int, int]) -> None:
         self._needed = np.zeros(max(copies_by_punctor, default=0) + 1, np.int64)

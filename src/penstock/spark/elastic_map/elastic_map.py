@@ -20,7 +20,7 @@ from penstock.element.pool.computing_tasks import computing_tasks_of_host
 from penstock.element.pool.level_hint import known_level_path
 from penstock.element.pool.level_keeper import LevelKeeper
 from penstock.element.pool.stream import ElasticStream
-from penstock.element.pool.stream_cache import KeptStreams
+from penstock.element.pool.stream_cache import StreamCache
 from penstock.spark.elastic_map.parameters import ERROR, Parameters, checked
 
 _lock = threading.Lock()
@@ -62,7 +62,7 @@ def elastic_map(
         journal=journal,
     )  # fmt: skip
     schemas = checked(df, function, schema, own)
-    run = functools.partial(_run, function, _Map(uuid.uuid4().hex, own, schemas.given, schemas.kept_input))
+    run = functools.partial(_run, function, _Map(uuid.uuid4().hex, own, schemas.given, schemas.input_type))
     return df.mapInArrow(run, schemas.output)
 
 
@@ -73,10 +73,10 @@ class _Map:
     identity: str
     own: Parameters
     given: pa.Schema
-    kept_input: pa.DataType | None
+    input_type: pa.DataType | None
 
 
-_streams = KeptStreams()
+_streams = StreamCache()
 
 
 def _run(
@@ -91,7 +91,7 @@ def _stream(function: Callable[..., Any], wanted: _Map) -> ElasticStream:
     name = f"elastic_map: {getattr(function, '__name__', type(function).__name__)}"
     calls = Calls(
         function, wanted.given, per_tuple=own.per_tuple, retries=own.retries, timeout_s=own.timeout_s,
-        error_column=ERROR if own.on_error == "column" else None, kept_input=wanted.kept_input,
+        error_column=ERROR if own.on_error == "column" else None, input_type=wanted.input_type,
     )  # fmt: skip
     keeper = LevelKeeper(
         own.max_threads, own.period_s, known_level_path(wanted.identity),

@@ -122,14 +122,14 @@ def _shares(row: ElementRow) -> str:
     return f"{sparkline(tuples)}  busiest {max(tuples) / sum(tuples):.0%}"
 
 
-def sparkline(values: Sequence[float | None], highest: float | None = None) -> str:
-    """One bar per value between 0 and `highest` (the largest value, where not given); a space where there is none.
+def sparkline(values: Sequence[float | None]) -> str:
+    """One bar per value between 0 and the largest; a space where there is none.
 
     >>> sparkline([0, 1, None, 4, 8])
     '▁▂ ▅█'
     """
     known = [value for value in values if value is not None]
-    top = max(known, default=0.0) if highest is None else highest
+    top = max(known, default=0.0)
     return "".join(" " if value is None else _bar(value, top) for value in values)
 
 

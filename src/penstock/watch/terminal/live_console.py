@@ -49,12 +49,11 @@ class LiveConsole:
         *,
         duration_s: float | None = None,
         expected_s: float | None = None,
-        plain_every_s: float = _PLAIN_EVERY_S,
         clock: Callable[[], float] = time.monotonic,
         control: Callable[[], Sequence[tuple[str, str]]] = lambda: (),
     ) -> None:
         self.screen, self.title, self.application, self.observations = screen, title, application, observations
-        self.duration_s, self._plain_every_s, self._clock = duration_s, plain_every_s, clock
+        self.duration_s, self._clock = duration_s, clock
         self._expected_s = duration_s if expected_s is None else expected_s
         self._control = control
         self.events: list[str] = []
@@ -96,7 +95,7 @@ class LiveConsole:
     def _show(self, live: Live) -> None:
         if self.screen.is_terminal:
             live.update(self.view(), refresh=True)
-        elif self._clock() - self._told_s >= self._plain_every_s:
+        elif self._clock() - self._told_s >= _PLAIN_EVERY_S:
             self._told_s = self._clock()
             line = plain_line(self.observations(), self.application.configuration, self.elapsed_s)
             self.screen.print(line, markup=False, soft_wrap=True)

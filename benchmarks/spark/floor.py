@@ -1,4 +1,4 @@
-"""`benchmarks floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
+"""Benchmark `floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench spark-threads`: waiting and computing elements in Spark's workers, on fixed numbers of threads and elastic."""
+"""Benchmark `spark-threads`: waiting and computing elements in Spark's workers, on fixed and elastic threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchmarks state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
+"""Benchmark `state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
 
 from __future__ import annotations
 

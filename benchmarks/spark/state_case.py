@@ -1,4 +1,4 @@
-"""One case of `benchmarks state` in a process of its own, which is killed half-way: `python -m ... ROLE SETTINGS`.
+"""One case of benchmark `state` in a process of its own, which is killed half-way: `python -m ... ROLE SETTINGS`.
 
 `measure` fills the state, prints its figures as one JSON line and goes on until it is killed; `restart` goes on from
 its checkpoint, then once more with the host's memory wiped, and prints how long the first micro-batches took.

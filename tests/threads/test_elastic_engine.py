@@ -13,7 +13,7 @@ import pytest
 
 import penstock as ps
 from penstock.control.threads.thread_control import ThreadControl
-from penstock.element import engine as control_engine
+from penstock.element import engine as engine_module
 from penstock.element.engine import _cores_beside_others
 from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.threaded_element import ThreadedElement
@@ -264,7 +264,7 @@ def test_to_read_the_advice_takes_nothing_from_what_the_policy_sees() -> None:
 
 
 def test_an_engine_that_failed_leaves_its_cores_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    monkeypatch.setattr(engine_module, "own_cores", lambda: 8)
     failed = ps.Engine(failing().graph, threads="elastic", on_error="fail")
     beside = ps.Engine(waiting(0).graph, threads="elastic")
     assert beside._threads is not None
@@ -287,7 +287,7 @@ def test_steps_that_give_nothing_leave_nothing_behind() -> None:
 
 
 def test_the_bound_of_multilevel_does_not_follow_the_trials_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    monkeypatch.setattr(engine_module, "own_cores", lambda: 8)
     wish = ps.ElasticThreads(policy="multilevel")
     first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
     own, other = first._threads, second._threads
@@ -304,7 +304,7 @@ def test_the_bound_of_multilevel_does_not_follow_the_trials_of_others(monkeypatc
 
 
 def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    monkeypatch.setattr(engine_module, "own_cores", lambda: 8)
     wish = ps.ElasticThreads(period_s=0.001)
     first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
     own, other = first._threads, second._threads

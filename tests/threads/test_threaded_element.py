@@ -19,7 +19,7 @@ from penstock.block.block import Block, block_of
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING
 from penstock.element.element import Element
-from penstock.element.threads.reorder import Reorder
+from penstock.element.threads.runtime import Reorder
 from penstock.element.threads.schedule import SCHEDULES
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step

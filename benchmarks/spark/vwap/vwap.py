@@ -1,4 +1,4 @@
-"""`benchmarks vwap`: our engine, the in-process engine and stock PySpark at the same computation in one run."""
+"""Benchmark `vwap`: our engine, the in-process engine and stock PySpark at the same computation in one run."""
 
 from __future__ import annotations
 

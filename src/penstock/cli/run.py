@@ -16,6 +16,8 @@ from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.cli.screen import amount, console, rate, starting
+from penstock.connectors.csv import CsvSink
+from penstock.connectors.parquet import ParquetSink
 from penstock.errors import InputError
 from penstock.host.extras import require
 
@@ -82,7 +84,7 @@ def run_command(wish: RunWish) -> None:
             screen.print("stopping ...")
     finally:
         result = handle.stop()
-    _summary(screen, result)
+    _summary(screen, result, app.graph)
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     place = wish.checkpoint or handle.checkpoint.directory
     _say(screen, ending_lines(ending, bool(result.observations), wish, place))
@@ -173,7 +175,7 @@ def resume_command(wish: RunWish, checkpoint: Path) -> str:
     return shlex.join(["penstock", "run", wish.application, *options])
 
 
-def _summary(screen: Console, result: RunResult) -> None:
+def _summary(screen: Console, result: RunResult, graph: Graph) -> None:
     from penstock.watch.figures import time_text
     from penstock.watch.gauges import latency_text
     from penstock.watch.summary import summary_of
@@ -192,3 +194,6 @@ def _summary(screen: Console, result: RunResult) -> None:
         screen.print(f"sink {name}: {amount(count, 'tuple')}, checksum {checksum:016x}", markup=False)
     for name, table in result.tables.items():
         screen.print(f"sink {name}: {amount(table.num_rows, 'tuple')}", markup=False)
+    for sink in graph.sinks:
+        if isinstance(sink.connector, ParquetSink | CsvSink):
+            screen.print(f"sink {sink.name}: files in {sink.connector.path}", markup=False, soft_wrap=True)

@@ -17,12 +17,13 @@ from tests.reference.streams import TRADES, trades
 NUMBERS = {
     "key": "any(key)", "low": "min(x)", "high": "max(x)", "total": "sum(x)", "mean": "avg(x)", "tuples": "count()",
     "known": "count(x)", "all": "mcnt()", "first": "first(x)", "last": "last(n)", "spread": "stddev(x)",
-    "sum": "sum(n)", "top": "max(u)", "range": "max(x) - min(x)",
+    "sum": "sum(n)", "top": "max(u)", "range": "max(x) - min(x)", "some": "any(n)",
 }  # fmt: skip
 ROWS = {
     "key": "first(key)", "names": "collect(name)", "kinds": "count_distinct(x)", "low": "min(name)", "high": "max(key)",
     "words": "count_distinct(name)", "known": "count(name)", "newest": "last(name)", "half": "middle(x)",
     "mean": "avg(n)", "total": "sum(x)", "sum": "sum(u)", "all": "mcnt()", "flag": "last(flag)", "spread": "stddev(n)",
+    "some": "any(name)",
 }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def test_a_cluster_is_given_no_setting_that_holds_for_one_machine_only() -> None
 
 
 def test_workers_import_from_where_the_driver_does() -> None:
-    assert Path(import_paths()[0], "penstock", "spark", "session.py").is_file()
+    assert Path(import_paths()[0], "penstock", "spark", "session", "session.py").is_file()
     assert not any(path.startswith(sys.prefix) for path in import_paths()[1:])
 
 
@@ -200,7 +200,7 @@ def test_a_jvm_that_cannot_start_and_one_that_never_registers_are_told_and_leave
 _FAILING_PROGRAM = """
 import subprocess, sys, os
 from penstock.errors import InputError
-from penstock.spark import session
+from penstock.spark.session import session
 session._REGISTRATION_TIMEOUT_S = 4.0
 log = sys.argv[2] + "/spark.log"
 for master, conf in (("local[1]", {"spark.driver.memory": "1"}), (f"spark://127.0.0.1:{sys.argv[1]}", {})):

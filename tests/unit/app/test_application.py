@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -86,3 +90,11 @@ def test_applications_that_come_with_penstock_have_places_like_any_other() -> No
     places = [str(operator.place) for operator in vwap_per_ticker().operators]
     assert all(place.startswith("vwap.py:") for place in places)
     assert len(set(places)) > 1
+
+
+def test_a_folder_whose_name_begins_like_the_package_is_the_users_own() -> None:
+    program = "import penstock as ps\n\napp = ps.Application('own')\napp.source('numbers', schema={'x': 'int64'})\n"
+    package = Path(ps.__file__).parent
+    namespace: dict[str, Any] = {}
+    exec(compile(program, f"{package}_apps{os.sep}own.py", "exec"), namespace)
+    assert str(namespace["app"].operators[0].place) == "own.py:4"

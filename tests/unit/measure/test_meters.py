@@ -19,9 +19,8 @@ from penstock.measure.observation import Observation, OperatorObservation, Repli
 from penstock.measure.task.cpu_budget import Allowance
 from penstock.measure.task.metered_operator import MeteredOperator, OperatorMeter, summed
 from penstock.measure.task.sampling_interval import Pace, Turn
-from penstock.measure.task.service_times import ServiceTimes
 from penstock.measure.task.slot_counts import SlotCounts
-from penstock.measure.task.transfer_time import Gate
+from penstock.measure.task.task_meters import Gate, ServiceTimes
 
 
 def block(rows: int) -> Block:

@@ -19,7 +19,7 @@ from penstock.kernels.windows.count.count_window import CountWindow
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.memory.header import Field, Shared
-from penstock.state.rows.log_policy import AGE_MAX_BATCHES, PIECES_MAX
+from penstock.state.rows.row_log import AGE_MAX_BATCHES, PIECES_MAX
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.token import Token
 from tests.faults.state_worker import (

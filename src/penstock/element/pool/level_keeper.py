@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +16,6 @@ from penstock.control.threads.level_search import start_search
 from penstock.element.pool.busy_clock import BusyClock, Spent
 from penstock.element.pool.computing_tasks import ComputingTasks
 from penstock.element.pool.level_hint import LevelHint, tell_level, told_level
-from penstock.element.pool.level_journal import LevelJournal
 from penstock.host.core_wait import core_wait_of_threads_s
 from penstock.measure.element_observation import ElementObservation
 
@@ -219,3 +221,35 @@ def _share(computing: float | None) -> CoreShare:
     if computing is None:
         return CoreShare(0.0, waits=True, is_looking=False)
     return CoreShare(0.0, waits=True, is_looking=False).after_alone(computing, 1)
+
+
+class LevelJournal:
+    """A JSON line for each decision about the level, behind those that are there.
+
+    A line that cannot be written is told of once; calls go on without it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._told = path, False
+
+    def write(self, seen: ElementObservation, calls: int, next_level: int, *, settled: bool, reason: str) -> None:
+        line = {
+            "at_s": round(time.time(), 3), "pid": os.getpid(), "period_s": round(seen.period_s, 4),
+            "level": seen.level, "max_level": seen.max_level, "tuples_s": round(seen.throughput_tuples_s, 2),
+            "calls": calls, "next_level": next_level, "settled": settled, "reason": reason,
+        }  # fmt: skip
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            self._tell(error)
+
+    def _tell(self, error: OSError) -> None:
+        if not self._told:
+            self._told = True
+            print(
+                f"elastic_map: the journal '{self._path}' cannot be written on this host; it goes on without: {error}",
+                file=sys.stderr,
+                flush=True,
+            )

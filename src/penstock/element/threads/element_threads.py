@@ -12,7 +12,6 @@ from penstock.block.position import Frontier
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.control.threads.thread_control import Share, ThreadControl, learned_from_text
 from penstock.element.element import Element
-from penstock.element.threads.inline_steps import StraightSteps
 from penstock.element.threads.lanes import SlotLanes
 from penstock.element.threads.schedule import OLDEST_FIRST
 from penstock.element.threads.setting_checks import readers_of_sources
@@ -33,6 +32,7 @@ Given = Iterator[tuple[Place, dict[str, Block]]]
 _TIME_EVERY, _TIMED_STEPS = 4, 100
 _WATCHED_STEPS = 200  # a period, of a thread alone; the others go straight
 _NOWHERE: Place = (0, (0, 0, 0))
+_LONGEST_INLINE_S = 0.1
 
 
 class ElementThreads:
@@ -238,3 +238,35 @@ class ElementThreads:
         observation = observation_of(figures, self._graph)
         observation = replace(observation, period_s=figures.complete_s, idle_cores=self._idle_cores)
         return Share(observation, steps, computed_s, waited_s)
+
+
+class StraightSteps:
+    """So many steps are left that go straight; neither the sampler nor the clock of calls sees them.
+
+    To be seen costs a step some twenty microseconds, as long as a light one takes itself. All steps before must be
+    complete. After a tenth of a second none is left, as steps may have become long.
+    """
+
+    __slots__ = ("_steps", "_tuples", "_until_s", "left")
+
+    def __init__(self) -> None:
+        self.left = self._steps = self._tuples = 0
+        self._until_s = 0.0
+
+    def allow(self, steps: int) -> None:
+        """The next `steps` go straight."""
+        self.left, self._until_s = steps, time.perf_counter() + _LONGEST_INLINE_S
+
+    def run(self, element: Element, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
+        outputs = element.step(blocks, frontier)
+        self.left = self.left - 1 if time.perf_counter() < self._until_s else 0
+        self._steps += 1
+        for block in blocks.values():
+            self._tuples += block.rows
+        return outputs
+
+    def take(self) -> tuple[int, int]:
+        """Steps and tuples that went straight since the last time; no more do before the next `allow`."""
+        passed = self._steps, self._tuples
+        self.left = self._steps = self._tuples = 0
+        return passed

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from penstock.block.block import Block
 from penstock.block.position import Frontier
 from penstock.element.element import has_work
-from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.schedule import Schedule
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
@@ -29,6 +28,7 @@ from penstock.operators.protocol import RunningOperator
 
 Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]
+Item = TypeVar("Item")
 
 
 class StagedElement(Protocol):
@@ -253,3 +253,34 @@ class Runtime:
                 self.failure = failure_of(None if seat.stage is None else seat.stage.operator, error)
             self.schedule.clear()
             self.room.notify_all()
+
+
+class Reorder(Generic[Item]):
+    """Holds what is ahead of a step that is not complete; without `ordered` nothing is held.
+
+    >>> reorder = Reorder[str](ordered=True)
+    >>> reorder.add(1, "second"), reorder.add(0, "first")
+    ([], ['first', 'second'])
+    """
+
+    def __init__(self, *, ordered: bool) -> None:
+        self._ordered, self._next = ordered, 0
+        self._early: dict[int, Item] = {}
+
+    def add(self, number: int, item: Item) -> list[Item]:
+        """Those that can go on now."""
+        if not self._ordered:
+            return [item]
+        if number != self._next:
+            self._early[number] = item
+            return []
+        ready = [item]
+        self._next += 1
+        while self._next in self._early:
+            ready.append(self._early.pop(self._next))
+            self._next += 1
+        return ready
+
+    def pass_over(self, count: int) -> None:
+        """So many are not added, as they have gone on already; none is held."""
+        self._next += count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.accumulators import Accumulator, _accumulatorRegistry
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -19,8 +21,9 @@ from penstock.element.pool.level_hint import known_level_path
 from penstock.element.pool.level_keeper import LevelKeeper
 from penstock.element.pool.stream import ElasticStream
 from penstock.element.pool.stream_cache import KeptStreams
-from penstock.spark.elastic_map.accumulators import lock_accumulators
 from penstock.spark.elastic_map.parameters import ERROR, Parameters, checked
+
+_lock = threading.Lock()
 
 
 def elastic_map(
@@ -96,3 +99,17 @@ def _stream(function: Callable[..., Any], wanted: _Map) -> ElasticStream:
         computing=computing_tasks_of_host(),
     )  # fmt: skip
     return ElasticStream(calls, keeper, ordered=own.ordered, block_rows=own.block_rows, name=name)
+
+
+class _LockedAccumulator(Accumulator[Any]):
+    """Spark's own reads its value, adds and writes: of two threads that do so at once one is not counted."""
+
+    def add(self, term: Any) -> None:
+        with _lock:
+            super().add(term)
+
+
+def lock_accumulators() -> None:
+    """Those of the task that begins, which Spark has registered as it unpickled the task's function."""
+    for accumulator in _accumulatorRegistry.values():
+        accumulator.__class__ = _LockedAccumulator

@@ -16,7 +16,7 @@ from penstock.element.pool.calls import Calls
 from penstock.element.pool.level_keeper import LevelKeeper
 from penstock.element.pool.stream import ElasticStream
 from penstock.element.pool.stream_cache import KeptStreams
-from penstock.spark.elastic_map.accumulators import lock_accumulators
+from penstock.spark.elastic_map.elastic_map import lock_accumulators
 
 THREADS, MOST = 6, 2
 NUMBERS = pa.RecordBatch.from_pydict({"n": [0, 1, 2]})

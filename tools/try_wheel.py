@@ -35,6 +35,7 @@ def main(wheel: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="penstock-wheel-") as scratch:
         _try_plain(Environment(Path(scratch) / "plain", wheel, extras=set()))
         _try_spark(Environment(Path(scratch) / "spark", wheel, extras={"spark", "plot"}))
+    _say("it works in both")
 
 
 class Environment:

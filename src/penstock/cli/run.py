@@ -82,7 +82,9 @@ def run_command(wish: RunWish) -> None:
             screen.print("stopping ...")
     finally:
         result = handle.stop()
-    _summary(screen, result, app.graph)
+    _summary(screen, result)
+    files = [sink for sink in app.graph.sinks if isinstance(sink.connector, ParquetSink | CsvSink)]
+    _say(screen, [f"sink {sink.name}: files in {sink.connector.path}" for sink in files])  # type: ignore[union-attr]
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     place = wish.checkpoint or handle.checkpoint.directory
     _say(screen, ending_lines(ending, bool(result.observations), wish, place))
@@ -173,7 +175,7 @@ def resume_command(wish: RunWish, checkpoint: Path) -> str:
     return shlex.join(["penstock", "run", wish.application, *options])
 
 
-def _summary(screen: Console, result: RunResult, graph: Graph) -> None:
+def _summary(screen: Console, result: RunResult) -> None:
     from penstock.watch.figures import time_text
     from penstock.watch.gauges import latency_text
     from penstock.watch.summary import summary_of
@@ -192,6 +194,3 @@ def _summary(screen: Console, result: RunResult, graph: Graph) -> None:
         screen.print(f"sink {name}: {amount(count, 'tuple')}, checksum {checksum:016x}", markup=False)
     for name, table in result.tables.items():
         screen.print(f"sink {name}: {amount(table.num_rows, 'tuple')}", markup=False)
-    for sink in graph.sinks:
-        if isinstance(sink.connector, ParquetSink | CsvSink):
-            screen.print(f"sink {sink.name}: files in {sink.connector.path}", markup=False, soft_wrap=True)

@@ -84,7 +84,9 @@ def run_command(request: RunRequest) -> None:
             screen.print("stopping ...")
     finally:
         result = handle.stop()
-    _summary(screen, result, app.graph)
+    _summary(screen, result)
+    files = [sink for sink in app.graph.sinks if isinstance(sink.connector, ParquetSink | CsvSink)]
+    _say(screen, [f"sink {sink.name}: files in {sink.connector.path}" for sink in files])  # type: ignore[union-attr]
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     place = request.checkpoint or handle.checkpoint.directory
     _say(screen, ending_lines(ending, bool(result.observations), request, place))
@@ -175,7 +177,7 @@ def resume_command(request: RunRequest, checkpoint: Path) -> str:
     return shlex.join(["penstock", "run", request.application, *options])
 
 
-def _summary(screen: Console, result: RunResult, graph: Graph) -> None:
+def _summary(screen: Console, result: RunResult) -> None:
     from penstock.watch.figures import time_text
     from penstock.watch.gauges import latency_text
     from penstock.watch.summary import summary_of
@@ -194,6 +196,3 @@ def _summary(screen: Console, result: RunResult, graph: Graph) -> None:
         screen.print(f"sink {name}: {amount(count, 'tuple')}, checksum {checksum:016x}", markup=False)
     for name, table in result.tables.items():
         screen.print(f"sink {name}: {amount(table.num_rows, 'tuple')}", markup=False)
-    for sink in graph.sinks:
-        if isinstance(sink.connector, ParquetSink | CsvSink):
-            screen.print(f"sink {sink.name}: files in {sink.connector.path}", markup=False, soft_wrap=True)

@@ -25,7 +25,7 @@ from penstock.app.application import Application
 from penstock.errors import PenstockError
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
-from penstock.spark.session.session import open_session
+from penstock.spark.session.session import spark_session
 from penstock.state.checkpoint.manifests import Manifests
 
 _RESTART_BATCHES = 6
@@ -56,7 +56,7 @@ class CaseSettings:
 def main(role: str, settings_json: str) -> None:
     settings = CaseSettings(**json.loads(settings_json))
     try:
-        session = open_session("local[2]", name="penstock-bench")
+        session = spark_session("local[2]", name="penstock-bench")
         figures = measure(session, settings) if role == "measure" else restart(session, settings)
     except PenstockError as error:
         figures = {"because": " ".join(str(error).split())}

@@ -13,8 +13,8 @@ from penstock.errors import InputError
 from penstock.host import java
 
 _PROGRAM = """
-from penstock.spark.session.session import close_session, open_session
-session = open_session("local[1]")
+from penstock.spark.session.session import close_session, spark_session
+session = spark_session("local[1]")
 print(session.sparkContext._jvm.System.getProperty("java.home"), session.range(7).count())
 close_session(session)
 """

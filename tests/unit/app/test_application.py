@@ -11,6 +11,7 @@ import pytest
 
 import penstock as ps
 from penstock.app.operators import Functor, Split
+from penstock.block.schema import schema_of
 from penstock.cli.demo.vwap import vwap_per_ticker
 from tests.reference.everything import everything
 
@@ -81,7 +82,7 @@ def test_types_of_emits_follow_the_rules_of_expressions() -> None:
         "c": "collect(k)",
         "n": "count()",
     }
-    words = ps.schema_of(stream.aggregate("a", window=ps.tumbling(count=2), emit=emit).schema)
+    words = schema_of(stream.aggregate("a", window=ps.tumbling(count=2), emit=emit).schema)
     assert [str(t) for t in words.types[:4]] == ["int8", "int64", "float", "double"]
     assert [words.field(n).type for n in "cn"] == [pa.list_(pa.string()), pa.int64()]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from penstock.app.application import Application
 from penstock.app.spade.parse import parse
 from penstock.app.spade.translate import translate
+from penstock.arguments import PATH, TEXT, check_arguments, or_none
 
 __all__ = ["load", "parse", "translate"]
 
@@ -24,4 +25,5 @@ def load(text: str, *, data_dir: str | Path | None = None, file: str = "program.
       A := Source -> x int64
       B := Functor(A) -> y double
     """
+    check_arguments("ps.spade.load", text=(text, TEXT), data_dir=(data_dir, or_none(PATH)), file=(file, TEXT))
     return translate(parse(text, file), data_dir)

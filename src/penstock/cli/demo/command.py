@@ -82,9 +82,9 @@ def _opened(master: str, screen: Console) -> Start:
     """Opens Spark; gives the function that starts an application in it."""
     with starting(screen, f"starting Spark on {master}"):
         from penstock.spark.driver.start import start
-        from penstock.spark.session.session import open_session
+        from penstock.spark.session.session import spark_session
 
-        session = open_session(master, task_slots=MOST_REPLICAS)
+        session = spark_session(master, task_slots=MOST_REPLICAS)
     return lambda app, checkpoint: start(app, checkpoint=checkpoint, session=session)
 
 

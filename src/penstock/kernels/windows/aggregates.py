@@ -76,7 +76,7 @@ class Term:
         return self._merge_extremes(result, *((b, a) if into == newer else (a, b)))
 
     def _merge_extremes(self, result: str, current: str, other: str) -> list[str]:
-        """Compares in the way one machine instruction does, which keeps `current` if it is NaN but not if `other` is."""
+        """Compares as one machine instruction does, which keeps `current` if it is NaN but not if `other` is."""
         left, right = (f"np.uint64({other})", f"np.uint64({current})") if self.number == "u" else (other, current)
         choice = [f"{result} = {other} if {left} {'<' if self.kind == 'min' else '>'} {right} else {current}"]
         return [*choice, f"if {other} != {other}:", f"    {result} = {other}"] if self.number == "f" else choice

@@ -1,4 +1,4 @@
-"""`bench elastic-map`: a function that calls a service, inside Spark: the elastic pool beside plain and fixed ones."""
+"""Benchmark `elastic-map`: a function that calls a service, inside Spark: the elastic pool beside plain and fixed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from benchmarks.elastic_map.figures import (
 )
 from benchmarks.elastic_map.slow_service import ask, counted, slow_service
 from penstock.spark.elastic_map.elastic_map import elastic_map
-from penstock.spark.session.session import close_session, open_session
+from penstock.spark.session.session import close_session, spark_session
 
 DELAY_MS = 20.0
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
@@ -96,7 +96,7 @@ QUICK = Effort(2.0, 10.0, 18.0, 0.25, 1)  # as many periods at each knee, nearly
 
 def measure(effort: Effort, tell: Callable[[str], None]) -> Report:
     report = Report(period_s=effort.period_s)
-    session = open_session("local[2]", conf=_ARROW_BATCH)
+    session = spark_session("local[2]", conf=_ARROW_BATCH)
     try:
         with slow_service(DELAY_MS) as port:
             against_others(session, port, effort, report, tell)

@@ -1,4 +1,4 @@
-"""`benchmarks saso`: all policies under all loads on the queue model, each rival as published and at its best."""
+"""Benchmark `saso`: all policies under all loads on the queue model, each rival as published and at its best."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.scene import Show, table_of
-from benchmarks.spark.sessions import local_session
 from benchmarks.spark.watching import watch_for
 from penstock import sinks, sources
 from penstock.control.goals.goal import latency
@@ -18,6 +17,7 @@ from penstock.measure.observation import CpuObservation
 from penstock.spark.driver.capacity import LOCAL_TASK_SLOTS, capacity_of
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
+from penstock.testing import local_session
 
 GOAL_RATIO = 0.01
 

@@ -1,4 +1,4 @@
-"""`benchmarks floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
+"""Benchmark `floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.table import Table
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.scene import Show, table_of
-from benchmarks.spark.sessions import local_session
 from benchmarks.spark.sustained import configuration_of, totals
 from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources
 from penstock.measure.observation import Observation
+from penstock.testing import local_session
 
 GOAL_MS = 150.0
 _WHOLE = "triggerExecution"
@@ -61,7 +61,7 @@ def run_floor(effort: FloorEffort, folder: Path, show: Show) -> FloorResult:
     own = replace(configuration_of(app), micro_batch_tuples=effort.tuples, block_rows=block_rows)
     kept = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
     with (
-        local_session(kept) as session,
+        local_session(conf=kept) as session,
         started(session, app, folder, own) as handle,
     ):
         watch_batches(handle, effort.warm_batches, show, "warming up", effort.warm_limit_s)

@@ -10,12 +10,12 @@ from typing import Any
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.batches import throughput
 from benchmarks.spark.scene import Show
-from benchmarks.spark.sessions import local_session
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import started, watch_for
 from penstock import sinks, sources
 from penstock.connectors.trace.source import TraceSource
 from penstock.measure.observation import Observation
+from penstock.testing import local_session
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`bench spark-threads`: waiting and computing elements in Spark's workers, on fixed numbers of threads and elastic."""
+"""Benchmark `spark-threads`: waiting and computing elements in Spark's workers, on fixed and elastic threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks.spark.scene import table_of
-from benchmarks.spark.sessions import local_session
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import Show, started, watch_batches, watch_for
 from penstock import sinks, sources
@@ -21,6 +20,7 @@ from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 from penstock.plan.thread_setting import ElasticThreads
 from penstock.spark.driver.handle import Handle
+from penstock.testing import local_session
 
 GOAL = 0.9
 _SERVICE = "service"

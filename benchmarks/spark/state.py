@@ -1,4 +1,4 @@
-"""`benchmarks state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
+"""Benchmark `state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks.spark.applications import sums_on
-from benchmarks.spark.cluster import loopback_cluster
 from benchmarks.spark.scene import Show, millions, table_of
 from benchmarks.spark.state_case import CaseSettings
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources
 from penstock.errors import PenstockError
-from penstock.spark.session.session import close_session, import_paths, open_session
+from penstock.spark.session.session import close_session, import_paths, spark_session
+from penstock.testing import loopback_cluster
 
 _PAGE_BYTES = 4096
 _WORD_BYTES = 8
@@ -157,7 +157,7 @@ def _on_cluster(effort: StateEffort, folder: Path, show: Show) -> tuple[int, ...
     app = sums_on(sources.trace(rate="unbounded", keys=effort.cluster_keys, ticker="int32"), sinks.discard(), 4)
     show("starting a cluster")
     with loopback_cluster(folder) as cluster:
-        session = open_session(cluster.url, name="penstock-bench")
+        session = spark_session(cluster.url, name="penstock-bench")
         try:
             own = replace(configuration_of(app, 4), micro_batch_tuples=100_000, block_rows=10_000)
             with started(session, app, folder / "checkpoint", own) as handle:

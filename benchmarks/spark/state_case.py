@@ -1,4 +1,4 @@
-"""One case of `benchmarks state` in a process of its own, which is killed half-way: `python -m ... ROLE SETTINGS`.
+"""One case of benchmark `state` in a process of its own, which is killed half-way: `python -m ... ROLE SETTINGS`.
 
 `measure` fills the state, prints its figures as one JSON line and goes on until it is killed; `restart` goes on from
 its checkpoint, then once more with the host's memory wiped, and prints how long the first micro-batches took.
@@ -25,7 +25,7 @@ from penstock.app.application import Application
 from penstock.errors import PenstockError
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
-from penstock.spark.session.session import open_session
+from penstock.spark.session.session import spark_session
 from penstock.state.checkpoint.manifests import Manifests
 
 _RESTART_BATCHES = 6
@@ -56,7 +56,7 @@ class CaseSettings:
 def main(role: str, settings_json: str) -> None:
     settings = CaseSettings(**json.loads(settings_json))
     try:
-        session = open_session("local[2]", name="penstock-bench")
+        session = spark_session("local[2]", name="penstock-bench")
         figures = measure(session, settings) if role == "measure" else restart(session, settings)
     except PenstockError as error:
         figures = {"because": " ".join(str(error).split())}

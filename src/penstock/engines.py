@@ -7,18 +7,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.application import Application
+from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
+from penstock.arguments import FUNCTION, NAMES, PATH, TEXT, check_arguments, kind, or_none
 from penstock.element import evaluation as inprocess
 from penstock.element.engine import Engine, Threads
 from penstock.element.evaluation import Input, Progress, Tables
 from penstock.element.threads.schedule import OLDEST_FIRST
 from penstock.errors import InputError, did_you_mean
+from penstock.host.extras import require
+from penstock.plan.configuration import Configuration
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from penstock.plan.configuration import Configuration
+    from penstock.spark.session.session import Session
 
 ENGINES = ("inprocess", "spark")
 
@@ -38,7 +39,7 @@ def evaluate(
     schedule: str = OLDEST_FIRST,
     configuration: Configuration | None = None,
     master: str = "local[*]",
-    session: SparkSession | None = None,
+    session: Session | None = None,
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
@@ -49,7 +50,17 @@ def evaluate(
     blocks from queues in front of the operators that `queued` names (by default the first ones), as `schedule` says.
     `engine='spark'` gives the same tables, to the bit and in order, on `session` or a new one on `master`, with the
     replicas, routes and sizes of `configuration`, which need not name every element.
+
+    >>> app = Application("halves")
+    >>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")
+    >>> evaluate(app, {"numbers": {"x": [1, 2, 3]}})["out"].column("h").to_pylist()
+    [0.5, 1.0, 1.5]
     """
+    check_arguments(
+        "ps.evaluate", inputs=(inputs, or_none(kind("a dict of tables by source", Mapping))), taps=(taps, NAMES),
+        data_dir=(data_dir, or_none(PATH)), progress=(progress, or_none(FUNCTION)), master=(master, TEXT),
+        configuration=(configuration, or_none(kind("a ps.Configuration", Configuration))),
+    )  # fmt: skip
     if engine not in ENGINES:
         hint = did_you_mean(str(engine), ENGINES)
         raise InputError(f"engine is {' or '.join(map(repr, ENGINES))}; got {engine!r}" + (f"; {hint}" if hint else ""))
@@ -57,9 +68,10 @@ def evaluate(
         if threads != 1 or queued is not None or schedule != OLDEST_FIRST:
             raise InputError("threads, queued and schedule are for engine='inprocess'; on Spark the Configuration has "
                              "replicas and threads")  # fmt: skip
+        require("ps.evaluate(engine='spark')", "spark")
         from penstock.spark.driver.finite import FiniteRun  # pyspark is imported when it is needed
 
-        run = FiniteRun(inprocess.graph_of(app), taps, configuration, block_rows)
+        run = FiniteRun(graph_of(app, "ps.evaluate"), taps, configuration, block_rows)
         return run.evaluate(inputs or {}, data_dir, on_error, progress, master, session)
     if configuration is not None or session is not None:
         raise InputError("configuration and session are for engine='spark'; got them for engine='inprocess'")

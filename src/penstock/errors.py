@@ -1,4 +1,8 @@
-"""Everything Penstock raises on purpose: one tree, whose leaves are also the builtin a caller would expect."""
+"""Everything Penstock raises on purpose: one tree, whose leaves are also the builtin a caller would expect.
+
+>>> issubclass(InputError, PenstockError), issubclass(InputError, ValueError)
+(True, True)
+"""
 
 from __future__ import annotations
 
@@ -61,6 +65,16 @@ class InputError(PenstockError, ValueError):
     """An input, option, file or row that does not fit."""
 
 
+class MissingExtraError(PenstockError, ImportError):
+    """A package that only some uses need, and that is not installed."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name that an application or a split does not have."""
+
+    __str__ = Exception.__str__  # KeyError's would put the sentence in quotes
+
+
 class OperatorError(PenstockError, RuntimeError):
     """A user's function failed while the stream ran."""
 
@@ -87,7 +101,7 @@ def file_error(what: str, path: str, cause: OSError) -> StateFileError:
     return StateFileError(f"{what} '{path}' failed: {(cause.strerror or str(cause)).lower()}{hint}")
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+def did_you_mean(word: object, known: Iterable[str]) -> str | None:
     """The hint for a misspelt name, or None when nothing is near."""
-    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(str(word), list(map(str, known)), n=1, cutoff=0.6)
     return f"did you mean '{matches[0]}'?" if matches else None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.spark.cluster import Cluster, loopback_cluster
+from penstock.testing import Cluster, loopback_cluster
 from tests.faults.driver import Wish
 from tests.faults.orders import VARIABLE
 from tests.faults.runs import Run

@@ -24,7 +24,7 @@ from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.migration import copier, copies
 from penstock.spark.driver import handle, micro_batch
 from penstock.spark.driver.start import start
-from penstock.spark.session.session import close_session, open_session
+from penstock.spark.session.session import close_session, spark_session
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.manifests import Manifests
 from tests.faults.applications import two_windows
@@ -99,7 +99,7 @@ def main(wish: Wish) -> None:
     copies.SMALL_BYTES = 0  # no amount of state is too small to be copied
     if wish.die is not None:
         die_at(*wish.die)
-    session = open_session(wish.master, conf=wish.conf, log_file=f"{wish.folder}/spark.log")
+    session = spark_session(wish.master, conf=wish.conf, log_file=f"{wish.folder}/spark.log")
     app, configuration = wish.app(), wish.configuration()
     handle = start(
         app,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from benchmarks.spark.cluster import Cluster
+from penstock.testing import Cluster
 from tests.faults.conftest import Attack
 from tests.faults.processes import executors, kill, python_workers
 from tests.faults.runs import Run, thorough

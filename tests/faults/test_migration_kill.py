@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.spark.cluster import Cluster
+from penstock.testing import Cluster
 from tests.faults.conftest import Attack
 from tests.faults.runs import thorough
 from tests.faults.test_executor_faults import CONF, kill_some

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.spark.cluster import Cluster, loopback_cluster
 from penstock.spark.executors.pinning import cores_by_host
-from penstock.spark.session.session import close_session, open_session
+from penstock.spark.session.session import close_session, spark_session
+from penstock.testing import Cluster, loopback_cluster
 
 _shared: list[SparkSession] = []
 
@@ -24,7 +24,7 @@ def _close_shared() -> None:
 def session() -> SparkSession:
     """The shared session on a local master with four slots."""
     if not _shared:
-        _shared.append(open_session("local[2]", task_slots=4))
+        _shared.append(spark_session("local[2]", task_slots=4))
     return _shared[0]
 
 
@@ -44,7 +44,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def remote(cluster: Cluster, no_session: None) -> Iterator[SparkSession]:
     """A session on the cluster, with all its executors there."""
-    opened = open_session(cluster.url, conf={"spark.executor.memory": "512m"})
+    opened = spark_session(cluster.url, conf={"spark.executor.memory": "512m"})
     deadline = time.monotonic() + 90
     while len(cores_by_host(opened)) < len(cluster.hosts) and time.monotonic() < deadline:
         time.sleep(0.2)

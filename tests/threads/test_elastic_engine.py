@@ -126,7 +126,7 @@ def test_a_failure_in_a_step_that_goes_straight_names_the_operator_and_ends_the_
     own._unwatched = 1_000_000
     engine.feed({"numbers": NUMBERS.slice(0, 1)})
     assert own._inline.left
-    with pytest.raises(ps.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
+    with pytest.raises(ps.errors.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
         engine.feed({"numbers": NUMBERS.slice(500, 1)})
     assert own.element.is_closed
     assert not own.needs_cores
@@ -194,7 +194,7 @@ def test_tables_are_those_of_one_thread(threads: str) -> None:
 
 
 def test_a_failure_reaches_the_user() -> None:
-    with pytest.raises(ps.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
+    with pytest.raises(ps.errors.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
         ps.evaluate(failing(), {"numbers": NUMBERS}, block_rows=16, threads="elastic", on_error="fail")
 
 
@@ -270,7 +270,7 @@ def test_an_engine_that_failed_leaves_its_cores_to_the_others(monkeypatch: pytes
     assert beside._threads is not None
     cores = partial(_cores_left_by_others, ref(beside._threads))
     assert cores() == 7
-    with pytest.raises(ps.OperatorError, match="ZeroDivisionError"):
+    with pytest.raises(ps.errors.OperatorError, match="ZeroDivisionError"):
         failed.feed({"numbers": NUMBERS.slice(495, 10)})
     assert cores() == 8
     beside.finish()

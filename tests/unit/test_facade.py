@@ -1,18 +1,58 @@
-"""`import penstock as ps` has what users need, and is quick."""
+"""`import penstock as ps` has what users need and nothing else, and is quick."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
+import warnings
 
 import pytest
 
 import penstock as ps
 
+NAMES = [
+    "Application", "Stream", "sliding", "tumbling", "aggregate_function", "evaluate", "run",
+    "start", "Engine", "elastic_map", "spark_session", "latency", "throughput", "Price",
+    "Limits", "Configuration", "ElasticThreads", "Handle", "RunResult", "Observation", "Tables",
+]  # fmt: skip
+MODULES = ["sources", "sinks", "policies", "errors", "testing", "spade", "slots"]
+LATER = {"costs", "twin", "profile", "plan_of", "to_dataframe"}  # functions that are to come
+GONE = [
+    "Window", "schema_of", "type_of", "ElementConfiguration", "Goal", "HashSlots", "RangeSlots",
+    "GridSlots", "PenstockError", "ApplicationError", "ExpressionError", "InputError", "OperatorError",
+    "SpadeSyntaxError",
+]  # fmt: skip
 
-def test_every_name_of_the_facade_is_there() -> None:
-    assert all(getattr(ps, name) is not None for name in ps.__all__)
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(ps.__all__) == sorted([*NAMES, *MODULES])
     assert set(ps.__all__) <= set(dir(ps))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_says_what_it_is_with_an_example(name: str) -> None:
+    assert ">>>" in (inspect.getdoc(getattr(ps, name)) or "")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_public_module_is_imported_as_any_other(name: str) -> None:
+    module = importlib.import_module(f"penstock.{name}")
+    assert module is getattr(ps, name)
+    assert module.__doc__
+
+
+@pytest.mark.parametrize("name", ["sources", "sinks", "testing", "policies", "spade", "slots"])
+def test_what_a_public_module_has_is_documented(name: str) -> None:
+    module = getattr(ps, name)
+    own = getattr(module, "__all__", None) or [
+        key for key, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+    ]
+    assert own
+    found = [getattr(module, key) for key in own if not key.startswith("_")]
+    assert all(inspect.getdoc(value) for value in found if callable(value))
 
 
 def test_a_program_needs_nothing_but_the_facade() -> None:
@@ -21,9 +61,37 @@ def test_a_program_needs_nothing_but_the_facade() -> None:
     assert ps.evaluate(app, {"numbers": {"x": [1, 2, 3]}})["out"].column("h").to_pylist() == [0.5, 1.0, 1.5]
 
 
-def test_a_name_that_is_not_there_is_told() -> None:
-    with pytest.raises(AttributeError, match="module 'penstock' has no attribute 'aplication'"):
-        _ = ps.aplication
+@pytest.mark.parametrize("name", GONE)
+def test_a_name_that_was_public_warns_and_says_what_to_use(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"^penstock\.{name} is now .+; the old name goes in 0\.2$") as caught:
+        assert getattr(ps, name).__name__ == name
+    assert caught[0].filename == __file__
+    assert name not in vars(ps)  # it warns again
+
+
+def test_a_name_with_a_new_place_is_there() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert ps.InputError is ps.errors.InputError
+        assert ps.RangeSlots is ps.slots.RangeSlots
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("Aplication", "; did you mean 'Application'?"), ("sorces", "; did you mean 'sources'?"), ("zzz", ""),
+     ("open_session", "; did you mean 'spark_session'?"), ("_MISSING", "")],
+)  # fmt: skip
+def test_a_name_that_is_not_there_is_told(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(ps, name)
+    assert str(raised.value) == f"module 'penstock' has no attribute '{name}'{hint}"
+
+
+def test_no_room_has_the_name_of_a_function() -> None:
+    """Importing it would put the module in the function's place."""
+    functions = {name for name in NAMES if inspect.isfunction(getattr(ps, name))} | LATER
+    assert {"run", "evaluate", "elastic_map"} <= functions
+    assert functions.isdisjoint(found.name for found in pkgutil.iter_modules(ps.__path__))
 
 
 def test_importing_penstock_imports_nothing_heavy() -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+import pytest
+
 import penstock as ps
+from penstock.app.windows import Window
+from tests.reference.interpreter import interpret
 
 
-def firings(window: ps.Window, arrivals: str, *, by: str | None = "group", marked: bool = False) -> list[str]:
+def firings(window: Window, arrivals: str, *, by: str | None = "group", marked: bool = False) -> list[str]:
     """What an aggregate emits for arrivals such as 'a1 b1 |': the names of the tuples that each result holds."""
     rows = [{"name": word, "group": word[0], "mark": False} for word in arrivals.split() if word != "|"]
     app = ps.Application("timeline")
@@ -18,7 +23,7 @@ def firings(window: ps.Window, arrivals: str, *, by: str | None = "group", marke
     return held(app, stream, rows, window, by)
 
 
-def numbered(window: ps.Window, numbers: list[float]) -> list[list[float]]:
+def numbered(window: Window, numbers: list[float]) -> list[list[float]]:
     """What a window on `x` without groups holds at each firing."""
     app = ps.Application("timeline")
     stream = app.source("arrivals", schema={"x": "float64"})
@@ -27,7 +32,7 @@ def numbered(window: ps.Window, numbers: list[float]) -> list[list[float]]:
     return result
 
 
-def held(app: ps.Application, stream: ps.Stream, rows: list[Any], window: ps.Window, by: str | None) -> list[str]:
+def held(app: ps.Application, stream: ps.Stream, rows: list[Any], window: Window, by: str | None) -> list[str]:
     stream.aggregate("window", by=by, window=window, emit={"held": "collect(name)"}).sink("out")
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     return [" ".join(names) for names in ps.evaluate(app, {"arrivals": columns})["out"]["held"].to_pylist()]
@@ -96,6 +101,28 @@ def test_a_tumbling_punctuation_window_fires_at_each_punctuation_that_follows_tu
 def test_a_sliding_punctuation_window_holds_the_last_segments() -> None:
     window = ps.sliding(punctuation=2)
     assert firings(window, "a1 b1 | a2 | a3 |", marked=True) == ["a1", "b1", "a1 a2", "b1", "a2 a3"]
+
+
+@pytest.mark.parametrize("group", [None, "key"])
+@pytest.mark.parametrize(
+    ("window", "oldest"),
+    [
+        (ps.tumbling(count=2), [1, 3]),
+        (ps.sliding(count=2), [1, 1, 2, 3, 4]),
+        (ps.tumbling(time_s=2, on="x"), [1, 2]),
+        (ps.sliding(time_s=2, every_s=1, on="x"), [1, 1, 2, 3]),
+    ],
+    ids=str,
+)
+def test_any_is_the_oldest_value_of_a_window(window: Window, oldest: list[int], group: str | None) -> None:
+    app = ps.Application("timeline")
+    stream = app.source("arrivals", schema={"x": "int64", "key": "string"})
+    stream.aggregate("window", window=window, by=group, emit={"some": "any(x)", "first": "first(x)"}).sink("out")
+    table = pa.table({"x": [1, 2, 3, 4, 5], "key": ["a"] * 5})
+    rows = [{"some": x, "first": x} for x in oldest]
+    assert ps.evaluate(app, {"arrivals": table})["out"].to_pylist() == rows
+    expected, _ = interpret(app.graph, {"arrivals": table.to_pylist()})
+    assert expected["out"] == rows
 
 
 def test_a_join_meets_the_other_window_by_age() -> None:

@@ -16,10 +16,10 @@ from benchmarks.saso.loads import Load
 from benchmarks.saso.metrics import Saso
 from benchmarks.saso.policies import rivals
 from benchmarks.saso.saso import Comparison, missed_against
-from benchmarks.spark.sessions import local_session
 from penstock.cli.demo.price_service import price_service
 from penstock.control.goals.goal import Goal, latency, throughput
 from penstock.control.loop.loop import Record
+from penstock.testing import local_session
 
 Progress = Callable[[str], None]
 SERVICE_MS = 4.0

@@ -13,13 +13,13 @@ from benchmarks.saso.live.comparisons import SERVICE_MS, SERVICE_REPLICAS
 from benchmarks.saso.live.run import Controlled, Meanwhile, capacity_tuples_s, run_controlled
 from benchmarks.saso.loads import Load
 from benchmarks.saso.scenarios import behind_s, mean_replicas
-from benchmarks.spark.sessions import local_session
 from penstock.cli.demo.limit_prices import ask
 from penstock.cli.demo.price_service import price_service
 from penstock.cli.demo.trading import EVERY_QUOTES
 from penstock.connectors.trace.arrivals import counted_arrivals
 from penstock.control.goals.goal import throughput
 from penstock.control.loop.loop import Record
+from penstock.testing import local_session
 
 Progress = Callable[[str], None]
 _REPLICA_TUPLES_S = 1000 * EVERY_QUOTES / SERVICE_MS  # of one that does nothing but wait for the service

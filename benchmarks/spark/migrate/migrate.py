@@ -1,4 +1,4 @@
-"""`benchmarks migrate`: three to four replicas over two hosts under a load that steps up, by every way there is."""
+"""Benchmark `migrate`: three to four replicas over two hosts under a load that steps up, by every way there is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.spark.applications import KEYED, SINK
-from benchmarks.spark.cluster import loopback_cluster
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.migrate.migrate_change import Change, change_of, timed_batches
 from benchmarks.spark.migrate.migrate_scene import (
@@ -41,8 +40,9 @@ from penstock.runtime.migration.stale_copies import Leftover
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
 from penstock.spark.executors.copy_job import run_release
-from penstock.spark.session.session import close_session, open_session
+from penstock.spark.session.session import close_session, spark_session
 from penstock.state.slots.row_checksum import add_checksums
+from penstock.testing import loopback_cluster
 
 RESTART = "stop and restart"
 WAYS = (PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, RESTART)
@@ -145,7 +145,7 @@ class MigrateRun:
 
     def _start(self, configuration: Configuration) -> None:
         conf = {"spark.executor.memory": "768m"}
-        self.session = open_session(self.master, conf=conf, name="penstock-bench")
+        self.session = spark_session(self.master, conf=conf, name="penstock-bench")
         self.handle = start(
             self.app, session=self.session, checkpoint=self.folder / "checkpoint", configuration=configuration
         )

@@ -15,7 +15,6 @@ from benchmarks.spark.batches import gaps_ms, late_results, throughput
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.rescale.rescale_stock import FULL_STOCK, SparkRescale, StockEffort, rescale_stock
 from benchmarks.spark.scene import Show, table_of
-from benchmarks.spark.sessions import local_session
 from benchmarks.spark.sustained import configuration_of, taken, totals
 from benchmarks.spark.watching import observations_of, started, watch_for
 from penstock import sinks, sources
@@ -23,6 +22,7 @@ from penstock.app.application import Application
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 from penstock.spark.driver.handle import Handle
+from penstock.testing import local_session
 
 FEW, MANY = 2, 4
 GOAL_MS = 1000.0

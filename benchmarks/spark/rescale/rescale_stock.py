@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.spark.scene import Show
-from benchmarks.spark.sessions import STOCK_CONF, local_session
+from benchmarks.spark.sessions import STOCK_CONF
 from benchmarks.spark.vwap.stock import STATEFUL, why_not
 from benchmarks.spark.vwap.stock_tuples import TRADES_SQL, Frame
 from penstock import sources
 from penstock.connectors.trace.source import TraceSource
+from penstock.testing import local_session
 
 FEW, MANY = 2, 4
 _BLOCKS_A_BATCH = 4
@@ -140,7 +141,7 @@ def _filling_trades(
 def rescale_stock(effort: StockEffort, folder: Path, show: Show) -> SparkRescale:
     """At half of the highest rate, by the row-based transformWithState; without protobuf by applyInPandasWithState."""
     way = "transformWithState (rows)" if not why_not("transformWithState") else "applyInPandasWithState"
-    with local_session(STOCK_CONF, task_slots=MANY) as session:
+    with local_session(conf=STOCK_CONF, task_slots=MANY) as session:
         run = _Run(session, way, effort, folder, show, time.monotonic() + effort.limit_s)
         try:
             return _measured(run)

@@ -1,4 +1,4 @@
-"""`benchmarks vwap`: our engine, the in-process engine and stock PySpark at the same computation in one run."""
+"""Benchmark `vwap`: our engine, the in-process engine and stock PySpark at the same computation in one run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.files import parquet_totals
 from benchmarks.spark.in_process import InProcess, result_blocks, run_in_process
 from benchmarks.spark.scene import Show
-from benchmarks.spark.sessions import STOCK_CONF, local_session
+from benchmarks.spark.sessions import STOCK_CONF
 from benchmarks.spark.sustained import AtRate, Sizes, Sustained, at_rate, sustain
 from benchmarks.spark.vwap.stock import STATEFUL, WAYS, Budget, Cell, run_cell, why_not
 from benchmarks.spark.vwap.stock_tuples import sums_of_blocks
@@ -19,6 +19,7 @@ from penstock import sinks, sources
 from penstock.connectors.trace.source import TraceSource
 from penstock.connectors.trace.trades import TickerType
 from penstock.plan.configuration import Configuration
+from penstock.testing import local_session
 
 _M = 1 << 20
 _SIZES = Sizes((4 * _M, 8 * _M, 16 * _M, 32 * _M), (16_384, 32_768, 65_536, 131_072))
@@ -94,7 +95,7 @@ def run_vwap(effort: VwapEffort, folder: Path, show: Show) -> VwapResult:
         strings = _discarded(session, effort, "string", found, effort.string_s, folder / "string", show)
         parquet = _written(session, effort, found, folder, show)
         half = _half_rate(session, effort, coded.ours, folder / "half", show)
-    with local_session(STOCK_CONF) as session:
+    with local_session(conf=STOCK_CONF) as session:
         stock = tuple(_stock(session, effort, folder / "stock", show))
     return VwapResult(coded, symbols, strings, parquet, half, stock)
 

@@ -1,4 +1,4 @@
-"""Cases of real elements of many operators on this machine, for `bench multilevel`.
+"""Cases of real elements of many operators on this machine, for `python -m benchmarks multilevel`.
 
 They are the threaded element alone, without order at its end: policies run beside it, one decision a period.
 """
@@ -106,7 +106,7 @@ def period_of(model: ElementModel, least_s: float, rate_flop_s: float) -> float:
 
 
 def real_multilevel_models(blocks: Sequence[int], seed: int, *, quick: bool) -> list[ElementModel]:
-    """The graphs of `bench multilevel`, with balanced and skewed costs; the larger ones at one block size."""
+    """The graphs of benchmark `multilevel`, with balanced and skewed costs; the larger ones at one block size."""
     models = []
     for block in blocks:
         for costs in (balanced(), skewed(seed)):

@@ -13,8 +13,9 @@ from penstock.app.place import caller
 from penstock.app.serialise import graph_from_json, graph_to_json
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
+from penstock.arguments import TEXT, check_arguments, kind, or_none, shown
 from penstock.connectors.kinds import SourceConnector
-from penstock.errors import ApplicationError, Problem, did_you_mean
+from penstock.errors import ApplicationError, InputError, Problem, UnknownNameError, did_you_mean
 
 
 class Application:
@@ -31,6 +32,7 @@ class Application:
     """
 
     def __init__(self, name: str) -> None:
+        check_arguments("ps.Application", name=(name, TEXT))
         self.name = name
         self.warnings: list[str] = []
         self._book = Workbook()
@@ -61,6 +63,10 @@ class Application:
 
     def request(self, operator: str, *, partition: str | None = None, host: str | None = None) -> None:
         """Asks that an operator be fused into a partition, and run on a host."""
+        check_arguments(
+            "Application.request", operator=(operator, TEXT), partition=(partition, or_none(TEXT)),
+            host=(host, or_none(TEXT)),
+        )  # fmt: skip
         self._requests.append(Request(operator, partition, host, place=caller()))
 
     def stream(self, name: str) -> Stream:
@@ -69,7 +75,7 @@ class Application:
             if name in operator.outputs:
                 return Stream(self._book, name, operator.schema)
         streams = ", ".join(stream for operator in self._book.operators for stream in operator.outputs)
-        raise KeyError(f"application '{self.name}' has no stream '{name}'; it has: {streams}")
+        raise UnknownNameError(f"application '{self.name}' has no stream '{name}'; it has: {streams}")
 
     @property
     def operators(self) -> tuple[Operator, ...]:
@@ -109,6 +115,7 @@ class Application:
     @classmethod
     def from_graph(cls, graph: Graph) -> Application:
         """An application over a graph that was checked before."""
+        check_arguments("Application.from_graph", graph=(graph, kind("a Graph, as app.graph gives it", Graph)))
         app = cls(graph.name)
         app._book.operators.extend(graph.operators)
         app._requests.extend(graph.requests)
@@ -121,3 +128,10 @@ class Application:
 
     def __str__(self) -> str:
         return str(self.graph)
+
+
+def graph_of(app: Application | Graph, where: str) -> Graph:
+    """The checked graph of what a call was given."""
+    if not isinstance(app, Application | Graph):
+        raise InputError(f"{where} needs an application; got {shown(app)}")
+    return app.graph if isinstance(app, Application) else app

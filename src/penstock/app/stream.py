@@ -14,27 +14,44 @@ from penstock.app.checks.sink_checks import check_sink
 from penstock.app.checks.window_checks import check_bounds, check_sort_window, check_window
 from penstock.app.windows import Window
 from penstock.app.workbook import UNKNOWN, Entry, Workbook
+from penstock.arguments import FLAG, FUNCTION, check_arguments, kind, or_none
 from penstock.block.schema import type_of
 from penstock.connectors.kinds import SinkConnector
 from penstock.connectors.memory import MemorySink
+from penstock.errors import UnknownNameError
 from penstock.expressions.check import Scope
 from penstock.expressions.printer import to_text
 from penstock.expressions.tree import Attribute
 
 Names = str | Sequence[str] | None
 Schema: TypeAlias = "Mapping[str, str | pa.DataType] | pa.Schema"
+_BRANCHES = kind("a dict of conditions by name", Mapping)
+_FUNCTIONS = kind("a dict of ps.aggregate_function(...) by name", Mapping)
 
 
 def aggregate_function(function: Callable[[pa.Array], Any], returns: str | pa.DataType) -> ops.AggregateFunction:
-    """A user-defined aggregate for `stream.aggregate(functions={...})`: an Arrow array of values in, one value out."""
+    """A user-defined aggregate for `stream.aggregate(functions={...})`: an Arrow array of values in, one value out.
+
+    >>> aggregate_function(lambda values: max(values.to_pylist()), returns="float64").returns
+    DataType(double)
+    """
+    check_arguments("ps.aggregate_function", function=(function, FUNCTION))
     return ops.AggregateFunction(function, type_of(returns))
 
 
 class Stream:
-    """A named stream with a schema; each method adds an operator that reads it."""
+    """A named stream with a schema; each method adds an operator that reads it.
+
+    `app.source(...)` gives the first one.
+
+    >>> from penstock.app.application import Application
+    >>> trades = Application("vwap").source("trades", schema={"ticker": "symbol", "price": "float64"})
+    >>> trades.functor("cheap", where="price < 10", emit={"ticker": "ticker"}).schema.names
+    ['ticker']
+    """
 
     def __init__(self, book: Workbook, name: str, schema: pa.Schema) -> None:
-        self._book, self.name, self.schema = book, name, schema
+        self._book, self.name, self.schema = book, str(name), schema
 
     def __repr__(self) -> str:
         return f"<stream {self.name}: {', '.join(f'{f.name} {f.type}' for f in self.schema)}>"
@@ -64,7 +81,9 @@ class Stream:
         functions: Mapping[str, ops.AggregateFunction] | None = None,
     ) -> Stream:
         """Aggregates over a window, per group of `by` where given."""
-        entry, own = self._book.entry(name, "aggregate"), dict(functions or {})
+        entry = self._book.entry(name, "aggregate")
+        entry.argument(functions, "functions", or_none(_FUNCTIONS))
+        own = dict(functions) if isinstance(functions, Mapping) else {}
         check_window(entry, window, self.schema, has_groups=bool(by))
         keys = entry.attributes(by, self.schema, "by")
         check_key_types(entry, keys, self.schema)
@@ -105,7 +124,8 @@ class Stream:
         `cheap, rest = stream.split("by_price", {"cheap": "price < 10", "rest": None})`
         """
         entry, scope = self._book.entry(name, "split"), self._scope
-        given = {**(branches or {}), **more}
+        entry.argument(branches, "branches", or_none(_BRANCHES))
+        given = {**(branches if isinstance(branches, Mapping) else {}), **more}
         if not given:
             entry.problem("needs at least one branch", "split('name', {'cheap': 'price < 10', 'rest': None})")
         ports = tuple(
@@ -135,6 +155,7 @@ class Stream:
     def punctor(self, name: str, when: str, *, before: bool = False) -> Stream:
         """Puts a punctuation after (or before) each tuple for which `when` holds."""
         entry = self._book.entry(name, "punctor")
+        entry.argument(before, "before", FLAG)
         condition = entry.condition(when, self._scope, "when")
         if condition is None:
             entry.problem("needs when='condition'; got none")
@@ -178,6 +199,7 @@ class Stream:
         entry = self._book.entry(name, "map")
         if not callable(function):
             entry.problem(f"needs a function; got {function!r}")
+        entry.argument(per_tuple, "per_tuple", FLAG)
         return self._add(
             entry, ops.Map(name, (self.name,), entry.schema(schema), function, per_tuple, place=entry.place)
         )
@@ -240,7 +262,7 @@ class Branches:
 
     def __getitem__(self, port: str) -> Stream:
         if port not in self._streams:
-            raise KeyError(f"there is no branch '{port}'; there are: {', '.join(self._streams)}")
+            raise UnknownNameError(f"there is no branch '{port}'; there are: {', '.join(self._streams)}")
         return self._streams[port]
 
     def __getattr__(self, port: str) -> Stream:

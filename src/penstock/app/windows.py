@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from penstock.arguments import is_number, is_whole
 from penstock.errors import InputError
 
 Kind = Literal["sliding", "tumbling"]
@@ -131,6 +132,8 @@ def _window(
 ) -> Window:
     for name, value in (("size", size), ("every", every)):
         _check_amount(kind, measure, name, value, whole=measure != "delta" or name == "every")
+    if not isinstance(per_group, bool):
+        raise InputError(f"per_group of a {kind} window is True or False; got {per_group!r}")
     if measure in ("time", "delta") and not on:
         raise InputError(f"a {kind} {measure} window runs on an attribute; got none; add on='...'")
     if measure in ("count", "punctuation") and on:
@@ -139,20 +142,18 @@ def _window(
 
 
 def _check_amount(kind: Kind, measure: Measure, name: str, value: object, *, whole: bool) -> None:
-    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-    if not number or not 0 < value < _HIGHEST:  # type: ignore[operator]
+    if not (is_whole if whole else is_number)(value) or not 0 < value < _HIGHEST:  # type: ignore[operator]
         raise InputError(
             f"a {kind} {measure} window needs a positive {'whole ' if whole else ''}number as its {name}; got {value!r}"
         )
 
 
 def _microseconds(kind: Kind, seconds: object) -> int:
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0.5 / MICROSECONDS < seconds < _HIGHEST / MICROSECONDS:  # type: ignore[operator]
+    if not is_number(seconds) or not 0.5 / MICROSECONDS < seconds < _HIGHEST / MICROSECONDS:
         raise InputError(
             f"a {kind} time window needs a positive number of seconds, to the microsecond; got {seconds!r}"
         )
-    return round(seconds * MICROSECONDS)  # type: ignore[operator]
+    return round(seconds * MICROSECONDS)
 
 
 def _seconds(microseconds: float) -> str:

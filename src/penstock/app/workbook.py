@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
 from penstock.app.operators import Emit, Operator
 from penstock.app.place import Place, caller
+from penstock.arguments import Rule, is_number, shown
 from penstock.block.schema import schema_of, word_of
 from penstock.errors import ExpressionError, InputError, Problem, did_you_mean
 from penstock.expressions.check import Scope, problems, type_of_expression
@@ -31,9 +31,9 @@ class Workbook:
         place = caller()
         entry = Entry(self, str(name), kind, place)
         if not isinstance(name, str) or not name.strip():
-            entry.problem(f"needs a name of its own; got {name!r}")
+            entry.problem(f"needs a name of its own; got {shown(name)}")
         elif "." in name:
-            entry.problem(f"has a dot in its name, which is kept for the outputs of splits; got {name!r}")
+            entry.problem(f"has a dot in its name, which is kept for the outputs of splits; got {shown(name)}")
         elif any(o.name == name for o in self.operators):
             other = next(o for o in self.operators if o.name == name)
             entry.problem(f"has the name of another operator (the {type(other).__name__.lower()} at {other.place})")
@@ -60,7 +60,7 @@ class Entry:
         if isinstance(text, bool | int | float):
             text = str(text).lower() if isinstance(text, bool) else repr(text)
         if not isinstance(text, str):
-            self.problem(f"takes an expression as text for {what}; got {text!r}")
+            self.problem(f"takes an expression as text for {what}; got {shown(text)}")
             return _NOTHING, UNKNOWN
         try:
             tree = parse(text)
@@ -124,10 +124,10 @@ class Entry:
     def schema(self, given: object) -> pa.Schema:
         """A schema from what the user gave; wrong types are noted and stay unknown."""
         if not isinstance(given, Mapping | pa.Schema):
-            self.problem(f"needs schema={{'attribute': 'type', ...}}; got {given!r}")
+            self.problem(f"needs schema={{'attribute': 'type', ...}}; got {shown(given)}")
             return pa.schema([])
         names = list(given.names) if isinstance(given, pa.Schema) else list(given)
-        if len(set(names)) < len(names) or not names:
+        if len(set(names)) < len(names) or not names or not all(isinstance(name, str) for name in names):
             self.problem(f"needs attributes with names of their own in its schema; got {names}")
             return pa.schema([])
         fields = []
@@ -135,20 +135,24 @@ class Entry:
             word = given.field(name).type if isinstance(given, pa.Schema) else given[name]
             try:
                 fields += schema_of(pa.schema([given.field(name)]) if isinstance(given, pa.Schema) else {name: word})
-            except (InputError, AttributeError) as error:
+            except InputError as error:
                 self.problem(f"gives attribute {name!r} the type {word!r}: {error}")
                 fields.append(pa.field(str(name), UNKNOWN))
         return pa.schema(fields)
 
     def number(self, given: object, what: str, *, at_least_0: bool = False) -> float:
         """A positive number, or one of at least 0; another is noted and read as 1."""
-        is_number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)
-        if is_number and (given > 0 or (at_least_0 and given == 0)):  # type: ignore[operator]
-            return float(given)  # type: ignore[arg-type]
+        if is_number(given) and (given > 0 or (at_least_0 and given == 0)):
+            return float(given)
         self.problem(
             f"needs a {what} of at least 0; got {given!r}" if at_least_0 else f"needs a positive {what}; got {given!r}"
         )
         return 1.0
+
+    def argument(self, given: object, what: str, rule: Rule) -> None:
+        """Notes a value that breaks its rule."""
+        if not rule.fits(given):
+            self.problem(f"needs {what} as {rule.words}; got {shown(given)}")
 
     def add(self, operator: Operator) -> None:
         self.book.operators.append(operator)

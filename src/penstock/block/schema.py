@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from penstock.arguments import shown
 from penstock.errors import InputError, did_you_mean
 
 SYMBOL = pa.dictionary(pa.int32(), pa.string())
@@ -34,6 +35,8 @@ def type_of(word: str | pa.DataType) -> pa.DataType:
     """The Arrow type behind a word such as 'float64', 'symbol' (a dictionary-coded string) or 'list<string>'."""
     if isinstance(word, pa.DataType):
         return type_of(word_of(word))
+    if not isinstance(word, str):
+        raise InputError(f"a type is a word such as 'int64', or a pyarrow.DataType; got {shown(word)}")
     text = word.strip()
     if text.startswith("list<") and text.endswith(">"):
         return pa.list_(type_of(text[5:-1]))

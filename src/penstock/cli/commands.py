@@ -35,9 +35,9 @@ def _penstock(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as version_of
+        import penstock
 
-        typer.echo(f"penstock {version_of('penstock')}")
+        typer.echo(f"penstock {penstock.__version__}")
         raise typer.Exit
 
 
@@ -309,7 +309,9 @@ def generate(
 
 @app.command()
 def demo(
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long the stream is.")] = 60.0,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="How long the stream is; else 60, or 20 with --quick.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/demo"),
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")] = (
         "local[*]"
@@ -317,6 +319,7 @@ def demo(
     rate: Annotated[
         float | None, typer.Option(metavar="N", help="Tuples a second, the day's mean; else what suits the machine.")
     ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="20 seconds of stream after a shorter warm-up.")] = False,
 ) -> None:
     """Stream a trading day through local Spark, change replicas and routes while it runs, and draw what happened.
 
@@ -324,18 +327,26 @@ def demo(
 
     - `penstock demo`
 
+    - `penstock demo --quick`
+
     - `penstock demo --seconds 20 --rate 200000 --output out/small`
     """
-    from penstock.cli.demo.command import DemoRequest, demo_command
+    from penstock.cli.demo.command import DemoWish, demo_command
+    from penstock.cli.demo.warm_up import QUICK, WarmUp
 
-    demo_command(DemoRequest(seconds, output, master, rate))
+    length_s = seconds if seconds is not None else 20.0 if quick else 60.0
+    demo_command(DemoWish(length_s, output, master, rate, QUICK if quick else WarmUp()))
 
 
 @app.command(
+    hidden=True,  # for those who knew it
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
 def bench(context: typer.Context) -> None:
-    """Moved: the benchmarks are run as `python -m benchmarks NAME`, from a checkout."""
+    """Says where the benchmarks went."""
     from penstock.errors import InputError
 
-    raise InputError("the benchmarks are no part of the package; run 'python -m benchmarks' in a checkout of Penstock")
+    raise InputError(
+        "the benchmarks are not part of the installed package; run them in a clone of "
+        "https://github.com/penstock-streams/penstock with: python -m benchmarks"
+    )

@@ -13,17 +13,14 @@ from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate
 from penstock.cli.application import load_application
 from penstock.cli.screen import console, show_table
-from penstock.errors import InputError
 from penstock.plan.explain import Explanation, OperatorPlan, explain
+from penstock.watch.pictures.canvas import check_picture
 from penstock.watch.terminal.terminal_graph import draw_graph
-
-PICTURES = (".svg", ".png")
 
 
 def explain_command(application: str, picture: Path | None, *, as_json: bool) -> None:
     """Explains as text or JSON, and as a picture where one is asked for."""
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InputError(f"--picture is a file that ends in {' or '.join(PICTURES)}; got {picture}")
+    check_picture(picture)
     app = load_application(application)
     explanation = explain(app.graph, kernel_bytes(app.graph))
     if as_json:

@@ -16,7 +16,10 @@ from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.cli.screen import amount, console, rate, starting
+from penstock.connectors.csv import CsvSink
+from penstock.connectors.parquet import ParquetSink
 from penstock.errors import InputError
+from penstock.host.extras import require
 
 if TYPE_CHECKING:
     from penstock.app.graph import Graph
@@ -43,6 +46,7 @@ class RunRequest:
 
 def run_command(request: RunRequest) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
+    require("penstock run", "spark")
     from penstock.cli.options.settings import changed
     from penstock.runtime.driver.finished import is_finished
     from penstock.spark.driver.start import start
@@ -81,6 +85,8 @@ def run_command(request: RunRequest) -> None:
     finally:
         result = handle.stop()
     _summary(screen, result)
+    files = [sink for sink in app.graph.sinks if isinstance(sink.connector, ParquetSink | CsvSink)]
+    _say(screen, [f"sink {sink.name}: files in {sink.connector.path}" for sink in files])  # type: ignore[union-attr]
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     place = request.checkpoint or handle.checkpoint.directory
     _say(screen, ending_lines(ending, bool(result.observations), request, place))

@@ -26,7 +26,7 @@ def console_text(name: str, table: pa.Table, batch: int, rows: int) -> str:
     count = f"{table.num_rows:,} tuple{'s' if table.num_rows != 1 else ''}"
     lines = [f"{name}, batch {batch}: {count}" + (f", the first {rows}" if table.num_rows > rows else "")]
     if rows and table.num_rows:
-        lines += _lines(table.slice(0, rows))
+        lines += _lines(table.slice(0, min(rows, table.num_rows)))
     return "\n".join(lines)
 
 

@@ -10,7 +10,9 @@ from weakref import ReferenceType, ref
 import numpy as np
 import pyarrow as pa
 
+from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
+from penstock.arguments import FUNCTION, NAMES, check_arguments, kind, number, or_none, whole
 from penstock.block.block import Block
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING
@@ -36,6 +38,7 @@ from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 Batches = dict[str, list[pa.RecordBatch]]
 Threads = int | str | ElasticThreads
+_TABLE = kind("a pyarrow.Table or RecordBatch", pa.Table, pa.RecordBatch)
 
 _side_by_side: LiveSet[ElementThreads] = LiveSet()  # the elastic engines of this process
 
@@ -53,11 +56,17 @@ class Engine:
     `"multilevel"`, `ps.ElasticThreads(...)`) a policy finds how many while blocks come; `found` says what it has found.
     Results are the same, but `feed` gives only what is complete by then, and `finish` the rest. Functions of `map` are
     called on several threads at once.
+
+    >>> app = Application("halves")
+    >>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")
+    >>> engine = Engine(app)
+    >>> engine.feed({"numbers": pa.table({"x": [1, 2]})})["out"][0].column("h").to_pylist()
+    [0.5, 1.0]
     """
 
     def __init__(
         self,
-        graph: Graph,
+        graph: Application | Graph,
         *,
         block_rows: int = 8192,
         taps: Iterable[str] = (),
@@ -68,7 +77,12 @@ class Engine:
         queued: Iterable[str] | None = None,
         schedule: str = OLDEST_FIRST,
     ) -> None:
+        graph = graph_of(graph, "ps.Engine")
         check_block_rows(block_rows)
+        check_arguments(
+            "ps.Engine", clock=(clock, FUNCTION), idle_timeout_s=(idle_timeout_s, or_none(number(least=0))),
+            taps=(taps, NAMES), queued=(queued, or_none(NAMES)),
+        )  # fmt: skip
         if on_error not in ("dead_letter", "fail"):
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
@@ -106,11 +120,13 @@ class Engine:
 
     def feed(self, inputs: Mapping[str, pa.Table | pa.RecordBatch]) -> Batches:
         """Takes tuples of some sources and gives what can be emitted now, by sink and tap."""
+        check_arguments("Engine.feed", inputs=(inputs, kind("a dict of tables by source", Mapping)))
         for name, batch in inputs.items():
             if name not in self.intakes:
                 hint = did_you_mean(name, self.intakes)
                 known = f"it has: {', '.join(self.intakes)}" + (f"; {hint}" if hint else "")
                 raise InputError(f"application '{self.graph.name}' has no source '{name}'; {known}")
+            check_arguments("Engine.feed", **{name: (batch, _TABLE)})
             self._fed_at[name] = self._clock()
             self.intakes[name].add(batch)
         return self._drain()
@@ -201,8 +217,8 @@ class Engine:
 
 
 def check_block_rows(block_rows: object) -> None:
-    if not isinstance(block_rows, int) or block_rows < 1:
-        raise InputError(f"block_rows is a whole number of at least 1; got {block_rows!r}")
+    if problem := whole(1).problem("block_rows", block_rows):
+        raise InputError(problem)
 
 
 def collected_streams(graph: Graph, taps: Iterable[str]) -> dict[str, str]:

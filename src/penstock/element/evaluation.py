@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from penstock.app.application import Application
+from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
 from penstock.block.dead_letters import DeadLetters
 from penstock.connectors.csv import CsvSink
@@ -31,6 +31,10 @@ class Tables(dict[str, pa.Table]):
 
     `written` names the files of sinks that have a directory of their own; `advice` says which operators threads do not
     speed up.
+
+    >>> tables = Tables(out=pa.table({"x": [1, 2]}))
+    >>> tables["out"].num_rows
+    2
     """
 
     dead_letters: pa.Table
@@ -57,19 +61,12 @@ def evaluate(
     is called once, with batch 0.
     `progress` is called with (tuples done, tuples in all). `make_engine` gets the graph and what an engine needs.
     """
-    graph = graph_of(app)
+    graph = graph_of(app, "ps.evaluate")
     _check_sinks(graph)
     engine = make_engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
     tables = read_inputs(graph, inputs or {}, engine.letters, data_dir)
     results = _run(engine, tables, progress)
     return _gather(engine, results)
-
-
-def graph_of(app: Application | Graph) -> Graph:
-    """The checked graph of an application."""
-    if not isinstance(app, Application | Graph):
-        raise InputError(f"evaluate needs an application; got {app!r}")
-    return app.graph if isinstance(app, Application) else app
 
 
 def _check_sinks(graph: Graph) -> None:
@@ -83,7 +80,7 @@ def read_inputs(
     graph: Graph, inputs: Mapping[str, Input], letters: DeadLetters, data_dir: str | Path | None = None
 ) -> dict[str, pa.Table]:
     """A table per source, from what was given or from the source's own connector."""
-    unknown = sorted(set(inputs) - {s.name for s in graph.sources})
+    unknown = sorted({*map(str, inputs)} - {s.name for s in graph.sources})
     if unknown:
         names = [s.name for s in graph.sources]
         hint = did_you_mean(unknown[0], names)

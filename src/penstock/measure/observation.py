@@ -181,6 +181,9 @@ class Observation:
     slot in front of a keyed element.
     `waiting_tuples` were taken, and put off until their slots have come to another host; `resumed_tuples` were put
     off before, and went on in this micro-batch.
+
+    >>> Observation(batch=0, started_at_s=0.0, micro_batch_s=0.5, tuples_in=1000, tuples_out=10).rate_tuples_s
+    2000.0
     """
 
     batch: int

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
+from penstock.arguments import NAMES, TEXT, check_arguments, is_whole, kind, many, number, or_none, shown, whole
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.elements.pipeline import Pipeline, pipeline_of
+from penstock.plan.elements.pipeline import Pipeline, pipeline_of, with_files_recorded
 from penstock.plan.thread_setting import ElasticThreads, check_threads, threads_from_json, threads_to_json
 
 SLOTS = 512
+_NUMBERS = many("a tuple of whole numbers", whole())
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,17 @@ class ElementConfiguration:
     split: tuple[int, ...] = ()
     threads: int | ElasticThreads = 1
 
+    def __post_init__(self) -> None:
+        check_arguments(
+            "an element's configuration", name=(self.name, TEXT), replicas=(self.replicas, whole()),
+            route=(self.route, _NUMBERS), split=(self.split, _NUMBERS),
+            threads=(self.threads, kind("a whole number or ps.ElasticThreads(...)", int, ElasticThreads)),
+        )  # fmt: skip
+
+
+_ELEMENT = kind("what Configuration.element gives", ElementConfiguration)
+_ELEMENTS = many("a tuple of what Configuration.element gives", _ELEMENT)
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
@@ -34,7 +48,14 @@ class Configuration:
 
     `micro_batch_tuples` caps what one micro-batch takes from sources; `unfused` are operators that begin an element of
     their own although they could run in the one before; `frequency_ghz` is that of the cores in use, None where it is
-    left alone.
+    left alone.  `of` makes one for an application, and `with_...` another one of it.
+
+    >>> from penstock.app.application import Application
+    >>> app = Application("halves")
+    >>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")
+    >>> configuration = Configuration.of(app, replicas=2).with_threads("half", 4)
+    >>> configuration.element("half").replicas, configuration.element("half").threads
+    (2, 4)
     """
 
     elements: tuple[ElementConfiguration, ...]
@@ -43,23 +64,50 @@ class Configuration:
     unfused: tuple[str, ...] = ()
     frequency_ghz: float | None = None
 
+    def __post_init__(self) -> None:
+        check_arguments(
+            "ps.Configuration", elements=(self.elements, _ELEMENTS), block_rows=(self.block_rows, whole()),
+            micro_batch_tuples=(self.micro_batch_tuples, whole()), unfused=(self.unfused, NAMES),
+            frequency_ghz=(self.frequency_ghz, or_none(number())),
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, app: Application | Graph, replicas: int = 1, *, slots: int = SLOTS) -> Configuration:
+        """Every element of an application on as many replicas as it may have, up to `replicas`.
+
+        `slots`: as many as `ps.start(slots=...)` is given.
+        """
+        check_arguments("Configuration.of", replicas=(replicas, whole(1)), slots=(slots, whole(1)))
+        graph = graph_of(app, "Configuration.of")
+        return default_configuration(pipeline_of(with_files_recorded(graph)), replicas, slots)
+
     def element(self, name: str) -> ElementConfiguration:
-        return next(e for e in self.elements if e.name == name)
+        """How an element runs."""
+        for element in self.elements:
+            if element.name == name:
+                return element
+        known = [e.name for e in self.elements]
+        hint = did_you_mean(name, known)
+        raise InputError(f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else ""))
 
     def with_replicas(self, name: str, replicas: int) -> Configuration:
         """The same with an element on another number of replicas, its slots dealt out anew as evenly as can be."""
-        old = self._known(name)
-        if replicas < 1:
-            raise InputError(f"an element has at least one replica; got {replicas} for '{name}'")
+        old = self.element(name)
+        if not is_whole(replicas, 1):
+            raise InputError(f"an element has at least one replica; got {shown(replicas)} for '{name}'")
         route = even_route(replicas, len(old.route)) if old.route else ()
         return self.with_element(replace(old, replicas=replicas, route=route))
 
     def with_threads(self, name: str, threads: int | ElasticThreads) -> Configuration:
         """The same with an element on another number of threads."""
-        return self.with_element(replace(self._known(name), threads=threads))
+        check_threads(name, threads)
+        return self.with_element(replace(self.element(name), threads=threads))
 
-    def with_unfused(self, graph: Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
+    def with_unfused(self, graph: Application | Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
         """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
+        check_arguments("Configuration.with_unfused", unfused=(unfused, NAMES), slots=(slots, whole(1)))
+        graph = graph_of(graph, "Configuration.with_unfused")
+        unfused = (unfused,) if isinstance(unfused, str) else tuple(unfused)
         pipeline = pipeline_of(graph, unfused)
         before = pipeline_of(graph, self.unfused)
         known = {e.name: e for e in self.elements}
@@ -75,16 +123,8 @@ class Configuration:
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
         """The same with one element's part replaced."""
+        check_arguments("Configuration.with_element", element=(element, _ELEMENT))
         return replace(self, elements=tuple(element if e.name == element.name else e for e in self.elements))
-
-    def _known(self, name: str) -> ElementConfiguration:
-        known = [e.name for e in self.elements]
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(
-                f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else "")
-            )
-        return self.element(name)
 
 
 def even_route(replicas: int, slots: int = SLOTS) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from penstock.arguments import FLAG, TEXT, check_arguments, number, or_none, whole
 from penstock.errors import InputError
 
 ThreadPolicy = Literal["elastic", "elastic_operator", "multilevel"]
@@ -28,6 +29,9 @@ class ElasticThreads:
     efficiency would bring keeps the queues (None: always look again); `as_printed` follows the paper's figures where
     ours differ (queues by groups of like cost, the last setting kept). It begins at one
     thread, which works alone where there are no queues.
+
+    >>> ElasticThreads(least=2, most=16).busy_period_s
+    1.0
     """
 
     least: int = 1
@@ -39,6 +43,14 @@ class ElasticThreads:
     sensitivity: float | None = None
     satisfaction: float | None = 0.6
     as_printed: bool = False
+
+    def __post_init__(self) -> None:
+        check_arguments(
+            "ps.ElasticThreads", least=(self.least, whole()), most=(self.most, whole()), policy=(self.policy, TEXT),
+            period_s=(self.period_s, or_none(number())), tolerance=(self.tolerance, number()),
+            decay_rate=(self.decay_rate, number()), sensitivity=(self.sensitivity, or_none(number())),
+            satisfaction=(self.satisfaction, or_none(number())), as_printed=(self.as_printed, FLAG),
+        )  # fmt: skip
 
     @property
     def busy_period_s(self) -> float:

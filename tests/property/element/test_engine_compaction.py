@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.app.windows import Window
 from penstock.element.engine import Engine
 from penstock.operators.windows import join_store, row_windows
 from tests.reference.checking import check
@@ -35,7 +36,7 @@ def _compact_at_once() -> Iterator[None]:
 
 
 @given(table=trades(), window=st.sampled_from(WINDOWS), data=st.data())
-def test_windows_that_compact_at_every_block(table: pa.Table, window: ps.Window, data: st.DataObject) -> None:
+def test_windows_that_compact_at_every_block(table: pa.Table, window: Window, data: st.DataObject) -> None:
     app = ps.Application("compacting")
     emit = {"names": "collect(name)", "keys": "count_distinct(key)", "x": "sum(x)"}
     marked = app.source("trades", schema=TRADES).punctor("marks", "flag")

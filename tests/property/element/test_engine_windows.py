@@ -11,18 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.app.windows import Window
 from tests.reference.checking import check
 from tests.reference.streams import TRADES, trades
 
 NUMBERS = {
     "key": "any(key)", "low": "min(x)", "high": "max(x)", "total": "sum(x)", "mean": "avg(x)", "tuples": "count()",
     "known": "count(x)", "all": "mcnt()", "first": "first(x)", "last": "last(n)", "spread": "stddev(x)",
-    "sum": "sum(n)", "top": "max(u)", "range": "max(x) - min(x)",
+    "sum": "sum(n)", "top": "max(u)", "range": "max(x) - min(x)", "some": "any(n)",
 }  # fmt: skip
 ROWS = {
     "key": "first(key)", "names": "collect(name)", "kinds": "count_distinct(x)", "low": "min(name)", "high": "max(key)",
     "words": "count_distinct(name)", "known": "count(name)", "newest": "last(name)", "half": "middle(x)",
     "mean": "avg(n)", "total": "sum(x)", "sum": "sum(u)", "all": "mcnt()", "flag": "last(flag)", "spread": "stddev(n)",
+    "some": "any(name)",
 }  # fmt: skip
 
 
@@ -31,9 +33,7 @@ def middle(values: pa.Array) -> float | None:
     return values[len(values) // 2].as_py()  # type: ignore[no-any-return]
 
 
-def application(
-    window: ps.Window, emit: dict[str, str], by: str | None, punctuate: str | None = None
-) -> ps.Application:
+def application(window: Window, emit: dict[str, str], by: str | None, punctuate: str | None = None) -> ps.Application:
     app = ps.Application("windows")
     stream = app.source("trades", schema=TRADES)
     if punctuate is not None:
@@ -56,9 +56,7 @@ COUNT_WINDOWS = [
 
 @pytest.mark.parametrize(("window", "by"), COUNT_WINDOWS, ids=str)
 @given(table=trades(), data=st.data())
-def test_count_windows_with_their_kernel(
-    window: ps.Window, by: str | None, table: pa.Table, data: st.DataObject
-) -> None:
+def test_count_windows_with_their_kernel(window: Window, by: str | None, table: pa.Table, data: st.DataObject) -> None:
     emit = {**NUMBERS, "key": f"any({by})"} if by else {k: v for k, v in NUMBERS.items() if k != "key"}
     check(application(window, emit, by), {"trades": table}, data)
 
@@ -69,7 +67,7 @@ keys = st.sampled_from(["key", "name", "x", "n", "flag"])
 
 
 @st.composite
-def held_windows(draw: st.DrawFn, *, per_group: bool) -> ps.Window:
+def held_windows(draw: st.DrawFn, *, per_group: bool) -> Window:
     """Windows by count, delta and time of any size."""
     measure: dict[str, Any] = draw(
         st.sampled_from(
@@ -103,7 +101,7 @@ def test_whole_stream_windows_without_groups(table: pa.Table, data: st.DataObjec
 
 
 @st.composite
-def time_windows(draw: st.DrawFn) -> ps.Window:
+def time_windows(draw: st.DrawFn) -> Window:
     step, panes = draw(st.sampled_from([0.25, 0.5, 1.0, 3.0])), draw(st.sampled_from([1, 2, 3, 7]))
     per_group = draw(st.booleans())
     if draw(st.booleans()):
@@ -134,7 +132,7 @@ def test_time_windows_without_groups_on_seconds(table: pa.Table, data: st.DataOb
 
 
 @st.composite
-def punctuation_windows(draw: st.DrawFn) -> ps.Window:
+def punctuation_windows(draw: st.DrawFn) -> Window:
     per_group = draw(st.booleans())
     if draw(st.booleans()):
         return ps.tumbling(punctuation=True, per_group=per_group)

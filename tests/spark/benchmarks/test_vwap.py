@@ -9,13 +9,14 @@ import pytest
 
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.in_process import result_blocks
-from benchmarks.spark.sessions import STOCK_CONF, local_session
+from benchmarks.spark.sessions import STOCK_CONF
 from benchmarks.spark.sustained import Sizes
 from benchmarks.spark.vwap.stock import WAYS, Budget, run_cell, why_not
 from benchmarks.spark.vwap.stock_tuples import sums_of_blocks
 from benchmarks.spark.vwap.vwap import VwapEffort, run_vwap
 from benchmarks.spark.vwap.vwap_report import vwap_figures, vwap_notes, vwap_tables
 from penstock import sinks, sources
+from penstock.testing import local_session
 from tests.spark.benchmarks.bench_gate import small_bench
 
 TINY = VwapEffort(
@@ -48,7 +49,7 @@ def test_stateful_ways_of_stock_pyspark_give_equal_results(tmp_path: Path) -> No
     app = vwap_on(trace, sinks.discard())
     ways = [way for way in WAYS if not why_not(way)]
     assert "applyInPandasWithState" in ways
-    with local_session(STOCK_CONF) as session:
+    with local_session(conf=STOCK_CONF) as session:
         for number, way in enumerate(ways):
             budget = Budget(0.0, 240.0)
             cell = run_cell(session, trace, way, 10_000, budget, tmp_path / str(number), lambda text: None)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks.spark.cluster import Cluster
 from penstock import sinks
 from penstock.plan.configuration import Configuration, ElementConfiguration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
+from penstock.testing import Cluster
 from tests.spark.applications import prices
 from tests.spark.cluster.cluster import needs_cluster
 from tests.spark.driver.test_query import TUPLES, expected

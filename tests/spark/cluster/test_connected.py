@@ -118,7 +118,7 @@ def test_sparks_rate_reaches_the_console(
 
 
 def fails(app: ps.Application, session: SparkSession, **options: Any) -> str:
-    with pytest.raises(ps.OperatorError) as raised:
+    with pytest.raises(ps.errors.OperatorError) as raised:
         run(app, session=session, duration_s=300, **options)
     assert raised.value.__cause__ is None
     assert "Traceback" not in str(raised.value)
@@ -162,9 +162,9 @@ def test_a_function_that_fails_in_a_worker_or_the_driver_is_named(session: Spark
 def test_a_source_without_tuples_is_told_before_anything_starts() -> None:
     app = ps.Application("nothing")
     app.source("in", schema={"n": "int64"}).sink("out")
-    with pytest.raises(ps.ApplicationError, match=r"operator 'in' .* has no source of its own to run from"):
+    with pytest.raises(ps.errors.ApplicationError, match=r"operator 'in' .* has no source of its own to run from"):
         run(app)
-    with pytest.raises(ps.InputError, match="on_error is 'dead_letter' or 'fail'; got 'ignore'"):
+    with pytest.raises(ps.errors.InputError, match="on_error is 'dead_letter' or 'fail'; got 'ignore'"):
         run(sums(ps.sources.csv("in.csv"), None), on_error="ignore")
-    with pytest.raises(ps.InputError, match=r"source 'in' reads the file none\.csv, which is not there"):
+    with pytest.raises(ps.errors.InputError, match=r"source 'in' reads the file none\.csv, which is not there"):
         run(sums(ps.sources.csv("none.csv"), None))

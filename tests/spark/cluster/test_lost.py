@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.spark.cluster import loopback_cluster
 from penstock.errors import InputError
 from penstock.spark.executors import executor_watch
 from penstock.spark.executors.executor_watch import wait_for_executors
-from penstock.spark.session.session import close_session, open_session
+from penstock.spark.session.session import close_session, spark_session
+from penstock.testing import loopback_cluster
 from tests.spark.cluster.cluster import needs_cluster
 from tests.spark.cluster.test_cluster import small_batches, started, wait_for_batch
 
@@ -22,7 +22,7 @@ def test_a_cluster_without_workers_and_one_that_loses_them_are_told_in_one_sente
 ) -> None:
     monkeypatch.setattr(executor_watch, "PATIENCE_S", 5.0)
     with loopback_cluster(tmp_path / "cluster", workers=1) as cluster:
-        session = open_session(cluster.url, conf={"spark.executor.memory": "512m"})
+        session = spark_session(cluster.url, conf={"spark.executor.memory": "512m"})
         try:
             handle = started(session, tmp_path / "c", small_batches(2))
             wait_for_batch(handle, 1)

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.spark.cluster import Cluster
 from penstock.errors import InputError
 from penstock.spark.executors.pinning import cores_by_host, pinned
+from penstock.testing import Cluster
 from tests.spark.cluster.cluster import needs_cluster
 
 REPLICAS = 4

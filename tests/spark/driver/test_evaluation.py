@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import penstock as ps
+from penstock.block.schema import schema_of
 from penstock.connectors.recorded import RecordedSource
 from penstock.engines import evaluate
 from penstock.plan.configuration import ElementConfiguration, default_configuration
@@ -35,7 +36,7 @@ def quotes(seed: int) -> pa.Table:
         for i in range(ROWS)
     ]
     schema = {"ticker": "symbol", "price": "float64", "volume": "int64", "at": "timestamp", "tags": "list<string>"}
-    return pa.Table.from_pylist(rows, ps.schema_of(schema))
+    return pa.Table.from_pylist(rows, schema_of(schema))
 
 
 def orders(seed: int) -> pa.Table:
@@ -44,7 +45,7 @@ def orders(seed: int) -> pa.Table:
         {"ticker": chance.choice(["A", "BB"]), "side": chance.choice(["buy", "it's", None]), "at": 200_000 * i}
         for i in range(ROWS)
     ]
-    return pa.Table.from_pylist(rows, ps.schema_of({"ticker": "string", "side": "string", "at": "timestamp"}))
+    return pa.Table.from_pylist(rows, schema_of({"ticker": "string", "side": "string", "at": "timestamp"}))
 
 
 def any_configuration(app: ps.Application, seed: int) -> ps.Configuration:
@@ -156,9 +157,9 @@ def test_the_first_tuple_that_cannot_be_used_stops_where_that_is_asked_for(sessi
     app.source("in", schema={"x": "int64"}).map("checked", refuse, {"x": "int64"}, per_tuple=True).sink("out")
     inputs = {"in": {"x": [1, 2, 3, 4]}}
     assert_equal(evaluate(app, inputs, engine="spark", session=session), evaluate(app, inputs))
-    with pytest.raises(ps.OperatorError) as expected:
+    with pytest.raises(ps.errors.OperatorError) as expected:
         evaluate(app, inputs, on_error="fail")
-    with pytest.raises(ps.OperatorError) as raised:
+    with pytest.raises(ps.errors.OperatorError) as raised:
         evaluate(app, inputs, on_error="fail", engine="spark", session=session)
     assert str(raised.value) == str(expected.value)
     assert raised.value.__cause__ is None
@@ -172,12 +173,16 @@ def test_nothing_in_gives_nothing_out(session: SparkSession) -> None:
 
 def test_arguments_that_do_not_fit_are_told() -> None:
     app = everything()
-    with pytest.raises(ps.InputError, match="engine is 'inprocess' or 'spark'; got 'sparc'; did you mean 'spark'"):
+    with pytest.raises(
+        ps.errors.InputError, match="engine is 'inprocess' or 'spark'; got 'sparc'; did you mean 'spark'"
+    ):
         evaluate(app, engine="sparc")
-    with pytest.raises(ps.InputError, match="configuration and session are for engine='spark'"):
+    with pytest.raises(ps.errors.InputError, match="configuration and session are for engine='spark'"):
         evaluate(app, configuration=any_configuration(app, 1))
-    with pytest.raises(ps.InputError, match="block_rows is a whole number of at least 1; got 0"):
+    with pytest.raises(ps.errors.InputError, match="block_rows is a whole number of at least 1; got 0"):
         evaluate(app, block_rows=0, engine="spark")
     other = ps.Configuration((ElementConfiguration("fild", 1),))
-    with pytest.raises(ps.InputError, match=r"has an element 'fild', which the application does not; .* 'filled'"):
+    with pytest.raises(
+        ps.errors.InputError, match=r"has an element 'fild', which the application does not; .* 'filled'"
+    ):
         evaluate(app, {"quotes": quotes(0), "orders": orders(0)}, engine="spark", configuration=other)

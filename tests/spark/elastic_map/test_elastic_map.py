@@ -73,7 +73,7 @@ def test_a_streaming_frame_keeps_its_pool_between_micro_batches(session: SparkSe
 
 
 def test_all_that_is_wrong_is_told_at_once(session: SparkSession) -> None:
-    with pytest.raises(ps.InputError) as raised:
+    with pytest.raises(ps.errors.InputError) as raised:
         ps.elastic_map(session.range(1), 5, "id lng", max_threads=0, on_error="ignore")  # type: ignore[arg-type]
     message = str(raised.value)
     assert message.count("elastic_map: ") == 4

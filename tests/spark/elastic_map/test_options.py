@@ -139,5 +139,7 @@ def test_columns_of_one_name_are_refused(session: SparkSession) -> None:
     left, right = session.range(3), session.range(3)
     both: DataFrame = left.join(right, left.id == right.id)
     for per_tuple in (True, False):
-        with pytest.raises(ps.InputError, match="the columns of df have different names; got twice: 'id'; rename one"):
+        with pytest.raises(
+            ps.errors.InputError, match="the columns of df have different names; got twice: 'id'; rename one"
+        ):
             ps.elastic_map(both, twice, TWICE, per_tuple=per_tuple)

@@ -25,16 +25,16 @@ from penstock.spark.session.session import (
     log_of,
     make_local_folder,
     master_of,
-    open_session,
     require_answer,
+    spark_session,
     start_settings,
 )
 from penstock.spark.worker_daemon import leave_archives
 
 _QUIET_PROGRAM = """
 import sys
-from penstock.spark.session.session import close_session, open_session
-session = open_session("local[1]")
+from penstock.spark.session.session import close_session, spark_session
+session = spark_session("local[1]")
 def fail(frame, batch):
     if batch == 1:
         raise ValueError("on purpose")
@@ -80,7 +80,7 @@ def test_a_local_master_has_a_slot_for_every_replica_and_retries(text: str, url:
 @pytest.mark.parametrize("text", ["locl[2]", "local[0]", "spark://", "spark://host", "http://a:1", ""])
 def test_a_wrong_master_is_named_before_anything_starts(text: str) -> None:
     with pytest.raises(InputError, match="is none that Spark knows; give local"):
-        open_session(text)
+        spark_session(text)
 
 
 def test_a_master_that_nobody_listens_at_is_told_at_once() -> None:
@@ -125,7 +125,7 @@ def test_a_cluster_is_given_no_setting_that_holds_for_one_machine_only() -> None
 
 
 def test_workers_import_from_where_the_driver_does() -> None:
-    assert Path(import_paths()[0], "penstock", "spark", "session.py").is_file()
+    assert Path(import_paths()[0], "penstock", "spark", "session", "session.py").is_file()
     assert not any(path.startswith(sys.prefix) for path in import_paths()[1:])
 
 
@@ -152,7 +152,7 @@ def test_workers_are_forked_warm_and_from_a_single_thread(session: SparkSession)
 
 
 def test_an_open_session_is_shared_and_only_its_owner_closes_it(session: SparkSession) -> None:
-    beside = open_session()
+    beside = spark_session()
     assert beside.sparkContext is session.sparkContext
     assert beside.conf.get("spark.sql.adaptive.enabled") == "false"
     close_session(beside)
@@ -161,7 +161,7 @@ def test_an_open_session_is_shared_and_only_its_owner_closes_it(session: SparkSe
 
 def test_another_master_than_the_open_one_is_refused(session: SparkSession) -> None:
     with pytest.raises(InputError, match=r"a Spark session on 'local\[4,4\]' is open in this process already"):
-        open_session("spark://127.0.0.1:7077")
+        spark_session("spark://127.0.0.1:7077")
 
 
 def test_the_terminal_shows_only_what_the_program_printed(tmp_path: Path) -> None:
@@ -200,12 +200,12 @@ def test_a_jvm_that_cannot_start_and_one_that_never_registers_are_told_and_leave
 _FAILING_PROGRAM = """
 import subprocess, sys, os
 from penstock.errors import InputError
-from penstock.spark import session
+from penstock.spark.session import session
 session._REGISTRATION_TIMEOUT_S = 4.0
 log = sys.argv[2] + "/spark.log"
 for master, conf in (("local[1]", {"spark.driver.memory": "1"}), (f"spark://127.0.0.1:{sys.argv[1]}", {})):
     try:
-        session.open_session(master, conf=conf, log_file=log)
+        session.spark_session(master, conf=conf, log_file=log)
     except InputError as error:
         print(error)
 with open(f"/proc/self/task/{os.getpid()}/children") as file:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 import penstock as ps
 from penstock.app.operators import Functor, Split
+from penstock.block.schema import schema_of
 from penstock.cli.demo.vwap import vwap_per_ticker
 from tests.reference.everything import everything
 
@@ -77,7 +82,7 @@ def test_types_of_emits_follow_the_rules_of_expressions() -> None:
         "c": "collect(k)",
         "n": "count()",
     }
-    words = ps.schema_of(stream.aggregate("a", window=ps.tumbling(count=2), emit=emit).schema)
+    words = schema_of(stream.aggregate("a", window=ps.tumbling(count=2), emit=emit).schema)
     assert [str(t) for t in words.types[:4]] == ["int8", "int64", "float", "double"]
     assert [words.field(n).type for n in "cn"] == [pa.list_(pa.string()), pa.int64()]
 
@@ -86,3 +91,11 @@ def test_applications_that_come_with_penstock_have_places_like_any_other() -> No
     places = [str(operator.place) for operator in vwap_per_ticker().operators]
     assert all(place.startswith("vwap.py:") for place in places)
     assert len(set(places)) > 1
+
+
+def test_a_folder_whose_name_begins_like_the_package_is_the_users_own() -> None:
+    program = "import penstock as ps\n\napp = ps.Application('own')\napp.source('numbers', schema={'x': 'int64'})\n"
+    package = Path(ps.__file__).parent
+    namespace: dict[str, Any] = {}
+    exec(compile(program, f"{package}_apps{os.sep}own.py", "exec"), namespace)
+    assert str(namespace["app"].operators[0].place) == "own.py:4"

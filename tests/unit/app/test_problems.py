@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock.app.windows import Window
 
 SCHEMA = {"ticker": "symbol", "price": "float64", "volume": "int64", "at": "timestamp", "note": "string"}
 COUNT = ps.sliding(count=2)
@@ -186,7 +187,7 @@ def aggregate(stream: ps.Stream, expression: str, window: Any, **more: Any) -> p
     return stream.aggregate("agg", window=window, emit={"x": expression}, **more)
 
 
-def join(stream: ps.Stream, right: ps.Stream, window: ps.Window = COUNT, **more: Any) -> ps.Stream:
+def join(stream: ps.Stream, right: ps.Stream, window: Window = COUNT, **more: Any) -> ps.Stream:
     return stream.join("j", right, left_window=window, right_window=window, emit={"x": "left.price"}, **more)
 
 
@@ -204,7 +205,7 @@ def test_all_mistakes_are_reported_together_in_the_order_of_the_program() -> Non
     app = ps.Application("wrong")
     quotes = app.source("quotes", schema={"price": "flaot64"})
     quotes.functor("half", where="prize > 1", emit={"h": "price / 2"}).throttle("slow", -1).sink("out")
-    with pytest.raises(ps.ApplicationError) as raised:
+    with pytest.raises(ps.errors.ApplicationError) as raised:
         _ = app.graph
     lines = str(raised.value).splitlines()
     assert [line.split("'")[1] for line in lines] == ["quotes", "half", "slow"]
@@ -218,7 +219,9 @@ def test_what_follows_from_a_mistake_is_not_complained_of_again() -> None:
 
 
 def test_an_application_without_operators_says_how_to_start() -> None:
-    with pytest.raises(ps.ApplicationError, match=r"application 'empty' has no operators; start with app\.source"):
+    with pytest.raises(
+        ps.errors.ApplicationError, match=r"application 'empty' has no operators; start with app\.source"
+    ):
         _ = ps.Application("empty").graph
 
 

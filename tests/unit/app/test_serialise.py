@@ -31,7 +31,7 @@ def test_what_comes_back_can_be_run() -> None:
 def test_functions_without_a_name_cannot_be_written() -> None:
     app = ps.Application("anonymous")
     app.source("s", schema={"x": "int64"}).map("m", lambda row: row, {"x": "int64"}, per_tuple=True)
-    with pytest.raises(ps.InputError, match=r"cannot be written as JSON; only functions with a name"):
+    with pytest.raises(ps.errors.InputError, match=r"cannot be written as JSON; only functions with a name"):
         app.to_json()
 
 
@@ -49,7 +49,7 @@ class WithField:
 def test_objects_with_fields_cannot_be_written() -> None:
     app = ps.Application("fields")
     app.source("s", schema={"x": "int64"}).operator("o", WithField(), schema={"x": "int64"})
-    with pytest.raises(ps.InputError, match=r"objects without fields, can be found again by name"):
+    with pytest.raises(ps.errors.InputError, match=r"objects without fields, can be found again by name"):
         app.to_json()
 
 
@@ -65,10 +65,12 @@ def test_a_broken_text_is_refused_in_one_sentence() -> None:
         text.replace("everything:", "nowhere:"),
     ]
     for wrong in broken:
-        with pytest.raises(ps.InputError, match=r"an application's JSON is an object written by Application\.to_json"):
+        with pytest.raises(
+            ps.errors.InputError, match=r"an application's JSON is an object written by Application\.to_json"
+        ):
             ps.Application.from_json(wrong)
     body["penstock"] = 99
-    with pytest.raises(ps.InputError, match=r"an application's JSON has format 1 here; got 99"):
+    with pytest.raises(ps.errors.InputError, match=r"an application's JSON has format 1 here; got 99"):
         ps.Application.from_json(json.dumps(body))
 
 
@@ -76,5 +78,7 @@ def test_a_stream_that_nothing_emits_is_refused() -> None:
     app = ps.Application("halves")
     app.source("numbers", schema={"x": "int64"}).sink("out")
     text = app.to_json().replace('"inputs": [\n    "numbers"', '"inputs": [\n    "elsewhere"')
-    with pytest.raises(ps.InputError, match="operator 'out' reads 'elsewhere', which no operator before it emits"):
+    with pytest.raises(
+        ps.errors.InputError, match="operator 'out' reads 'elsewhere', which no operator before it emits"
+    ):
         ps.Application.from_json(text)

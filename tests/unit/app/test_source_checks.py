@@ -133,5 +133,7 @@ def test_json_keeps_named_functions_and_leaves_frames_out() -> None:
 def test_streams_without_end_are_not_evaluated(source: Any) -> None:
     app = ps.Application("endless")
     app.source("in", source).sink("out")
-    with pytest.raises(ps.InputError, match=r"source 'in' reads .*, which has no end; give its tuples as a table"):
+    with pytest.raises(
+        ps.errors.InputError, match=r"source 'in' reads .*, which has no end; give its tuples as a table"
+    ):
         ps.evaluate(app)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock.app.windows import Window
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ import penstock as ps
         (ps.sliding(punctuation=3), "sliding punctuation 3 every 1"),
     ],
 )
-def test_a_window_prints_as_it_was_written(window: ps.Window, text: str) -> None:
+def test_a_window_prints_as_it_was_written(window: Window, text: str) -> None:
     assert str(window) == text
 
 

@@ -23,7 +23,7 @@ def written(folder: Path, text: str, name: str = "program.py") -> str:
 
 
 def sentence(text: str) -> str:
-    with pytest.raises(ps.PenstockError) as caught:
+    with pytest.raises(ps.errors.PenstockError) as caught:
         load_application(text)
     return str(caught.value)
 

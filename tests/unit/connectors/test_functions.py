@@ -32,7 +32,7 @@ def test_a_callback_that_fails_is_named() -> None:
         raise ValueError("no room")
 
     with pytest.raises(
-        ps.OperatorError, match=r"^the function of sink 'out' failed at batch 0: ValueError: no room$"
+        ps.errors.OperatorError, match=r"^the function of sink 'out' failed at batch 0: ValueError: no room$"
     ) as raised:
         ps.evaluate(application(ps.sinks.callback(refuse)), INPUT)
     assert isinstance(raised.value.__cause__, ValueError)
@@ -47,7 +47,9 @@ def test_the_console_shows_the_first_rows(capsys: pytest.CaptureFixture[str]) ->
 
 def test_dataframes_are_sparks() -> None:
     app = application(ps.sinks.foreach_batch(lambda frame, batch: None))
-    with pytest.raises(ps.InputError, match=r"sink 'out' gives DataFrames to its function, which only engine='spark'"):
+    with pytest.raises(
+        ps.errors.InputError, match=r"sink 'out' gives DataFrames to its function, which only engine='spark'"
+    ):
         ps.evaluate(app, INPUT)
 
 

@@ -48,7 +48,7 @@ def test_the_first_bad_row_stops_where_that_is_asked_for(
     bad: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, "name,price,volume,key,at\n" + GOOD + bad)
-    with pytest.raises(ps.OperatorError, match="on_error='fail' stops at the first such tuple"):
+    with pytest.raises(ps.errors.OperatorError, match="on_error='fail' stops at the first such tuple"):
         ps.evaluate(application(), {"quotes": path}, on_error="fail")
     assert capfd.readouterr().err == ""
 
@@ -94,7 +94,7 @@ def test_parquet_and_arrow_files_are_read(tmp_path: Path) -> None:
 
 
 def refused(inputs: dict[str, Any] | None, source: Any = None, folder: Path | None = None) -> str:
-    with pytest.raises(ps.InputError) as raised:
+    with pytest.raises(ps.errors.InputError) as raised:
         ps.evaluate(application(source), inputs, data_dir=folder)
     return str(raised.value)
 
@@ -164,7 +164,7 @@ def test_many_parquet_files_may_differ_in_width_but_not_lack_a_column(tmp_path: 
     assert ps.evaluate(app)["out"].column("x").to_pylist() == [1, 2]
     assert ps.evaluate(app, {"numbers": tmp_path})["out"].column("x").to_pylist() == [1, 2]
     pyarrow.parquet.write_table(pa.table({"y": [3]}), tmp_path / "3.parquet")
-    with pytest.raises(ps.InputError, match="its input lacks x; it has: y"):
+    with pytest.raises(ps.errors.InputError, match="its input lacks x; it has: y"):
         ps.evaluate(app)
 
 

@@ -49,7 +49,7 @@ def test_a_folder_is_of_one_run_alone(tmp_path: Path) -> None:
     sink = ps.sinks.parquet(tmp_path / "out")
     claim(sink, "one")
     claim(sink, "one")
-    with pytest.raises(ps.InputError, match="has the files of another run; empty it"):
+    with pytest.raises(ps.errors.InputError, match="has the files of another run; empty it"):
         claim(sink, "two")
 
 

@@ -132,7 +132,7 @@ def test_a_tuple_on_which_a_function_fails_is_a_dead_letter(function: Any, reaso
 
 def test_on_error_fail_stops_at_the_first_bad_tuple() -> None:
     with pytest.raises(
-        ps.OperatorError, match=r"operator 'm' failed with KeyError.*on_error='fail' stops at the first"
+        ps.errors.OperatorError, match=r"operator 'm' failed with KeyError.*on_error='fail' stops at the first"
     ):
         ps.evaluate(failing(lambda row: row["nothing"]), {"s": {"x": [1]}}, on_error="fail")
 
@@ -190,13 +190,13 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 def test_what_does_not_fit_is_refused_in_one_sentence(
     inputs: dict[str, Any], options: dict[str, Any], sentence: str
 ) -> None:
-    with pytest.raises(ps.InputError) as raised:
+    with pytest.raises(ps.errors.InputError) as raised:
         ps.evaluate(merged(), inputs, **options)
     assert sentence in str(raised.value)
 
 
 def test_feeding_an_unknown_source_is_refused_with_a_guess() -> None:
-    with pytest.raises(ps.InputError, match=r"has no source 'ones'; it has: one, two; did you mean 'one'\?"):
+    with pytest.raises(ps.errors.InputError, match=r"has no source 'ones'; it has: one, two; did you mean 'one'\?"):
         ps.Engine(merged().graph).feed({"ones": table()})
 
 
@@ -236,7 +236,7 @@ def test_symbols_of_differing_dictionaries_are_one_word() -> None:
 
 
 def test_only_applications_can_be_evaluated() -> None:
-    with pytest.raises(ps.InputError, match="evaluate needs an application; got 'merged'"):
+    with pytest.raises(ps.errors.InputError, match="evaluate needs an application; got 'merged'"):
         ps.evaluate("merged")  # type: ignore[arg-type]
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import penstock as ps
+from penstock.app.windows import Window
 from penstock.cli.demo.vwap import vwap, vwap_per_ticker
 from penstock.plan.elements.fusion import fuse
 from penstock.plan.elements.keys import origin
@@ -104,7 +105,7 @@ def test_every_operator_has_a_highest_parallelism_and_a_reason(kind: str, limit:
         (ps.sliding(time_s=5, on="t"), None, 1),
     ],
 )
-def test_a_join_is_parallel_where_key_and_windows_allow_it(window: ps.Window, on: str | None, limit: int) -> None:
+def test_a_join_is_parallel_where_key_and_windows_allow_it(window: Window, on: str | None, limit: int) -> None:
     app, left = base()
     right = app.source("r", schema=SCHEMA)
     left.join("o", right, on=on, left_window=window, right_window=window, emit={"k": "left.k"})

@@ -14,7 +14,7 @@ SCHEMA = st.StructType([st.StructField("id", st.LongType())])
 
 def problems(schema: Any = SCHEMA, **options: Any) -> list[str]:
     """Without a DataFrame, which is one problem more."""
-    with pytest.raises(ps.InputError) as raised:
+    with pytest.raises(ps.errors.InputError) as raised:
         ps.elastic_map(None, print, schema, **options)  # type: ignore[arg-type]
     first, *others = str(raised.value).removeprefix("elastic_map: ").split("\nelastic_map: ")
     assert first == "df is a Spark DataFrame; got NoneType"

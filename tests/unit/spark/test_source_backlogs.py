@@ -209,9 +209,11 @@ def test_a_goal_on_a_stream_that_tells_nothing_is_not_measured(tmp_path: Path) -
 def test_a_latency_goal_is_refused_where_no_source_has_a_schedule(tmp_path: Path) -> None:
     app = ps.Application("files")
     app.source("lines", ps.sources.csv(tmp_path), {"n": "int64"}).sink("out")
-    with pytest.raises(ps.InputError, match="needs a source with a schedule; got 'lines' without one; take a throughp"):
+    with pytest.raises(
+        ps.errors.InputError, match="needs a source with a schedule; got 'lines' without one; take a throughp"
+    ):
         ps.start(app, goal=ps.latency(p95_ms=500))
     unbounded = ps.Application("unbounded")
     unbounded.source("trades", ps.sources.trace("unbounded")).sink("out")
-    with pytest.raises(ps.InputError, match="'trades' without one"):
+    with pytest.raises(ps.errors.InputError, match="'trades' without one"):
         ps.run(unbounded, goal=ps.latency(mean_ms=500), passive=True)

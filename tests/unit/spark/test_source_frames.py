@@ -37,5 +37,5 @@ def test_a_malformed_row_stops_before_anything_is_kept(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("x\nx\n")
     app = ps.Application("files")
     app.source("one", ps.sources.csv(tmp_path / "one.csv"), {"x": "int64"}).sink("out")
-    with pytest.raises(ps.OperatorError, match="operator 'one' has no int64 in 'x'"):
+    with pytest.raises(ps.errors.OperatorError, match="operator 'one' has no int64 in 'x'"):
         prepared(app.graph, tmp_path / "c", LetterBox(on_error="fail"))

@@ -53,7 +53,7 @@ def test_another_place_in_the_file_is_the_same_application(tmp_path: Path) -> No
 
 def test_any_other_difference_is_another_application(tmp_path: Path) -> None:
     fixed_by(tmp_path, application().graph)
-    with pytest.raises(ps.InputError, match="belongs to another application"):
+    with pytest.raises(ps.errors.InputError, match="belongs to another application"):
         fixed_by(tmp_path, application(count=4).graph)
 
 
@@ -67,7 +67,7 @@ def test_a_function_that_was_mended_is_used(tmp_path: Path) -> None:
 def test_slots_stay_as_they_are(tmp_path: Path) -> None:
     assert fixed_by(tmp_path, application().graph, slots=8).slots == 8
     assert fixed_by(tmp_path, application().graph).slots == 8
-    with pytest.raises(ps.InputError, match="slots stay as they are for the life of a checkpoint: 8; got 16"):
+    with pytest.raises(ps.errors.InputError, match="slots stay as they are for the life of a checkpoint: 8; got 16"):
         fixed_by(tmp_path, application().graph, slots=16)
 
 
@@ -76,9 +76,9 @@ def test_a_route_must_have_an_entry_for_each_slot(tmp_path: Path) -> None:
     good = default_configuration(pipeline_of(fixed.graph), 2, 8)
     check_fits(fixed, good)
     short = good.with_element(replace(good.element("window"), route=(0, 1)))
-    with pytest.raises(ps.InputError, match="'window' has 2 entries, and needs one for each of its 8 slots"):
+    with pytest.raises(ps.errors.InputError, match="'window' has 2 entries, and needs one for each of its 8 slots"):
         check_fits(fixed, short)
-    with pytest.raises(ps.InputError, match="at least one replica; got 0"):
+    with pytest.raises(ps.errors.InputError, match="at least one replica; got 0"):
         check_fits(fixed, good.with_element(replace(good.element("window"), replicas=0)))
 
 
@@ -86,7 +86,7 @@ def test_fusion_that_would_cut_state_otherwise_is_refused(tmp_path: Path) -> Non
     fixed = fixed_by(tmp_path, application().graph, slots=8)
     fused = default_configuration(pipeline_of(fixed.graph), 2, 8)
     apart = fused.with_unfused(fixed.graph, ["counted"], 8)
-    with pytest.raises(ps.InputError, match=r"'counted' has its state in 1 slot .*, and would need 8 slots"):
+    with pytest.raises(ps.errors.InputError, match=r"'counted' has its state in 1 slot .*, and would need 8 slots"):
         check_same_slots(fixed, fused, apart)
     check_same_slots(fixed, fused, fused.with_unfused(fixed.graph, ["window"], 8))  # rows by key go on
 
@@ -116,9 +116,9 @@ def test_a_start_goes_on_with_its_own_cap_and_not_with_the_one_that_control_chos
 
 
 def test_slot_functions_are_of_operators_with_state_by_key() -> None:
-    check_slot_functions(application().graph, {"window": ps.RangeSlots((1.0,))})
-    with pytest.raises(ps.InputError, match="window, counted; got 'windw'; did you mean 'window'"):
-        check_slot_functions(application().graph, {"windw": ps.RangeSlots((1.0,))})
+    check_slot_functions(application().graph, {"window": ps.slots.RangeSlots((1.0,))})
+    with pytest.raises(ps.errors.InputError, match="window, counted; got 'windw'; did you mean 'window'"):
+        check_slot_functions(application().graph, {"windw": ps.slots.RangeSlots((1.0,))})
 
 
 def test_a_lease_can_be_released_twice(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from penstock.app.operators import Aggregate
 from penstock.block.block import Block, block_of
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING, source_position
+from penstock.block.schema import schema_of
 from penstock.errors import StateError
 from penstock.operators.event_time.event_time_aggregate import EventTimeAggregate
 from penstock.runtime.replica.event_time_element import EventTimeElement
@@ -22,7 +23,7 @@ from penstock.state.rows.blob_store import BlobStore
 from penstock.state.slots.slot_functions import HashSlots
 from penstock.state.token import Token
 
-SCHEMA = ps.schema_of({"key": "int64", "x": "float64", "t": "float64"})
+SCHEMA = schema_of({"key": "int64", "x": "float64", "t": "float64"})
 SLOTS = 16
 
 

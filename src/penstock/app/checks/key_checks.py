@@ -48,6 +48,8 @@ def check_functions(entry: Entry, functions: Mapping[str, object]) -> dict[str, 
                 f"has a function '{name}' that is no aggregate; got {function!r}",
                 "wrap it: ps.aggregate_function(function, returns='float64')",
             )
+        elif not isinstance(name, str):
+            entry.problem(f"has a function whose name is text; got {name!r}")
         elif name.lower() in AGGREGATES:
             entry.problem(f"has a function '{name}' of its own, the name of a built-in aggregate", "call it otherwise")
         else:

@@ -32,10 +32,10 @@ def join_keys(entry: Entry, on: object, left: pa.Schema, right: pa.Schema) -> tu
     )
     pairs = []
     for item in items:
-        one, other = item if isinstance(item, tuple) else (item, item)
+        one, other = item if isinstance(item, tuple) and len(item) == 2 else (item, item)
         known = [entry.has_attribute(one, left, "on (left)"), entry.has_attribute(other, right, "on (right)")]
         if all(known):
-            _check_key_types(entry, one, other, left.field(one).type, right.field(other).type)
+            _check_key_types(entry, str(one), str(other), left.field(one).type, right.field(other).type)
             pairs.append((str(one), str(other)))
     return tuple(pairs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.app.workbook import Entry
+from penstock.arguments import is_whole
 from penstock.connectors.console import ConsoleSink
 from penstock.connectors.functions import CallbackSink, ForeachBatchSink
 from penstock.connectors.parquet import ParquetSink
@@ -19,5 +20,5 @@ def check_sink(entry: Entry, connector: object) -> None:
         )
     if isinstance(connector, CallbackSink | ForeachBatchSink) and not callable(connector.function):
         entry.problem(f"needs a function of a batch's tuples and its id; got {connector.function!r}")
-    if isinstance(connector, ConsoleSink) and not (type(connector.rows) is int and connector.rows >= 0):
+    if isinstance(connector, ConsoleSink) and not (is_whole(connector.rows, 0)):
         entry.problem(f"needs rows as a whole number of at least 0; got {connector.rows!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from penstock.app.workbook import Entry
+from penstock.arguments import is_whole
 from penstock.connectors.csv import CsvSource
 from penstock.connectors.dataframe import DataFrameSource
 from penstock.connectors.kinds import SourceConnector
@@ -41,9 +42,9 @@ def check_connector(entry: Entry, connector: object, schema: pa.Schema) -> None:
         entry.problem(
             f"reads {len(connector.columns)} columns by number but has {len(schema)} attributes in its schema"
         )
-    if isinstance(connector, CsvSource | ParquetSource) and not _is_count(connector.files_per_batch):
+    if isinstance(connector, CsvSource | ParquetSource) and not is_whole(connector.files_per_batch, 1):
         entry.problem(f"needs files_per_batch as a whole number of at least 1; got {connector.files_per_batch!r}")
-    if isinstance(connector, RateSource) and not _is_count(connector.rows_per_second):
+    if isinstance(connector, RateSource) and not is_whole(connector.rows_per_second, 1):
         entry.problem(f"needs rows_per_second as a whole number of at least 1; got {connector.rows_per_second!r}")
     if isinstance(connector, DataFrameSource):
         _check_dataframe(entry, connector.frame, schema)
@@ -64,7 +65,3 @@ def _check_dataframe(entry: Entry, frame: object, schema: pa.Schema) -> None:
 
 def _is_dataframe(frame: object) -> bool:
     return hasattr(frame, "isStreaming") and hasattr(frame, "schema")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -1,4 +1,8 @@
-"""The SPADE reader: programs as MODEL's appendix prints them become applications."""
+"""The SPADE reader: programs as MODEL's appendix prints them become applications.
+
+`scan.py` makes tokens, `parse.py` a `Program`, `resolve.py` gives names their meaning, `translate.py` builds the
+application.  May import what `app` may.  Begin with `load` below.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from pathlib import Path
 from penstock.app.application import Application
 from penstock.app.spade.parse import parse
 from penstock.app.spade.translate import translate
+from penstock.arguments import PATH, TEXT, check_arguments, or_none
 
 __all__ = ["load", "parse", "translate"]
 
@@ -20,4 +25,5 @@ def load(text: str, *, data_dir: str | Path | None = None, file: str = "program.
       A := Source -> x int64
       B := Functor(A) -> y double
     """
+    check_arguments("ps.spade.load", text=(text, TEXT), data_dir=(data_dir, or_none(PATH)), file=(file, TEXT))
     return translate(parse(text, file), data_dir)

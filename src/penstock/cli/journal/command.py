@@ -19,15 +19,14 @@ from penstock.errors import InputError
 from penstock.measure.observation import Latency
 from penstock.measure.run_figures import CpuFigures, ElementFigures, OperatorFigures, RunFigures, run_figures
 from penstock.measure.threads_found import ThreadsFound
+from penstock.watch.pictures.canvas import check_picture
 
-PICTURES = (".svg", ".png")
 FILE = "journal.jsonl"
 
 
 def journal_command(path: Path, picture: Path | None, *, as_json: bool) -> None:
     """Shows a journal, given by itself or by the checkpoint that it lies in."""
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InputError(f"--picture is a file that ends in {' or '.join(PICTURES)}; got {picture}")
+    check_picture(picture)
     run = read_journal(path / FILE if path.is_dir() else path)
     figures = run_figures(run.observations)
     if figures is None:

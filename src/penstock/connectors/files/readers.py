@@ -35,6 +35,11 @@ def read_source(source: SourceSpec, letters: DeadLetters, data_dir: str | Path |
     return read_connector(source.connector, source, letters, data_dir)
 
 
+def is_one_file(connector: object) -> bool:
+    """Whether a connector reads a file that does not grow."""
+    return isinstance(connector, CsvSource | ParquetSource) and not is_growing(connector.path)
+
+
 def read_file(path: str | Path, source: SourceSpec, letters: DeadLetters) -> pa.Table:
     """Tuples for a source from what the user named: .parquet, .csv (with a header), .arrow; or a directory of them."""
     suffix = _suffix(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.arguments import is_number, is_whole
 from penstock.connectors.trace.rates import SHAPES, UNBOUNDED
 from penstock.connectors.trace.trades import TickerType
 from penstock.errors import InputError, did_you_mean
@@ -119,14 +119,14 @@ def _rate_problems(source: TraceSource) -> list[str]:
         problems.append(f"a trace from files has no period_s, since it does not repeat; got {source.period_s!r}")
     for name in ("rate_tuples_s", "speed_up", "period_s"):
         value = getattr(source, name)
-        if value is not None and not _is_positive(value):
+        if value is not None and not (is_number(value) and value > 0):
             problems.append(f"a trace needs a positive number as {name}; got {value!r}")
     return problems
 
 
 def _key_problems(source: TraceSource) -> list[str]:
     problems = []
-    if not _is_whole(source.keys) or not 1 <= source.keys <= _KEYS_MAX:
+    if not is_whole(source.keys, 1) or source.keys > _KEYS_MAX:
         problems.append(f"a trace needs a whole number of keys from 1 to {_KEYS_MAX}; got {source.keys!r}")
     if source.key_distribution not in DISTRIBUTIONS:
         hint = did_you_mean(str(source.key_distribution), DISTRIBUTIONS)
@@ -143,20 +143,12 @@ def _key_problems(source: TraceSource) -> list[str]:
 
 def _tuple_problems(source: TraceSource) -> list[str]:
     problems = []
-    if not _is_whole(source.seed) or source.seed < 0:
+    if not is_whole(source.seed, 0):
         problems.append(f"a trace's seed is a whole number of at least 0; got {source.seed!r}")
-    if source.total is not None and not (_is_whole(source.total) and source.total >= 0):
+    if source.total is not None and not is_whole(source.total, 0):
         problems.append(f"a trace's total is a whole number of tuples, or None for no end; got {source.total!r}")
     if source.ticker not in get_args(TickerType):
         problems.append(f"tickers are written as one of {', '.join(get_args(TickerType))}; got {source.ticker!r}")
     if source.function is not None and not callable(source.function):
         problems.append(f"a trace's function takes an array of offsets; got {source.function!r}")
     return problems
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.control.finite_number import is_finite_number
+from penstock.arguments import is_number
 from penstock.errors import InputError
 from penstock.model.power import SERVER_VOLTAGES, PowerModel
 
@@ -37,13 +37,13 @@ class Goal:
         found = [
             f"{name} of a goal is a number of seconds above 0; got {value!r}"
             for name, value in seconds.items()
-            if not is_finite_number(value) or value <= 0
+            if not is_number(value) or value <= 0
         ]
         return (*_share_problems(self.served_ratio), *found)
 
 
 def _share_problems(served_ratio: object) -> tuple[str, ...]:
-    if is_finite_number(served_ratio) and 0 < served_ratio <= 1:
+    if is_number(served_ratio) and 0 < served_ratio <= 1:
         return ()
     return (f"a throughput goal is a share of the tuples, above 0 and at most 1; got {served_ratio!r}",)
 
@@ -71,7 +71,7 @@ def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:
     problems = [
         f"{name} of a latency goal is a number of milliseconds above 0; got {bound!r}"
         for name, bound in bounds.items()
-        if bound is not None and (not is_finite_number(bound) or bound <= 0)
+        if bound is not None and (not is_number(bound) or bound <= 0)
     ]
     if problems:
         raise InputError("\n".join(problems))
@@ -80,7 +80,11 @@ def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What resources cost; only their ratio matters to decisions.  `kwh` counts where frequencies can be chosen."""
+    """What resources cost; only their ratio matters to decisions.  `kwh` counts where frequencies can be chosen.
+
+    >>> Price(core_hour=-1).problems()
+    ('core_hour of a price is a number of at least 0; got -1',)
+    """
 
     core_hour: float = 1.0
     kwh: float = 0.0
@@ -91,7 +95,7 @@ class Price:
         found = tuple(
             f"{name} of a price is a number of at least 0; got {value!r}"
             for name, value in parts.items()
-            if not is_finite_number(value) or value < 0
+            if not is_number(value) or value < 0
         )
         if not found and sum(parts.values()) == 0:
             return ("a price is above 0 for a core or for energy; got 0 for both",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.control.finite_number import is_finite_number
+from penstock.arguments import is_number, is_whole
 from penstock.control.routes.rebalance import DEFAULT_IMBALANCE
 from penstock.control.rules.batch_cap import cap_ladder
 from penstock.control.setting import Grid
@@ -36,7 +36,7 @@ class Limits:
         found = []
         for name in ("min_replicas", "max_replicas", "max_executors", "max_micro_batch_tuples"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            if not is_whole(value, 1) and (value is not None or name == "min_replicas"):
                 found.append(f"{name} of the limits is a whole number of at least 1; got {value!r}")
         if not found and self.max_replicas is not None and self.max_replicas < self.min_replicas:
             found.append(
@@ -60,11 +60,11 @@ class Limits:
 
 
 def _is_share(value: object) -> bool:
-    return is_finite_number(value) and 0 < value <= 1
+    return is_number(value) and 0 < value <= 1
 
 
 def _ascends(values: object) -> bool:
-    if not isinstance(values, tuple | list) or not all(is_finite_number(value) and value > 0 for value in values):
+    if not isinstance(values, tuple | list) or not all(is_number(value) and value > 0 for value in values):
         return False
     return list(values) == sorted(set(values))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.control.finite_number import is_finite_number
+from penstock.arguments import is_number
 from penstock.errors import InputError, did_you_mean
 
 PAYBACK_S = {"calm": 10.0, "balanced": 5.0, "eager": 2.0}
@@ -28,7 +28,7 @@ def willingness_problem(willingness: str | float) -> str | None:
             return None
         hint = did_you_mean(willingness, PAYBACK_S)
     else:
-        if is_finite_number(willingness) and willingness > 0:
+        if is_number(willingness) and willingness > 0:
             return None
         hint = None
     words = ", ".join(PAYBACK_S)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.control.finite_number import is_finite_number
+from penstock.arguments import is_number
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
 from penstock.control.goals.payback import DEFAULT_WILLINGNESS, willingness_problem
@@ -75,7 +75,7 @@ def _price_problems(price: object) -> tuple[str, ...]:
         return ()
     if isinstance(price, Price):
         return price.problems()
-    hint = f"; did you mean Price(core_hour={price:g})?" if is_finite_number(price) else ""
+    hint = f"; did you mean Price(core_hour={price:g})?" if is_number(price) else ""
     return (f"a price is Price(core_hour=..., kwh=...); got {price!r}{hint}",)
 
 

@@ -93,7 +93,7 @@ SCHEDULES: dict[str, Callable[[], Schedule]] = {
 
 def schedule_of(name: str) -> Schedule:
     """The schedule of a name."""
-    if name not in SCHEDULES:
+    if not isinstance(name, str) or name not in SCHEDULES:
         hint = did_you_mean(name, SCHEDULES)
         raise InputError(f"schedule is one of {', '.join(SCHEDULES)}; got {name!r}" + (f"; {hint}" if hint else ""))
     return SCHEDULES[name]()

@@ -15,7 +15,7 @@ AGGREGATE_FUNCTIONS = (
     function(
         "any(x:any)",
         rules.unchanged,
-        "One of the values; the same one as `last`, so that replays agree.",
+        "One of the values: the oldest, as with `first`, so that replays agree.",
         "any(ticker)",
         "the argument's type",
     ),

@@ -22,7 +22,7 @@ from penstock.measure.task.task_report import PlainReport, encode
 from penstock.measure.task.triggers import Triggers
 from penstock.operators.protocol import OperatorRuntime
 
-# Between two blocks kernels push the meters' code and data out of the caches: `benchmarks measuring` shows about
+# Between two blocks kernels push the meters' code and data out of the caches: benchmark `measuring` shows about
 # three times the cost of a loop that does nothing else.
 _COLD = 3
 T = TypeVar("T")

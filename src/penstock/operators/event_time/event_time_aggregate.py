@@ -18,6 +18,7 @@ from penstock.app.operators import Aggregate
 from penstock.block.block import Block, concat_blocks
 from penstock.block.column import Column, FixedColumn, Mask
 from penstock.block.dead_letters import DeadLetters
+from penstock.block.ordering import in_order
 from penstock.block.position import ABSENT, Frontier, Integers, Position, merge_order
 from penstock.kernels.windows.held_rows import Firings
 from penstock.kernels.windows.time.time_window import TimeFired
@@ -88,7 +89,8 @@ class EventTimeAggregate(AggregateRuntime):
             fired = self._held(block, groups, is_tick, tags)
         fired = self._without_failures(fired)
         columns = self._columns(fired.results, len(fired.rows))
-        return (Block(self.operator.schema, columns, len(fired.rows), self._position(block, fired)),)
+        results = Block(self.operator.schema, columns, len(fired.rows), self._position(block, fired))
+        return (in_order([results]),)  # partials came into their panes behind tuples that are younger
 
     def changed(self, slots: Integers) -> Integers:
         touched, before = self._slots.touched(), self._clock

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
+from penstock.connectors.files.readers import is_one_file
 from penstock.connectors.recorded import RecordedSource
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError, did_you_mean
@@ -145,6 +146,17 @@ def has_known_stamps(source: ops.Source) -> bool:
     if isinstance(source.connector, RecordedSource):
         return True
     return isinstance(source.connector, TraceSource) and source.stamp is None
+
+
+def with_files_recorded(graph: Graph) -> Graph:
+    """The graph as it runs on Spark: single files, which have an end, are recorded first, and their stamps known."""
+    return replace(graph, operators=tuple(map(_recorded_if_a_file, graph.operators)))
+
+
+def _recorded_if_a_file(operator: ops.Operator) -> ops.Operator:
+    if isinstance(operator, ops.Source) and is_one_file(operator.connector):
+        return replace(operator, connector=RecordedSource(""))
+    return operator
 
 
 def _check_unfused(graph: Graph, unfused: frozenset[str]) -> None:

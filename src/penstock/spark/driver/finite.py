@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
+from penstock.arguments import check_arguments, kind, or_none
 from penstock.block.dead_letters import DeadLetters
 from penstock.connectors.functions import ForeachBatchSink, call_sink, deliver_to_user
 from penstock.connectors.memory import MemorySink
@@ -26,7 +27,7 @@ from penstock.runtime.driver.recording import recorded
 from penstock.spark.driver.handle import Handle, RunResult
 from penstock.spark.driver.sink_delivery import dataframe_of
 from penstock.spark.driver.start import launch
-from penstock.spark.session.session import open_session
+from penstock.spark.session.session import master_of, spark_session
 from penstock.state.checkpoint.checkpoint import Checkpoint
 
 _TAP = "@tap "  # before a stream's name, the name of the sink that taps it
@@ -52,6 +53,8 @@ class FiniteRun:
         master: str,
         session: SparkSession | None,
     ) -> Tables:
+        check_arguments("ps.evaluate", session=(session, or_none(kind("a SparkSession", SparkSession))))
+        master_of(master, None, 1)
         box, letters = LetterBox(on_error=on_error, limit=None), DeadLetters(fail=on_error == "fail")
         tables = read_inputs(self.graph, inputs, letters, data_dir)
         total = sum(table.num_rows for table in tables.values())
@@ -59,7 +62,7 @@ class FiniteRun:
             graph = recorded(self.with_memory, tables, str(Path(folder) / "tables"), letters)
             handle = launch(
                 graph, Checkpoint(folder), box, configuration=self.configuration, block_rows=self.block_rows,
-                session=lambda: session or open_session(master),
+                session=lambda: session or spark_session(master),
             )  # fmt: skip
             result = _finished(handle, total, progress)
         return self._gathered(result, letters.table(), handle.session)

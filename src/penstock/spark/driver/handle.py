@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.graph import Graph
+from penstock.arguments import TEXT, check_arguments, kind, number, or_none
 from penstock.block.dead_letters import SCHEMA as LETTERS
 from penstock.block.ordering import in_order
 from penstock.control.journal.run_start import run_start
@@ -57,6 +58,9 @@ class RunResult:
 
     `dead_letters` has the first of them, `dead_letter_count` says how many there were.  While an application runs, its
     `observations` may be a second behind; `Handle.observe` is not.
+
+    >>> RunResult().dead_letter_count
+    0
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
@@ -67,7 +71,22 @@ class RunResult:
 
 
 class Handle:
-    """A running application: observe it, change its Configuration, stop it."""
+    """A running application: observe it, change its Configuration, stop it.
+
+    >>> import penstock as ps
+    >>> app = ps.Application("volumes")
+    >>> trades = app.source("trades", ps.sources.trace("unbounded"))
+    >>> volume = {"ticker": "any(ticker)", "volume": "sum(volume)"}
+    >>> windows = trades.aggregate("window", by="ticker", window=ps.sliding(count=4, per_group=True), emit=volume)
+    >>> windows.sink("out", ps.sinks.discard())
+    >>> handle = ps.start(app, master="local[2]")  # doctest: +SKIP
+    >>> handle.apply(handle.configuration.with_replicas("window", 1))  # doctest: +SKIP
+    >>> handle.wait(timeout_s=5)  # doctest: +SKIP
+    False
+    >>> handle.observe().tuples_in > 0  # doctest: +SKIP
+    True
+    >>> result = handle.stop()  # doctest: +SKIP
+    """
 
     def __init__(
         self,
@@ -134,6 +153,10 @@ class Handle:
         sink keeps the total order, replicas wait instead).  'replicas wait': replicas fetch the state within the
         batch.  'splitter holds': tuples wait in one place until the state is there, and go first then.
         """
+        check_arguments(
+            "Handle.apply", configuration=(configuration, kind("a ps.Configuration", Configuration)),
+            migration=(migration, TEXT),
+        )  # fmt: skip
         check_migration(migration)
         self._check(configuration)
         with self._lock:
@@ -168,6 +191,7 @@ class Handle:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
+        check_arguments("Handle.wait", timeout_s=(timeout_s, or_none(number(least=0))))
         with check_spark_lives():
             return self._waited(timeout_s)
 
@@ -198,6 +222,7 @@ class Handle:
 
         A micro-batch that takes longer than `patience_s` is given up; it runs again with the next start.
         """
+        check_arguments("Handle.stop", patience_s=(patience_s, number(least=0)))
         self._stopping.set()
         if self.controller is not None:  # a last micro-batch with another cap could be one of minutes
             self.controller.close(gives_cap_back=False)

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from pyspark.sql import SparkSession
 
-from penstock.app.application import Application
+from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
+from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, kind, number, or_none, whole
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
 from penstock.control.loop.control_request import DEFAULT_POLICY, ControlRequest, control_request
@@ -28,11 +30,13 @@ from penstock.spark.driver.capacity import capacity_of, check_capacity, local_ta
 from penstock.spark.driver.handle import Handle, RunResult
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.spark.session.session import open_session
+from penstock.spark.session.session import master_of, spark_session
 from penstock.spark.sources.source_frames import check_goal, check_sources, prepared, session_of
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.slots.slot_functions import SlotFunction
+
+_SLOT_FUNCTIONS = dict_of("a dict of ps.slots.HashSlots, RangeSlots or GridSlots by operator", *get_args(SlotFunction))
 
 
 def start(
@@ -64,9 +68,26 @@ def start(
     With a `goal`, a policy (a name, with settings if need be, or an object) keeps the application at it within
     `limits`, at the least `price`; `willingness`: how readily it changes something, 'calm', 'balanced' or 'eager', or
     the seconds within which a change has to pay; `passive`: it says what it would do, and does nothing.
+
+    >>> import penstock as ps
+    >>> app = ps.Application("cheap")
+    >>> trades = app.source("trades", ps.sources.trace(rate_tuples_s=1000))
+    >>> trades.functor("cheap", where="price < 20").sink("out", ps.sinks.memory())
+    >>> handle = ps.start(app, master="local[2]", goal=ps.throughput())  # doctest: +SKIP
+    >>> handle.wait(timeout_s=5)  # doctest: +SKIP
+    False
+    >>> handle.stop().tables["out"].column_names  # doctest: +SKIP
+    ['seq', 'ticker', 'ttype', 'price', 'volume']
     """
+    check_arguments(
+        "ps.start", master=(master, TEXT), checkpoint=(checkpoint, or_none(PATH)), slots=(slots, or_none(whole(1))),
+        configuration=(configuration, or_none(kind("a ps.Configuration", Configuration))), durable=(durable, FLAG),
+        slot_functions=(slot_functions, or_none(_SLOT_FUNCTIONS)), dead_letters=(dead_letters, or_none(PATH)),
+        session=(session, or_none(kind("a SparkSession", SparkSession))),
+    )  # fmt: skip
+    master_of(master, None, 1)
     control = control_request(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
-    graph = app.graph
+    graph = graph_of(app, "ps.start")
     check_sources(graph)
     check_goal(graph, goal)
     letters = LetterBox(dead_letters, on_error=on_error)
@@ -75,7 +96,7 @@ def start(
     return launch(
         graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
         durable=durable, slot_functions=slot_functions, control=control,
-        session=lambda: session or session_of(graph) or open_session(master, local_task_slots(limits)),
+        session=lambda: session or session_of(graph) or spark_session(master, local_task_slots(limits)),
     )  # fmt: skip
 
 
@@ -152,8 +173,16 @@ def run(
     """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`.
 
     A checkpoint that is finished ends at once, before Spark starts.
+
+    >>> import penstock as ps
+    >>> app = ps.Application("cheap")
+    >>> trades = app.source("trades", ps.sources.trace("unbounded", total=1000))
+    >>> trades.functor("cheap", where="price < 20").sink("out", ps.sinks.memory())
+    >>> ps.run(app, master="local[2]").tables["out"].column_names  # doctest: +SKIP
+    ['seq', 'ticker', 'ttype', 'price', 'volume']
     """
-    if checkpoint is not None and is_finished(app.graph, Checkpoint(checkpoint)):
+    check_arguments("ps.run", checkpoint=(checkpoint, or_none(PATH)), duration_s=(duration_s, or_none(number(least=0))))
+    if checkpoint is not None and is_finished(graph_of(app, "ps.run"), Checkpoint(checkpoint)):
         return RunResult()
     handle = start(
         app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,

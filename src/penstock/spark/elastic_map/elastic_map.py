@@ -55,6 +55,14 @@ def elastic_map(
     `journal` is a file on the workers' hosts that gets one line per decision.  docs/elastic-map.md has the rest.
 
     A task that Spark runs again calls the function again for the same rows: calls are at-least-once.
+
+    >>> import penstock as ps
+    >>> numbers = ps.spark_session("local[2]").range(3)  # doctest: +SKIP
+    >>> def doubled(row):
+    ...     return {"double": 2 * row["id"]}
+    >>> doubles = ps.elastic_map(numbers, doubled, "double long", per_tuple=True)  # doctest: +SKIP
+    >>> sorted(row.double for row in doubles.collect())  # doctest: +SKIP
+    [0, 2, 4]
     """
     own = Parameters(
         ordered=ordered, max_threads=max_threads, per_tuple=per_tuple, threads=threads, block_rows=block_rows,

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
+from penstock.arguments import FLAG, is_whole, number, or_none, shown, whole
 from penstock.element.pool.output import INPUT
 from penstock.errors import InputError
 
@@ -76,20 +77,15 @@ def _of_function(df: Any, function: Any) -> list[str]:
 
 
 def _of_numbers(own: Parameters) -> list[str]:
-    problems = []
-    for name, value, least in (
-        ("max_threads", own.max_threads, 1), ("block_rows", own.block_rows, 1), ("retries", own.retries, 0),
-    ):  # fmt: skip
-        if not _is_whole(value, least):
-            problems.append(f"{name} is a whole number of at least {least}; got {value!r}")
-    if own.threads is not None and not _is_whole(own.threads, 1):
-        problems.append(f"threads is a whole number of at least 1, or None; got {own.threads!r}")
-    elif own.threads is not None and _is_whole(own.max_threads, 1) and own.threads > own.max_threads:
+    rules = {
+        "max_threads": whole(1), "block_rows": whole(1), "retries": whole(0), "threads": or_none(whole(1)),
+        "timeout_s": or_none(number(above=0)), "period_s": number(above=0),
+        "ordered": FLAG, "per_tuple": FLAG, "keep_input": FLAG,
+    }  # fmt: skip
+    found = [rule.problem(name, getattr(own, name)) for name, rule in rules.items()]
+    problems = [problem for problem in found if problem is not None]
+    if is_whole(own.threads, 1) and is_whole(own.max_threads, 1) and own.threads > own.max_threads:
         problems.append(f"threads is at most max_threads={own.max_threads}; got {own.threads}")
-    if own.timeout_s is not None and not _is_above_zero(own.timeout_s):
-        problems.append(f"timeout_s is a number above 0, or None; got {own.timeout_s!r}")
-    if not _is_above_zero(own.period_s):
-        problems.append(f"period_s is a number above 0; got {own.period_s!r}")
     return problems
 
 
@@ -130,7 +126,7 @@ def _struct(schema: Any, problems: list[str]) -> StructType | None:
         assert isinstance(parsed, StructType)
         return parsed
     except Exception as error:  # Spark's parser raises what it likes
-        problems.append(f"schema is a StructType or text like 'a long, b string'; got {schema!r}: {_first(error)}")
+        problems.append(f"schema is a StructType or text like 'a long, b string'; got {shown(schema)}: {_first(error)}")
         return None
 
 
@@ -150,14 +146,6 @@ def _nullable(df: DataFrame) -> StructType:
 
 def _repeated(names: list[str]) -> str:
     return ", ".join(sorted({f"'{name}'" for name in names if names.count(name) > 1}))
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_above_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 def _first(error: Exception) -> str:

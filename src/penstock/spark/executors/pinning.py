@@ -2,7 +2,7 @@
 
 Spark schedules a shuffled partition on any executor.  A union with an empty RDD of as many partitions, each of which
 prefers a host, carries these over and adds no row (docs/design/0011-pinning.md).  The names that Spark keeps
-to itself are all in this file; tests/spark/test_pinning.py says what must hold of them in another version.
+to itself are all in this file; tests/spark/cluster/test_pinning.py says what must hold of them in another version.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import pyspark
@@ -26,6 +26,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, or_none, whole
 from penstock.errors import InputError
 from penstock.host.cores import own_cores
 from penstock.host.java import java_home
@@ -34,6 +35,7 @@ from penstock.spark.session.log_redirect import environment, launch_jvm, one_sen
 
 _log = logging.getLogger(__name__)
 
+Session: TypeAlias = SparkSession  # for modules that must not import pyspark
 DEFAULT_MASTER = "local[*]"
 _MEMORY_FOLDER = Path("/dev/shm")
 _SHUFFLE_ROOM_MB = 2048
@@ -211,7 +213,7 @@ def _driver_memory_mb() -> int:
 
 @dataclass(slots=True, eq=False)
 class _Launch:
-    """What one `open_session` started and `close_session` must end."""
+    """What one `spark_session` started and `close_session` must end."""
 
     master: Master
     log: Path
@@ -249,7 +251,7 @@ def _end_jvm(gateway: Any) -> None:
 _launches: WeakKeyDictionary[SparkSession, _Launch] = WeakKeyDictionary()
 
 
-def open_session(
+def spark_session(
     master: str = DEFAULT_MASTER,
     task_slots: int | None = None,
     conf: Mapping[str, str] | None = None,
@@ -258,11 +260,24 @@ def open_session(
     name: str = "penstock",
     verbose: bool = False,
 ) -> SparkSession:
-    """A session on `master`, with Spark's output in `log_file` unless `verbose`; `conf` goes before our own settings.
+    """A Spark session with the settings that `ps.run` opens one with: `ps.run(app, session=session)` uses it.
 
-    A local master gets `task_slots` slots at least.  Where this process has a Spark context already, the session is a
-    new one beside the user's, and settings that only a start can make stay as they are.
+    `master`: local[*], local[N], spark://host:port, k8s://https://host:port or yarn.  A local one gets `task_slots`
+    slots at least.  `conf`: settings of Spark's, which go before our own.  Spark's output goes to `log_file` (one in
+    the temporary directory where not given) unless `verbose`.  `name`: the application's in Spark's lists.
+
+    Where this process has a Spark context already, the session is a new one beside the user's, and settings that only a
+    start can make stay as they are.  It ends with the process, or with `session.stop()`.
+
+    >>> session = spark_session("local[2]", conf={"spark.sql.session.timeZone": "UTC"})  # doctest: +SKIP
+    >>> session.range(3).count()  # doctest: +SKIP
+    3
     """
+    check_arguments(
+        "ps.spark_session", master=(master, TEXT), task_slots=(task_slots, or_none(whole(1))),
+        conf=(conf, or_none(dict_of("a dict of texts", str))), log_file=(log_file, or_none(PATH)), name=(name, TEXT),
+        verbose=(verbose, FLAG),
+    )  # fmt: skip
     wanted = master_of(master, task_slots, own_cores())
     context = SparkContext._active_spark_context
     if context is not None:
@@ -284,7 +299,7 @@ def open_session(
 
 
 def close_session(session: SparkSession) -> None:
-    """Ends a session that `open_session` started, its JVM and its files; one beside the user's own is left alone."""
+    """Ends a session that `spark_session` started, its JVM and its files; one beside the user's own is left alone."""
     launch = _launches.pop(session, None)
     if launch is not None:
         launch.end()

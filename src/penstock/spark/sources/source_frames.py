@@ -17,8 +17,7 @@ from penstock.app.operators import Operator, Sink, Source
 from penstock.block.dead_letters import DeadLetters
 from penstock.connectors.csv import CsvSource
 from penstock.connectors.dataframe import DataFrameSource, schema_of_dataframe
-from penstock.connectors.files.paths import is_growing
-from penstock.connectors.files.readers import read_source
+from penstock.connectors.files.readers import is_one_file, read_source
 from penstock.connectors.offsets import offset_source
 from penstock.connectors.parquet import ParquetSink, ParquetSource
 from penstock.connectors.rate import RateSource
@@ -66,7 +65,7 @@ def prepared(graph: Graph, directory: Path, letters: LetterBox) -> Graph:
     Malformed rows of those files come before any batch.
     """
     found = DeadLetters()
-    tables = {s.name: read_source(s, found) for s in graph.sources if _is_one_file(s)}
+    tables = {s.name: read_source(s, found) for s in graph.sources if is_one_file(s.connector)}
     if tables:
         folder = (directory / "tables").absolute()
         graph = recorded(graph, tables, str(folder), found)
@@ -83,11 +82,6 @@ def _with_absolute_path(operator: Operator) -> Operator:
         path = str(Path(operator.connector.path).absolute())
         return replace(operator, connector=replace(operator.connector, path=path))
     return operator
-
-
-def _is_one_file(source: Source) -> bool:
-    connector = source.connector
-    return isinstance(connector, CsvSource | ParquetSource) and not is_growing(connector.path)
 
 
 def session_of(graph: Graph) -> SparkSession | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.arguments import check_arguments, is_whole, many, number, shown
 from penstock.block.column import Array, Column, FixedColumn
 from penstock.errors import InputError
 from penstock.state.slots.hashing import Slots, hash_columns, slots_of_hashes
@@ -60,7 +61,11 @@ class RangeSlots:
 
 @dataclass(frozen=True, slots=True)
 class GridSlots:
-    """Slots by cells of a grid over the first two key columns, numbers, the second one running fastest."""
+    """Slots by cells of a grid over the first two key columns, numbers, the second one running fastest.
+
+    >>> GridSlots((0.0,), (10.0, 20.0)).slots
+    6
+    """
 
     first_bounds: tuple[float, ...]
     second_bounds: tuple[float, ...]
@@ -84,11 +89,12 @@ SlotFunction = HashSlots | RangeSlots | GridSlots
 
 
 def _check_count(slots: int) -> None:
-    if not 1 <= slots <= SLOTS_MAX:
-        raise InputError(f"an operator has 1 to {SLOTS_MAX} slots; got {slots}")
+    if not is_whole(slots, 1) or slots > SLOTS_MAX:
+        raise InputError(f"an operator has 1 to {SLOTS_MAX} slots; got {shown(slots)}")
 
 
 def _check_bounds(bounds: tuple[float, ...]) -> None:
+    check_arguments("slots by range", bounds=(bounds, many("a tuple of numbers", number())))
     if not all(low < high for low, high in itertools.pairwise(bounds)):
         raise InputError(f"bounds of slots ascend; got {', '.join(map(str, bounds))}")
 

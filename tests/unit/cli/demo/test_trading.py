@@ -136,7 +136,7 @@ def test_several_trace_files_are_one_symbol_each(tmp_path: Any) -> None:
     ],
 )
 def test_what_cannot_be_is_told(make: Any, sentence: str) -> None:
-    with pytest.raises(ps.InputError, match=sentence):
+    with pytest.raises(ps.errors.InputError, match=sentence):
         make()
 
 

@@ -11,6 +11,7 @@ import pytest
 import penstock as ps
 from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.control.decision import Change, Expectation, Hold, at_the_same_frequency
+from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits, grid_within
 from penstock.control.live.frequency_dry_run import FrequencyDryRun
 from penstock.control.live.frequency_setter import FrequencySetter, frequencies_within
@@ -87,7 +88,7 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
             ],
         ),
         (
-            {"goal": ps.Goal(p95_s=math.nan, due_s=0.0, served_ratio=2.0), "price": ps.Price(math.nan)},
+            {"goal": Goal(p95_s=math.nan, due_s=0.0, served_ratio=2.0), "price": ps.Price(math.nan)},
             [
                 "core_hour of a price is a number of at least 0; got nan",
                 "a throughput goal is a share of the tuples, above 0 and at most 1; got 2.0",

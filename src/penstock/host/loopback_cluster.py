@@ -13,6 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.arguments import PATH, check_arguments, whole
 from penstock.errors import InputError
 from penstock.host.java import java_home
 
@@ -40,9 +41,19 @@ class Cluster:
 
 
 @contextmanager
-def loopback_cluster(folder: Path, workers: int = 2, cores: int = 2, memory_mb: int = 1024) -> Iterator[Cluster]:
-    """A master and workers that have registered with it; all processes are ended whatever happens."""
-    port = _free_port()
+def loopback_cluster(folder: str | Path, workers: int = 2, cores: int = 2, memory_mb: int = 1024) -> Iterator[Cluster]:
+    """A master and workers that have registered with it; all processes are ended whatever happens.
+
+    Each worker has so many cores, so much memory, and an address of its own, so that Spark takes it for a host.
+
+    >>> with loopback_cluster("cluster") as cluster:  # doctest: +SKIP
+    ...     session = ps.spark_session(cluster.url, conf={"spark.executor.memory": "512m"})
+    """
+    check_arguments(
+        "ps.testing.loopback_cluster", folder=(folder, PATH), workers=(workers, whole(1)), cores=(cores, whole(1)),
+        memory_mb=(memory_mb, whole(1)),
+    )  # fmt: skip
+    folder, port = Path(folder), _free_port()
     hosts = tuple(f"127.0.0.{number + 2}" for number in range(workers))
     with ExitStack() as processes:
         options = ["--host", _MASTER_HOST, "--port", str(port), "--webui-port", "0"]

@@ -1,0 +1,107 @@
+"""Checks of what users give to public calls: one sentence for each argument of a wrong type or out of its range."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from penstock.errors import InputError
+
+_MOST_SHOWN = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What an argument may be: in words, and as a test."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+    def problem(self, what: str, value: object) -> str | None:
+        """The sentence for a value that breaks the rule, None for one that keeps it."""
+        return None if self.fits(value) else f"{what} is {self.words}; got {shown(value)}"
+
+
+def check_arguments(where: str, **given: tuple[object, Rule]) -> None:
+    """InputError with a sentence for each argument of a call that breaks its rule.
+
+    >>> check_arguments("ps.sinks.csv", path=(5, PATH))
+    Traceback (most recent call last):
+    penstock.errors.InputError: path of ps.sinks.csv is a path as text or pathlib.Path; got 5
+    """
+    found = (rule.problem(f"{name} of {where}", value) for name, (value, rule) in given.items())
+    if problems := [problem for problem in found if problem is not None]:
+        raise InputError("\n".join(problems))
+
+
+def shown(value: object) -> str:
+    """A value as an error's sentence shows it: on one line, and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def is_whole(value: object, least: int | None = None) -> TypeGuard[int]:
+    """
+    >>> [is_whole(value, least=1) for value in (1, 0, True, 1.0, "1")]
+    [True, False, False, False, False]
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is finite, and not too large for a float64.
+
+    >>> [is_number(value) for value in (1, 0.5, float("nan"), float("inf"), 10**400, True, "1")]
+    [True, True, False, False, False, False, False]
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def whole(least: int | None = None) -> Rule:
+    if least is None:
+        return Rule("a whole number", is_whole)
+    return Rule(f"a whole number of at least {least}", lambda value: is_whole(value, least))
+
+
+def number(*, above: float | None = None, least: float | None = None) -> Rule:
+    if above is not None:
+        return Rule(f"a number above {above:g}", lambda value: is_number(value) and value > above)
+    if least is not None:
+        return Rule(f"a number of at least {least:g}", lambda value: is_number(value) and value >= least)
+    return Rule("a number", is_number)
+
+
+def kind(words: str, *types: type) -> Rule:
+    """A value of one of some types."""
+    return Rule(words, lambda value: isinstance(value, types))
+
+
+def one_of(choices: Collection[str]) -> Rule:
+    return Rule(f"one of {', '.join(choices)}", lambda value: isinstance(value, str) and value in choices)
+
+
+def many(words: str, member: Rule) -> Rule:
+    """A list or tuple whose members keep a rule."""
+    return Rule(words, lambda value: isinstance(value, list | tuple) and all(map(member.fits, value)))
+
+
+def or_none(rule: Rule) -> Rule:
+    return Rule(f"{rule.words}, or None", lambda value: value is None or rule.fits(value))
+
+
+def dict_of(words: str, *types: type) -> Rule:
+    """A mapping whose values are of some types."""
+    return Rule(words, lambda value: isinstance(value, Mapping) and all(isinstance(v, types) for v in value.values()))
+
+
+TEXT = kind("text", str)
+FLAG = kind("True or False", bool)
+PATH = kind("a path as text or pathlib.Path", str, Path)
+FUNCTION = Rule("a function", callable)
+NAMES = Rule(
+    "a name or a list of names",
+    lambda value: isinstance(value, str | Iterator) or (isinstance(value, Collection) and all(map(TEXT.fits, value))),
+)

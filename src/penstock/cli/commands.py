@@ -331,11 +331,11 @@ def demo(
 
     - `penstock demo --seconds 20 --rate 200000 --output out/small`
     """
-    from penstock.cli.demo.command import DemoWish, demo_command
+    from penstock.cli.demo.command import DemoRequest, demo_command
     from penstock.cli.demo.warm_up import QUICK, WarmUp
 
     length_s = seconds if seconds is not None else 20.0 if quick else 60.0
-    demo_command(DemoWish(length_s, output, master, rate, QUICK if quick else WarmUp()))
+    demo_command(DemoRequest(length_s, output, master, rate, QUICK if quick else WarmUp()))
 
 
 @app.command(

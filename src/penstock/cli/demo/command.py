@@ -37,7 +37,7 @@ _PATIENCE_S = 300.0  # beyond its own length, after which a machine that is too 
 
 
 @dataclass(frozen=True, slots=True)
-class DemoWish:
+class DemoRequest:
     """What the user asked for; `rate_tuples_s` is the day's mean, None: what suits the machine."""
 
     seconds: float
@@ -47,33 +47,33 @@ class DemoWish:
     warm_up: WarmUp
 
 
-def demo_command(wish: DemoWish) -> None:
+def demo_command(request: DemoRequest) -> None:
     """Warms up, streams, compares, sums up, draws."""
     require("penstock demo", "spark", "plot")
-    _check(wish)
+    _check(request)
     screen = console()
-    start = _opened(wish.master, screen)
-    app = _application(wish, start, screen)
+    start = _opened(request.master, screen)
+    app = _application(request, start, screen)
     with scratch_checkpoint() as checkpoint:
-        outcome = _streamed(app, wish, start(app, checkpoint), screen)
+        outcome = _streamed(app, request, start(app, checkpoint), screen)
     expected = _expected(app, outcome.tuples_in) if outcome.complete else None
     show_summary(screen, outcome)
     screen.print(check_line(outcome, expected), markup=False, soft_wrap=True)
-    pictures = draw(outcome, expected, wish.output)
-    for path in (*pictures, wish.output / _JOURNAL):
+    pictures = draw(outcome, expected, request.output)
+    for path in (*pictures, request.output / _JOURNAL):
         screen.print(f"wrote {path}", markup=False, soft_wrap=True)
     if expected is not None and expected != outcome.counted:
         raise InputError("the demonstration's results are not those of the in-process engine; please report this")
 
 
-def _check(wish: DemoWish) -> None:
+def _check(request: DemoRequest) -> None:
     problems = []
-    if not wish.seconds >= 5:
-        problems.append(f"--seconds is at least 5; got {wish.seconds:g}")
-    if wish.rate_tuples_s is not None and not wish.rate_tuples_s >= 100:
-        problems.append(f"--rate is at least 100 tuples a second; got {wish.rate_tuples_s:g}")
-    if wish.output.exists() and not wish.output.is_dir():
-        problems.append(f"--output is a directory; got {wish.output}, which is a file")
+    if not request.seconds >= 5:
+        problems.append(f"--seconds is at least 5; got {request.seconds:g}")
+    if request.rate_tuples_s is not None and not request.rate_tuples_s >= 100:
+        problems.append(f"--rate is at least 100 tuples a second; got {request.rate_tuples_s:g}")
+    if request.output.exists() and not request.output.is_dir():
+        problems.append(f"--output is a directory; got {request.output}, which is a file")
     if problems:
         raise InputError("\n".join(problems))
 
@@ -88,41 +88,46 @@ def _opened(master: str, screen: Console) -> Start:
     return lambda app, checkpoint: start(app, checkpoint=checkpoint, session=session)
 
 
-def _application(wish: DemoWish, start: Start, screen: Console) -> Application:
+def _application(request: DemoRequest, start: Start, screen: Console) -> Application:
     """The application over the first seconds of a day, at a rate that the machine can take."""
     from penstock import sinks, sources
     from penstock.cli.demo.vwap import vwap_per_ticker
 
     with starting(screen, "warming up"):
-        capacity = capacity_tuples_s(start, screen, wish.warm_up)
-    mean = wish.rate_tuples_s or rate_for(capacity)
+        capacity = capacity_tuples_s(start, screen, request.warm_up)
+    mean = request.rate_tuples_s or rate_for(capacity)
     day = partial(sources.trace, "trading_day", mean, speed_up=SPEED_UP, seed=SEED)
     arrivals = day().open().arrivals
     assert arrivals is not None
-    total = arrivals.arrived_by(wish.seconds)
+    total = arrivals.arrived_by(request.seconds)
     screen.print(
-        f"warm: {rate(round(capacity), 1)}; {wish.seconds:g} s of a trading day at {SPEED_UP} times its speed bring "
-        f"{rate(total, wish.seconds)}, {rate(arrivals.arrived_by(1.0), 1)} at the open",
+        f"warm: {rate(round(capacity), 1)}; {request.seconds:g} s of a trading day at {SPEED_UP} times its speed bring "
+        f"{rate(total, request.seconds)}, {rate(arrivals.arrived_by(1.0), 1)} at the open",
         soft_wrap=True,
     )
     return vwap_per_ticker(source=day(total=total), sink=sinks.discard())
 
 
-def _streamed(app: Application, wish: DemoWish, handle: Handle, screen: Console) -> Outcome:
+def _streamed(app: Application, request: DemoRequest, handle: Handle, screen: Console) -> Outcome:
     """Runs the application with the live console, going through the stages, and keeps the journal."""
-    title = f"{app.name} on {wish.master}: a trading day at {SPEED_UP} times its speed"
+    title = f"{app.name} on {request.master}: a trading day at {SPEED_UP} times its speed"
     observations = handle.result.observations
     shown = LiveConsole(
-        screen, title, handle, lambda: observations, expected_s=wish.seconds, duration_s=wish.seconds + _PATIENCE_S
+        screen,
+        title,
+        handle,
+        lambda: observations,
+        expected_s=request.seconds,
+        duration_s=request.seconds + _PATIENCE_S,
     )
     try:
         handle.apply(replace(staged(handle.configuration, FIRST), micro_batch_tuples=most_tuples(_total(app))))
-        ending = shown.watch(_Stagehand(handle, shown, wish.seconds).act)
+        ending = shown.watch(_Stagehand(handle, shown, request.seconds).act)
         if ending == "interrupted":
             screen.print("stopping ...")
     finally:
         result = handle.stop()
-    lines = read_journal(_kept_journal(handle.checkpoint.directory, wish.output)).lines
+    lines = read_journal(_saved_journal(handle.checkpoint.directory, request.output)).lines
     return Outcome(
         title,
         handle.fixed.started_at_s,
@@ -173,7 +178,7 @@ def _expected(app: Application, tuples: int) -> Counted:
         return counted_in_process(app, tuples, advance)
 
 
-def _kept_journal(checkpoint: Path, output: Path) -> Path:
+def _saved_journal(checkpoint: Path, output: Path) -> Path:
     try:
         output.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copyfile(checkpoint / _JOURNAL, output / _JOURNAL))

@@ -15,7 +15,7 @@ from penstock import sinks, sources
 from penstock.block.block import block_of
 from penstock.cli import main
 from penstock.cli.demo.check import Counted, counted_in_process
-from penstock.cli.demo.command import DemoWish
+from penstock.cli.demo.command import DemoRequest
 from penstock.cli.demo.report import Outcome, check_line, draw, show_summary
 from penstock.cli.demo.stages import FIRST, MOST_REPLICAS, STAGES, due_stage, skewed_route, staged
 from penstock.cli.demo.vwap import vwap_per_ticker
@@ -127,8 +127,8 @@ def test_a_warm_up_starts_all_workers_first_and_measures_later_batches(effort: W
 def test_quick_is_a_shorter_stream_after_a_shorter_warm_up(
     arguments: tuple[str, ...], seconds: float, warm_up: WarmUp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[DemoWish] = []
+    asked: list[DemoRequest] = []
     monkeypatch.setattr("penstock.cli.demo.command.demo_command", asked.append)
     with pytest.raises(SystemExit):
         main(["demo", *arguments])
-    assert asked == [DemoWish(seconds, Path("out/demo"), "local[*]", None, warm_up)]
+    assert asked == [DemoRequest(seconds, Path("out/demo"), "local[*]", None, warm_up)]

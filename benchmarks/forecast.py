@@ -1,4 +1,4 @@
-"""`benchmarks forecast`: errors of every forecaster on generated loads and traces, by how far it looks ahead."""
+"""Benchmark `forecast`: errors of every forecaster on generated loads and traces, by how far it looks ahead."""
 
 from __future__ import annotations
 

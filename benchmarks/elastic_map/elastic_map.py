@@ -1,4 +1,4 @@
-"""`bench elastic-map`: a function that calls a service, inside Spark: the elastic pool beside plain and fixed ones."""
+"""Benchmark `elastic-map`: a function that calls a service, inside Spark: the elastic pool beside plain and fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `bench elastic-map` measured: rates of its variants, and of the elastic pool at each knee."""
+"""What `python -m benchmarks elastic-map` measured: rates of its variants, and of the elastic pool at each knee."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench elastic-map` as a table and a picture."""
+"""`python -m benchmarks elastic-map` as a table and a picture."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ tuples, 512 slots, a trading day's schedule.  Only the call of the JVM is left o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -48,18 +48,12 @@ class DriverCost:
         return sum(self.us_by_part.values())
 
 
-def driver_cost(
-    folder: Path, batches: int, between: Callable[[], object] = lambda: None, batch_s: float = _BATCH_S
-) -> DriverCost:
-    """The cost of so many micro-batches; `between` two of them other work may push this one out of the caches.
-
-    They follow each other every `batch_s`, and their Observations are made once a second.
-    """
-    driver = _Driver(folder, batch_s)
+def driver_cost(folder: Path, batches: int) -> DriverCost:
+    """The cost of so many micro-batches, whose Observations are made once a second."""
+    driver = _Driver(folder)
     for batch in range(_COLD_BATCHES + batches):
         if batch == _COLD_BATCHES:
             driver.begin()
-        between()
         driver.observe(batch)
     driver.end()
     return DriverCost({part: median(own) / 1000 if own else 0.0 for part, own in driver.spent_ns.items()})
@@ -68,12 +62,12 @@ def driver_cost(
 class _Driver:
     """The driver's side of measuring, as the micro-batches of a query go through it."""
 
-    def __init__(self, folder: Path, batch_s: float) -> None:
+    def __init__(self, folder: Path) -> None:
         trace = sources.trace("trading_day", _RATE_TUPLES_S, speed_up=100, seed=7)
         app = vwap_per_ticker(source=trace, sink=sinks.discard())
         self._configuration = default_configuration(pipeline_of(app.graph), 2, _SLOTS)
         fixed = Checkpoint(folder).fix(app.graph, slots=_SLOTS, now_s=_BEGAN_S, dumps=dumps_for_workers)
-        self._batch_s, self._now_s = batch_s, 0.0
+        self._now_s = 0.0
         self._observer = Observer(folder, fixed, self._keep, CpuMeter(lambda: None), clock=lambda: self._now_s)
         self._made = 0
         self.begin()
@@ -88,8 +82,8 @@ class _Driver:
         """One micro-batch, from the reports as they come to the line in the journal."""
         reports = task_reports(batch * 2 * _TASK_TUPLES)
         encoded = tuple((name, encode(r.plain)) for name, own in reports.items() for r in own)
-        self._now_s = (batch + 1.9) * self._batch_s
-        moments = Moments(*(_BEGAN_S + (batch + share) * self._batch_s for share in (1.0, 1.1, 1.7, 1.9)))
+        self._now_s = (batch + 1.9) * _BATCH_S
+        moments = Moments(*(_BEGAN_S + (batch + share) * _BATCH_S for share in (1.0, 1.1, 1.7, 1.9)))
         start_ns = time.thread_time_ns()
         measured = MeasuredBatch(batch, moments, encoded, "trades", frozenset({"out"}), 2 * _TASK_TUPLES)
         made = self._observer.note(measured, self._configuration)

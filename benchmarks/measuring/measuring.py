@@ -22,7 +22,7 @@ from penstock.connectors.trace.source import TraceSource
 from penstock.element.element import Element
 from penstock.measure.task.task_meters import ElementMeters, TaskStart, block_bytes, encoded
 from penstock.measure.task.task_report import task_report
-from penstock.operators.factory import running_operator
+from penstock.operators.factory import make_operator
 
 BLOCK_ROWS = (1_000, 8_192, 32_768)
 SEED = 7
@@ -34,7 +34,7 @@ class MeasuringCost:
 
     block_rows: int
     ratios: tuple[float, ...]
-    told_ratio: float
+    reported_ratio: float
     timed_ratio: float  # blocks that were timed / all
 
     @property
@@ -57,7 +57,7 @@ def measure(block_rows: int, tuples: int, pairs: int) -> MeasuringCost:
     meters = ElementMeters()
     bare = Element(graph, DeadLetters(), {"out": "out"})
     metered = Element(
-        graph, DeadLetters(), {"out": "out"}, make=lambda o, g, d: meters.metered(o.name, running_operator(o, g, d))
+        graph, DeadLetters(), {"out": "out"}, make=lambda o, g, d: meters.metered(o.name, make_operator(o, g, d))
     )
     for _ in range(3):
         _bare_s(bare, blocks)

@@ -1,4 +1,4 @@
-"""`benchmarks mpc`: how long an optimisation takes and how much it looks at, by method, and that all agree."""
+"""Benchmark `mpc`: how long an optimisation takes and how much it looks at, by method, and that all agree."""
 
 from __future__ import annotations
 

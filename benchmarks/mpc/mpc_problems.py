@@ -59,7 +59,7 @@ def chance_problems(grid: Grid, horizon: int, number: int, seed: int) -> list[Ch
 
 def _chances(rng: np.random.Generator, grid: Grid, horizon: int, policy: Mpc) -> ChanceProblem:
     rates, state = _situation(rng, grid, horizon)
-    state = replace(state, told_pause_s=0.2, waitings_tuples=(state.backlog_tuples + 0.3 * float(rates[0]),))
+    state = replace(state, given_pause_s=0.2, waitings_tuples=(state.backlog_tuples + 0.3 * float(rates[0]),))
     return policy.chances(state, grid.setting(int(rng.integers(len(grid)))), rates)
 
 

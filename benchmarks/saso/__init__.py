@@ -1,1 +1,4 @@
-"""saso."""
+"""`saso`: all policies under all loads on the queue model, each rival as published and at its best.
+
+May import all of penstock.  Begin with `saso.py`; `scenarios.py` has the situations that break autoscalers.
+"""

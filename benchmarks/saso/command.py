@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.machine import this_machine
-from benchmarks.saso import processes as saso_processes
+from benchmarks.saso import processes
 from benchmarks.saso.live.command import run_live_situations, run_on_spark
 from benchmarks.saso.paper import directions
 from benchmarks.saso.picture import draw_runs, file_name
@@ -31,14 +31,14 @@ def run_saso(
     comparisons, runs, outcomes = [], [], []
     on_spark: dict[str, Any] = {}
     if only in (None, "comparisons"):
-        for comparison in saso_processes.comparisons(seed, traces, quick=quick):
+        for comparison in processes.comparisons(seed, traces, quick=quick):
             comparisons.append(comparison)
             print_comparisons(console, [comparison])
     if only in (None, "paper"):
-        runs = saso_processes.paper_runs(range(seed, seed + (3 if quick else 10)))
+        runs = processes.paper_runs(range(seed, seed + (3 if quick else 10)))
         print_paper(console, runs, directions(runs))
     if only in (None, "situations"):
-        outcomes = saso_processes.outcomes()
+        outcomes = processes.outcomes()
         print_scenarios(console, outcomes)
     if pictures is not None:
         for comparison in comparisons:
@@ -50,7 +50,7 @@ def run_saso(
     if only in (None, "spark"):
         if only == "spark":
             errors.print("which rivals are best: the queue model, some minutes", style="dim", highlight=False)
-        known = comparisons or list(saso_processes.comparisons(seed, traces, quick=True))
+        known = comparisons or list(processes.comparisons(seed, traces, quick=True))
         on_spark["spark"] = run_on_spark(console, errors, traces, seed, known, pictures, quick=quick)
     if only == "live" or (only is None and not quick):
         on_spark["live_situations"] = run_live_situations(console, errors, pictures)

@@ -1,4 +1,4 @@
-"""The parts of `bench saso` on all cores: simulated time only, so that runs do not disturb each other.
+"""The parts of `python -m benchmarks saso` on all cores: simulated time only, so that runs do not disturb each other.
 
 A plant is made of functions, which do not travel between processes: a case or a situation is named by its number.
 """

@@ -1,8 +1,8 @@
-"""`benchmarks saso`: all policies under all loads on the queue model, each rival as published and at its best."""
+"""Benchmark `saso`: all policies under all loads on the queue model, each rival as published and at its best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from penstock.control.setting import Grid, Setting
 from penstock.simulate.plant_shape import PlantShape, zipf_keys
 from penstock.simulate.queue_plant import QueuePlant
 
-PlantOf = Callable[["Case"], PlantFactory]
 RESOURCE_RATIO = 1.10  # of the oracle's, at most
 
 
@@ -109,7 +108,7 @@ class Comparison:
         """Which parts of the goal MPC misses here."""
         if self.out_of_reach:
             return []
-        parts = missed_beside(self.mpc, self.rivals)
+        parts = missed_against(self.mpc, self.rivals)
         if self.mpc.mean_replicas > RESOURCE_RATIO * self.oracle.mean_replicas:
             parts.append(f"{self.mpc.mean_replicas / self.oracle.mean_replicas - 1:.0%} above the oracle")
         return parts
@@ -125,7 +124,7 @@ def keeping(rivals: Sequence[Saso]) -> tuple[Saso, ...]:
     return tuple(r for r in rivals if r.violations <= allowed_violations(rivals))
 
 
-def missed_beside(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
+def missed_against(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
     """Which parts of the goal MPC misses beside rivals: violations, resources, changes."""
     parts, allowed = [], allowed_violations(rivals)
     if mpc.violations > allowed:
@@ -157,9 +156,9 @@ def cases(seed: int, traces: Sequence[Path], *, quick: bool) -> list[Case]:
     return chosen
 
 
-def compare(case: Case, *, quick: bool, plant_of: PlantOf = queue_plant) -> Comparison:
+def compare(case: Case, *, quick: bool) -> Comparison:
     """Runs everything in one case."""
-    shape, factory = case.application.shape, plant_of(case)
+    shape, factory = case.application.shape, queue_plant(case)
     ours = our_policy(case.goal, case.grid, shape)
     mpc, mpc_records = measure(factory, Loop(ours, case.goal, Guard()), case.grid)
     own = [

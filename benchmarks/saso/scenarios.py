@@ -106,7 +106,7 @@ def scenarios() -> list[Scenario]:
         Scenario(
             "bursts", "windows that fire every 4 s: the busy metric lies",
             _pieces("bursts", [(200, 4500)]), replace(plain, fires_every_s=4.0, shares=even_keys(128)),
-            lambda rs: _replicas(rs, 60, 200).mean() <= 8 and _changes(rs, 60) <= 14 and _kept_up(rs),
+            lambda rs: _replicas(rs, 60, 200).mean() <= 8 and _changes(rs, 60) <= 14 and _keeps_up(rs),
         ),
         Scenario(
             "full service", "a service behind takes no more: pressing harder is useless",
@@ -212,7 +212,7 @@ def _served_tuples_s(records: Sequence[Record], from_s: float) -> float:
     return sum(r.seen.served_tuples for r in own) / sum(r.seen.period_s for r in own)
 
 
-def _kept_up(records: Sequence[Record]) -> bool:
+def _keeps_up(records: Sequence[Record]) -> bool:
     """At the end no more waits than two firings' worth."""
     return min(r.seen.backlog_tuples for r in records[-5:]) <= 8 * records[-1].seen.rate_tuples_s
 

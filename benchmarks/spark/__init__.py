@@ -1,1 +1,5 @@
-"""Benches of the data plane on Spark: throughput, floor, rescaling, state."""
+"""Benchmarks of micro-batches on Spark: throughput, floor, state, threads, the cost of control.
+
+May import all of penstock.  Begin with `floor.py`; `scene.py`, `sessions.py`, `cluster.py` and `watching.py` are
+shared.
+"""

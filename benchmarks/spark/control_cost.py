@@ -14,7 +14,7 @@ from benchmarks.spark.watching import watch_for
 from penstock import sinks, sources
 from penstock.control.goals.goal import latency
 from penstock.measure.observation import CpuObservation
-from penstock.spark.driver.capacity import LOCAL_TASK_SLOTS, room_of
+from penstock.spark.driver.capacity import LOCAL_TASK_SLOTS, capacity_of
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
 from penstock.testing import local_session
@@ -66,7 +66,7 @@ def run_control(effort: ControlEffort, folder: Path, show: Show) -> ControlCost:
         handle = start(app, session=session, checkpoint=folder, goal=latency(p95_ms=60_000))
         try:
             watch_for(handle, effort.warm_s, show, "warming up")
-            return replace(_measured(handle, effort, show), task_slots=room_of(session).task_slots)
+            return replace(_measured(handle, effort, show), task_slots=capacity_of(session).task_slots)
         finally:
             handle.stop()
 

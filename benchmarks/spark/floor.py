@@ -1,4 +1,4 @@
-"""`benchmarks floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
+"""Benchmark `floor`: what a micro-batch with few tuples costs with state, journal, commit, and where it goes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.scene import Show, table_of
 from benchmarks.spark.sustained import configuration_of, totals
-from benchmarks.spark.watching import running, watch_batches
+from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources
 from penstock.measure.observation import Observation
 from penstock.testing import local_session
@@ -62,7 +62,7 @@ def run_floor(effort: FloorEffort, folder: Path, show: Show) -> FloorResult:
     kept = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
     with (
         local_session(conf=kept) as session,
-        running(session, app, folder, own) as handle,
+        started(session, app, folder, own) as handle,
     ):
         watch_batches(handle, effort.warm_batches, show, "warming up", effort.warm_limit_s)
         observed = watch_batches(handle, effort.batches, show, "measuring", effort.warm_limit_s)

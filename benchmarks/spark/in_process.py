@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.spark.applications import SINK, SOURCE
@@ -12,8 +12,6 @@ from penstock.block.block import Block, block_of
 from penstock.connectors.trace.source import TraceSource
 from penstock.element.engine import Engine
 from penstock.state.slots.row_checksum import add_checksums, checksum_of
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +28,16 @@ class InProcess:
         return self.tuples / self.seconds if self.seconds > 0 else 0.0
 
 
-def run_in_process(app: Application, tuples: int, block_rows: int, progress: Progress | None = None) -> InProcess:
+def run_in_process(app: Application, tuples: int, block_rows: int) -> InProcess:
     """The discard sink's count and checksum as they must be after `tuples` tuples."""
     begin, count, checksum = time.perf_counter(), 0, 0
-    for done, block in result_blocks(app, tuples, block_rows):
+    for block in result_blocks(app, tuples, block_rows):
         count, checksum = count + block.rows, add_checksums(checksum, checksum_of(block))
-        if progress is not None:
-            progress(done, tuples)
     return InProcess(tuples, count, checksum, time.perf_counter() - begin)
 
 
-def result_blocks(app: Application, tuples: int, block_rows: int) -> Iterator[tuple[int, Block]]:
-    """Blocks of the sink, each with the number of tuples taken so far."""
+def result_blocks(app: Application, tuples: int, block_rows: int) -> Iterator[Block]:
+    """Blocks of the sink."""
     graph = app.graph
     source = graph.sources[0]
     assert isinstance(source.connector, TraceSource)
@@ -50,4 +46,4 @@ def result_blocks(app: Application, tuples: int, block_rows: int) -> Iterator[tu
         stop = min(start + block_rows, tuples)
         outputs = engine.process({SOURCE: block_of(trace.batch(start, stop), source.schema)})
         if SINK in outputs:
-            yield stop, outputs[SINK]
+            yield outputs[SINK]

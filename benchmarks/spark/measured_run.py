@@ -11,7 +11,7 @@ from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.batches import throughput
 from benchmarks.spark.scene import Show
 from benchmarks.spark.sustained import configuration_of
-from benchmarks.spark.watching import running, watch_for
+from benchmarks.spark.watching import started, watch_for
 from penstock import sinks, sources
 from penstock.connectors.trace.source import TraceSource
 from penstock.measure.observation import Observation
@@ -74,7 +74,7 @@ def _measured(
     configuration = configuration_of(app)
     if most is not None:
         configuration = replace(configuration, micro_batch_tuples=most)
-    with running(session, app, folder, configuration) as handle:
+    with started(session, app, folder, configuration) as handle:
         watch_for(handle, effort.warm_s, show, f"{name}, warming up", batches=3)
         return measured_run(name, watch_for(handle, effort.seconds, show, name, batches=5))
 

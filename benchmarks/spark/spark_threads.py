@@ -1,4 +1,4 @@
-"""`bench spark-threads`: waiting and computing elements in Spark's workers, on fixed numbers of threads and elastic."""
+"""Benchmark `spark-threads`: waiting and computing elements in Spark's workers, on fixed and elastic threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.table import Table
 
 from benchmarks.spark.scene import table_of
 from benchmarks.spark.sustained import configuration_of
-from benchmarks.spark.watching import Show, running, watch_batches, watch_for
+from benchmarks.spark.watching import Show, started, watch_batches, watch_for
 from penstock import sinks, sources
 from penstock.app.application import Application
 from penstock.measure.observation import Observation
@@ -66,7 +66,7 @@ def run_spark_threads(effort: SparkThreadsEffort, folder: Path, show: Show) -> l
             plain = replace(
                 configuration_of(app), block_rows=effort.rows, micro_batch_tuples=effort.rows * effort.blocks
             )
-            with running(session, app, folder / str(number), plain) as handle:
+            with started(session, app, folder / str(number), plain) as handle:
                 watch_batches(handle, 3, show, f"{load}, warming up")
                 rows += [_fixed(handle, plain, load, level, effort, show) for level in effort.levels]
                 rows.append(_elastic(handle, plain, load, effort, show))

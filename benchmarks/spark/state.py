@@ -1,4 +1,4 @@
-"""`benchmarks state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
+"""Benchmark `state`: many keys and long windows; what a kill costs; steady routes on a cluster rebuild nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchmarks.spark.applications import sums_on
 from benchmarks.spark.scene import Show, millions, table_of
 from benchmarks.spark.state_case import CaseSettings
 from benchmarks.spark.sustained import configuration_of
-from benchmarks.spark.watching import running, watch_batches
+from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources
 from penstock.errors import PenstockError
 from penstock.spark.session.session import close_session, import_paths, spark_session
@@ -160,7 +160,7 @@ def _on_cluster(effort: StateEffort, folder: Path, show: Show) -> tuple[int, ...
         session = spark_session(cluster.url, name="penstock-bench")
         try:
             own = replace(configuration_of(app, 4), micro_batch_tuples=100_000, block_rows=10_000)
-            with running(session, app, folder / "checkpoint", own) as handle:
+            with started(session, app, folder / "checkpoint", own) as handle:
                 watch_batches(handle, 5, show, "cluster, warming up")
                 observed = watch_batches(handle, effort.cluster_batches, show, "cluster, steady routes")
         finally:

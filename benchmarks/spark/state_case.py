@@ -1,4 +1,4 @@
-"""One case of `benchmarks state` in a process of its own, which is killed half-way: `python -m ... ROLE SETTINGS`.
+"""One case of benchmark `state` in a process of its own, which is killed half-way: `python -m ... ROLE SETTINGS`.
 
 `measure` fills the state, prints its figures as one JSON line and goes on until it is killed; `restart` goes on from
 its checkpoint, then once more with the host's memory wiped, and prints how long the first micro-batches took.
@@ -19,7 +19,7 @@ from benchmarks.spark.batches import throughput
 from benchmarks.spark.files import folder_bytes
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.sustained import configuration_of, totals
-from benchmarks.spark.watching import memory_of, observations_of, running, watch_batches, watch_for
+from benchmarks.spark.watching import memory_of, observations_of, started, watch_batches, watch_for
 from penstock import sinks, sources
 from penstock.app.application import Application
 from penstock.errors import PenstockError
@@ -71,7 +71,7 @@ def measure(session: Any, settings: CaseSettings) -> dict[str, Any]:
     own = replace(configuration_of(app), micro_batch_tuples=settings.micro_batch_tuples)
     handle = start(app, session=session, checkpoint=settings.checkpoint, configuration=own)
     _fill(handle, settings)
-    observed = watch_for(handle, settings.seconds, _quiet, "measuring", batches=3)
+    observed = watch_for(handle, settings.seconds, _silent, "measuring", batches=3)
     taken = sum(o.tuples_in for o in observations_of(handle))
     rate = throughput(observed)
     return {
@@ -122,8 +122,8 @@ def restart(session: Any, settings: CaseSettings) -> dict[str, Any]:
 
 def _first_batches(session: Any, app: Application, configuration: Any, checkpoint: str) -> dict[str, Any]:
     begin = time.time()
-    with running(session, app, Path(checkpoint), configuration) as handle:
-        observed = watch_batches(handle, 1 + _RESTART_BATCHES, _quiet, "restarting")
+    with started(session, app, Path(checkpoint), configuration) as handle:
+        observed = watch_batches(handle, 1 + _RESTART_BATCHES, _silent, "restarting")
     first, later = observed[0], observed[-_RESTART_BATCHES // 2 :]
     return {
         "start_ms": round((first.started_at_s + first.micro_batch_s - begin) * 1000, 1),
@@ -154,7 +154,7 @@ def log_bytes_per_tuple(handle: Handle) -> float | None:
     return round(written / tuples, 3) if tuples else None
 
 
-def _quiet(text: str) -> None:
+def _silent(text: str) -> None:
     """Progress is shown by the process that started this one."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.spark.applications import SINK
 from benchmarks.spark.batches import LateResults, Throughput, late_results, measuring_ratio, throughput
-from benchmarks.spark.watching import Show, observations_of, running, watch_batches, watch_for
+from benchmarks.spark.watching import Show, observations_of, started, watch_batches, watch_for
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource
 from penstock.measure.observation import Observation
@@ -60,7 +60,7 @@ def sustain(
 ) -> Sustained:  # fmt: skip
     """Tries sizes within one running query, then stays with the best for `seconds`."""
     begin = replace(configuration_of(app), micro_batch_tuples=sizes.micro_batch_tuples[0])
-    with running(session, app, folder, begin) as handle:
+    with started(session, app, folder, begin) as handle:
         watch_for(handle, warm_s, show, "warming up", batches=_WARM_BATCHES)
         trials = _tried(handle, sizes, trial_s, show)
         best = max(trials, key=lambda t: t.rate.tuples_s).configuration if trials else _first(handle, sizes)
@@ -132,7 +132,7 @@ def at_rate(
     assert isinstance(trace, TraceSource)
     assert trace.rate_tuples_s is not None
     what = f"latency at {trace.rate_tuples_s:,.0f} tuples/s"
-    with running(session, app, folder, configuration) as handle:
+    with started(session, app, folder, configuration) as handle:
         watch_for(handle, warm_s, show, f"{what}, warming up", batches=_WARM_BATCHES)
         already = len(observations_of(handle))
         watch_for(handle, seconds, show, what)

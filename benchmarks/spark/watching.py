@@ -22,7 +22,7 @@ _LOOK_EVERY_S = 0.1
 
 
 @contextmanager
-def running(session: Any, app: Application, checkpoint: Path, configuration: Configuration) -> Iterator[Handle]:
+def started(session: Any, app: Application, checkpoint: Path, configuration: Configuration) -> Iterator[Handle]:
     """The application at work; stopped at the end, which removes its state on this host."""
     handle = start(app, session=session, checkpoint=checkpoint, configuration=configuration)
     try:

@@ -1,4 +1,4 @@
-"""The benchmarks of an element's level: `bench elastic-operator`, `bench external-load`, `bench multilevel`."""
+"""The benchmarks of an element's level: `elastic-operator`, `external-load`, `multilevel`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench elastic-operator`: the elastic operator beside every fixed thread level."""
+"""`python -m benchmarks elastic-operator`: the elastic operator beside every fixed thread level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of `bench elastic-operator` and `bench external-load`."""
+"""The tables of `python -m benchmarks elastic-operator` and `python -m benchmarks external-load`."""
 
 from __future__ import annotations
 

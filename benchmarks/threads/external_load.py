@@ -1,4 +1,4 @@
-"""`bench external-load`: cores are taken and given back while an elastic operator works (ELASTIC, Figure 6)."""
+"""Benchmark `external-load`: cores are taken and given back while an elastic operator works (ELASTIC, Figure 6)."""
 
 from __future__ import annotations
 

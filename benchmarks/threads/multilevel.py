@@ -1,4 +1,4 @@
-"""`bench multilevel`: no queues, all queues with thread count alone, multi-level elasticity, and the best there is."""
+"""Benchmark `multilevel`: no queues, all queues with thread count alone, multi-level elasticity, and the best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graphs of `bench multilevel` on the plant: MULTILEVEL's, small ones for exhaustive search, and a changing one."""
+"""The graphs of benchmark `multilevel` on the plant: MULTILEVEL's, small ones for exhaustive search, a changing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of `bench multilevel`."""
+"""The tables of `python -m benchmarks multilevel`."""
 
 from __future__ import annotations
 

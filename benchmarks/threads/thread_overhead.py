@@ -103,7 +103,7 @@ class OneOperator:
 
         return _spent(run)
 
-    def calls_told_apart(self) -> Spent:
+    def calls_with_waits(self) -> Spent:
         """Without threads, with the CPU clock around each call of the operator."""
         timed = _Timed(self._works["work"])
         element = Element(self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda *_: timed)
@@ -119,7 +119,7 @@ class OneOperator:
     def with_threads(self) -> Spent:
         return self._threaded(time_every=16)
 
-    def told_apart(self) -> Spent:
+    def with_waits(self) -> Spent:
         return self._threaded(time_every=1)
 
     def _threaded(self, time_every: int) -> Spent:
@@ -145,7 +145,7 @@ def overhead(flop: int, block_rows: int, *, run_s: float, flop_s: float, pairs: 
     )
     runs = OneOperator(one_operator(flop, block_tuples=block_rows), blocks)
     runs.with_threads()
-    apart = in_turns(runs.told_apart, runs.calls_told_apart, pairs)
+    apart = in_turns(runs.with_waits, runs.calls_with_waits, pairs)
     spent = in_turns(runs.with_threads, runs.without_threads, pairs)
     return OverheadRow(
         flop, block_rows, _share([threads for threads, _ in apart]), _share([calls for _, calls in apart]),

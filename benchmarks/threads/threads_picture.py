@@ -1,4 +1,4 @@
-"""The picture of `bench threads`: shares of CPU by load, gains of decoupled ingestion, and grids."""
+"""The picture of `python -m benchmarks threads`: shares of CPU by load, gains of decoupled ingestion, and grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prices per ticker over a trading day that goes by a hundred times as fast; run it with `penstock run`."""
+"""Prices per ticker over a trading day that goes by a hundred times as fast; results are counted, no file is written.
+
+penstock run examples/streaming/vwap.py --duration 30
+"""
 
 import penstock as ps
 

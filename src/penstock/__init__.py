@@ -16,6 +16,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import did_you_mean
+from penstock.host.extras import is_installed, require
 
 if TYPE_CHECKING:
     from penstock import errors, policies, sinks, slots, sources, spade, testing
@@ -86,6 +87,8 @@ _DEPRECATED = {
     },
 }  # fmt: skip
 
+_ON_SPARK = {name for name, module in _MODULE_BY_NAME.items() if module.startswith("penstock.spark.")}
+
 __all__ = [
     "Application",
     "Stream",
@@ -122,6 +125,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         value: Any = importlib.import_module(_MODULES[name])
     elif name in _MODULE_BY_NAME:
+        if name in _ON_SPARK:
+            require(f"ps.{name}", "spark")
         value = getattr(importlib.import_module(_MODULE_BY_NAME[name]), name)
     elif name in _DEPRECATED:
         module, instead = _DEPRECATED[name]
@@ -135,4 +140,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - (set() if is_installed("spark") else _ON_SPARK))

@@ -15,6 +15,7 @@ from penstock.element.engine import Engine, Threads
 from penstock.element.evaluation import Input, Progress, Tables
 from penstock.element.threads.schedule import OLDEST_FIRST
 from penstock.errors import InputError, did_you_mean
+from penstock.host.extras import require
 from penstock.plan.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def evaluate(
         if threads != 1 or queued is not None or schedule != OLDEST_FIRST:
             raise InputError("threads, queued and schedule are for engine='inprocess'; on Spark the Configuration has "
                              "replicas and threads")  # fmt: skip
+        require("ps.evaluate(engine='spark')", "spark")
         from penstock.spark.driver.finite import FiniteRun  # pyspark is imported when it is needed
 
         run = FiniteRun(graph_of(app, "ps.evaluate"), taps, configuration, block_rows)

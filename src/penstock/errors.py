@@ -65,6 +65,10 @@ class InputError(PenstockError, ValueError):
     """An input, option, file or row that does not fit."""
 
 
+class MissingExtraError(PenstockError, ImportError):
+    """A package that only some uses need, and that is not installed."""
+
+
 class UnknownNameError(InputError, KeyError):
     """A name that an application or a split does not have."""
 

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from penstock.model.forecasters.autoregressive import Autoregressive
 from penstock.model.forecasters.holt import Holt
-from penstock.model.forecasters.holt_winters import HoltWinters
+from penstock.model.forecasters.holt_winters import HoltWinters, season_length
 from penstock.model.forecasters.last_value import LastValue
 from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.mixture import Mixture
 from penstock.model.forecasters.protocol import Forecaster
-from penstock.model.forecasters.season import season_length
 from penstock.model.forecasters.smoothed import Smoothed
 from penstock.model.forecasters.tracked import Tracked
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from penstock.app.graph import Graph
 from penstock.plan.configuration import Configuration
-from penstock.runtime.migration import copies
-from penstock.runtime.migration import stale_copies as leftovers
+from penstock.runtime.migration import copies, stale_copies
 from penstock.runtime.migration.copies import Portion
 from penstock.runtime.migration.migration import MIGRATIONS
 from penstock.runtime.migration.stale_copies import Leftover
@@ -52,7 +51,7 @@ class HostsPlane(Plane):
     def run_all(self) -> tuple[dict[str, pa.Table], pa.Table]:
         with patch.object(copies, "SMALL_BYTES", 0), patch.object(workers, "REBUILD_AT_ONCE_BYTES", 0), patch.object(
             copies, "PORTION_BYTES", 1
-        ), patch.object(leftovers, "KEPT_S", 0.0):  # fmt: skip
+        ), patch.object(stale_copies, "KEPT_S", 0.0):  # fmt: skip
             return super().run_all()
 
     def cores(self, frame: object) -> tuple[Mapping[str, int], set[str]]:

@@ -149,7 +149,7 @@ class Plane(MicroBatches):
                 if not dies:
                     return done
                 output.close()
-                assert not any(seat.stage for seat in worker._step_letters.seats.values()), "a thread is at work"
+                assert not any(slot.stage for slot in worker._step_letters.thread_slots.values()), "a thread is at work"
             if self.random.random() < 0.3:
                 raise Killed
 

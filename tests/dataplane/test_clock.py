@@ -87,7 +87,7 @@ MADE = [time_by_time, time_by_count, where_there_is_more_than_a_key, bars_of_bar
 @given(table=trades(), seed=st.integers(0, 2**32), kills=st.sampled_from([0.0, 0.2]))
 def test_by_key(make: Callable[[], ps.Application], table: pa.Table, seed: int, kills: float) -> None:
     graph = make().graph
-    assert layout_of(graph).clocked
+    assert layout_of(graph).event_time_elements
     assert_equal(graph, {"trades": table}, seed, kills)
 
 
@@ -108,7 +108,7 @@ def test_a_clock_of_several_sources(tables: tuple[pa.Table, pa.Table], seed: int
     window = ps.sliding(time_s=3, on="s")
     emit = {"a": "left.x", "b": "right.x"}
     one.join("pairs", two, left_window=window, right_window=window, on="k", emit=emit).sink("paired")
-    assert len(layout_of(app.graph, ("bars", "pairs")).clocked) == 2
+    assert len(layout_of(app.graph, ("bars", "pairs")).event_time_elements) == 2
     assert_equal(app.graph, {f"source{i}": table for i, table in enumerate(tables)}, seed, kills)
 
 
@@ -117,4 +117,4 @@ def test_results_that_meet_other_streams_are_numbered_by_one_replica() -> None:
     source = app.source("trades", schema=TRADES)
     bars = source.aggregate("bars", window=ps.tumbling(time_s=1, on="t"), by="key", emit={"n": "sum(n)"})
     bars.union("all", source.functor("plain", emit={"n": "n"})).sink("out")
-    assert layout_of(app.graph).clocked == ()
+    assert layout_of(app.graph).event_time_elements == ()

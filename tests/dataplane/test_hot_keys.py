@@ -63,6 +63,18 @@ def test_late_tuples_of_split_slots(every_s: int, seed: int) -> None:
     assert_equal(graph, {"trades": table}, seed, 0.1)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_windows_behind_split_slots(seed: int) -> None:
+    """Partials reach a pane behind the tuples of its own keys, and windows further on go by the order of results."""
+    app = ps.Application("chained")
+    bars = app.source("trades", schema=TRADES).aggregate(
+        "bars", window=ps.tumbling(time_s=1, on="t"), by="key", emit={"n": "sum(n)", "t": "window_end()"}
+    )
+    emit = {"n": "any(n)", "list": "collect(n)"}
+    bars.aggregate("again", window=ps.sliding(time_s=4, every_s=2, on="t"), by="n", emit=emit).sink("out")
+    assert_equal(app.graph, {"trades": disordered(seed)}, seed, 0.0)
+
+
 @given(table=trades(), seed=st.integers(0, 2**32))
 def test_times_that_are_missing(table: pa.Table, seed: int) -> None:
     graph = aggregated(ps.tumbling(time_s=2, on="x"), {"key": "any(key)", "n": "count()"})

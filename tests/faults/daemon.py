@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.spark import worker_daemon as warm
+from penstock.spark import worker_daemon
 from tests.faults.orders import VARIABLE, Orders
 from tests.faults.syncs import note_syncs
 
@@ -64,15 +64,15 @@ def _meet_within_copies(orders: Orders) -> None:
 
 
 def main() -> None:
-    preload, orders = warm.preload, Orders(Path(os.environ[VARIABLE]))
+    preload, orders = worker_daemon.preload, Orders(Path(os.environ[VARIABLE]))
 
     def preload_and_take_over() -> None:
         preload()
         take_over(orders)
 
-    warm.preload = preload_and_take_over
+    worker_daemon.preload = preload_and_take_over
     note_syncs()
-    warm.main()
+    worker_daemon.main()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from penstock.plan.configuration import Configuration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.migration import copier, copies
 from penstock.spark.driver import handle, micro_batch
-from penstock.spark.driver import start as query
+from penstock.spark.driver.start import start
 from penstock.spark.session.session import close_session, spark_session
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.manifests import Manifests
@@ -101,7 +101,7 @@ def main(wish: Wish) -> None:
         die_at(*wish.die)
     session = spark_session(wish.master, conf=wish.conf, log_file=f"{wish.folder}/spark.log")
     app, configuration = wish.app(), wish.configuration()
-    handle = query.start(
+    handle = start(
         app,
         session=session,
         checkpoint=f"{wish.folder}/checkpoint",

@@ -17,7 +17,7 @@ from penstock.block.column import Column, FixedColumn, column_of
 from penstock.kernels.keys.key_ids import KeyIndex
 from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.count.count_window import CountWindow, Fired
-from penstock.state.checkpoint.entries import Entries, entries_of
+from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.checkpoint.manifests import Manifests
@@ -206,7 +206,7 @@ def main(text: str) -> None:
 
 def entries_in(answer: str) -> Entries:
     """The entries in what a worker says after "committed"."""
-    return entries_of(bytes.fromhex(answer.split(",", 1)[0]))
+    return np.frombuffer(bytes.fromhex(answer.split(",", 1)[0]), ENTRY)
 
 
 def rebuilt_in(answer: str) -> int:

@@ -21,8 +21,8 @@ from penstock.element.engine import Engine
 from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import ThreadedElement
-from penstock.operators.factory import running_operator
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.factory import make_operator
+from penstock.operators.protocol import OperatorRuntime
 
 Fed = tuple[dict[str, Block], Frontier]
 Results = list[tuple[int, dict[str, pa.RecordBatch]]]
@@ -97,10 +97,10 @@ def pausing(seed: int, pause_s: float) -> MakeOperator:
     """Operators that now and then sleep before a block, so that threads overtake one another."""
     chance = random.Random(seed)
 
-    def make(operator: Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
-        return _Pausing(running_operator(operator, graph, letters), chance, pause_s)
+    def make(operator: Operator, graph: Graph, letters: DeadLetters) -> OperatorRuntime:
+        return _Pausing(make_operator(operator, graph, letters), chance, pause_s)
 
-    return make if pause_s else running_operator
+    return make if pause_s else make_operator
 
 
 class Restless(ElementThreads):
@@ -109,8 +109,8 @@ class Restless(ElementThreads):
     changes: Iterator[tuple[int, frozenset[str], int]] = iter(())
 
     def _look(self, *, is_last: bool = False) -> None:
-        threads, queued, straight = next(self.changes, (0, frozenset[str](), 0))
-        self._unwatched = 0 if queued else straight
+        threads, queued, inline = next(self.changes, (0, frozenset[str](), 0))
+        self._unwatched = 0 if queued else inline
         self.element.set(threads, queued)
 
 
@@ -127,14 +127,14 @@ def restless(
     threads = Restless(graph, graph, letters)
     threads.changes = iter(changes)
     given: Results = []
-    straight = 0
+    inline = 0
 
     def feed() -> None:
-        nonlocal straight
+        nonlocal inline
         threads.begin(Element(graph, letters, {name: name for name in wanted}, make=make), 1, lambda: 1)
         threads._look()
         for number, step in enumerate(steps):
-            straight += threads._straight.left > 0
+            inline += threads._inline.left > 0
             given.extend((place[0], _arrow(blocks)) for place, blocks in threads.feed(*step, (number, (0, 0, 0))))
         given.extend((place[0], _arrow(blocks)) for place, blocks in threads.rest())
 
@@ -142,11 +142,11 @@ def restless(
     assert threads.element.steps == len(steps)
     assert threads.element.observe().tuples == sum(block.rows for blocks, _ in steps for block in blocks.values())
     within_time(threads.close)
-    return ([(number, blocks) for number, blocks in given if blocks], all_letters.table().to_pylist()), straight
+    return ([(number, blocks) for number, blocks in given if blocks], all_letters.table().to_pylist()), inline
 
 
 class _Pausing:
-    def __init__(self, running: RunningOperator, chance: random.Random, pause_s: float) -> None:
+    def __init__(self, running: OperatorRuntime, chance: random.Random, pause_s: float) -> None:
         self._running, self._chance, self._pause_s = running, chance, pause_s
 
     @property

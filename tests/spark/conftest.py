@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.spark.executors.pinning import executor_hosts
+from penstock.spark.executors.pinning import cores_by_host
 from penstock.spark.session.session import close_session, spark_session
 from penstock.testing import Cluster, loopback_cluster
 
@@ -46,7 +46,7 @@ def remote(cluster: Cluster, no_session: None) -> Iterator[SparkSession]:
     """A session on the cluster, with all its executors there."""
     opened = spark_session(cluster.url, conf={"spark.executor.memory": "512m"})
     deadline = time.monotonic() + 90
-    while len(executor_hosts(opened)) < len(cluster.hosts) and time.monotonic() < deadline:
+    while len(cores_by_host(opened)) < len(cluster.hosts) and time.monotonic() < deadline:
         time.sleep(0.2)
     yield opened
     close_session(opened)

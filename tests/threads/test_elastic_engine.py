@@ -13,8 +13,8 @@ import pytest
 
 import penstock as ps
 from penstock.control.threads.thread_control import ThreadControl
-from penstock.element import engine as control_engine
-from penstock.element.engine import _cores_beside_others
+from penstock.element import engine as engine_module
+from penstock.element.engine import _cores_left_by_others
 from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.errors import InputError
@@ -56,9 +56,9 @@ def fed(engine: ps.Engine, pieces: int, rows: int = 16) -> list[int]:
 
 @pytest.mark.parametrize("policy", ["elastic", "elastic_operator", "multilevel"])
 def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) -> None:
-    wish = ps.ElasticThreads(1, 16, policy, period_s=0.05)  # type: ignore[arg-type]
+    request = ps.ElasticThreads(1, 16, policy, period_s=0.05)  # type: ignore[arg-type]
     for _ in range(3):  # beside other tests such short periods may mislead it
-        engine = ps.Engine(waiting(5).graph, block_rows=16, threads=wish)
+        engine = ps.Engine(waiting(5).graph, block_rows=16, threads=request)
         assert fed(engine, 1000) == [2 * x for x in range(16_000)], "in order, none lost, none twice"
         found = engine.found
         assert found is not None
@@ -71,15 +71,15 @@ def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) ->
 
 
 @pytest.mark.parametrize(
-    ("level", "steps", "every", "straight"),
+    ("level", "steps", "every", "inline"),
     [
         *((2, steps, every, 0) for steps, every in [(0, 4), (399, 4), (1_000, 10), (50_000, 500)]),
-        *((1, steps, 4, straight) for steps, straight in [(0, 0), (399, 0), (400, 1), (10_000, 49)]),
+        *((1, steps, 4, inline) for steps, inline in [(0, 0), (399, 0), (400, 1), (10_000, 49)]),
     ],
 )
 @pytest.mark.parametrize("is_looking", [False, True])
 def test_some_hundred_calls_are_timed_and_200_steps_of_a_thread_alone_watched_but_all_while_it_is_looked_at(
-    level: int, steps: int, every: int, straight: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
+    level: int, steps: int, every: int, inline: int, is_looking: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ThreadControl, "is_looking", is_looking)
     monkeypatch.setattr(ThreadControl, "level", level)
@@ -87,21 +87,21 @@ def test_some_hundred_calls_are_timed_and_200_steps_of_a_thread_alone_watched_bu
     assert engine._threads is not None
     engine._threads._apply(steps)
     assert engine._threads._calls.every == (1 if is_looking else every)
-    assert engine._threads._unwatched == (0 if is_looking else straight)
+    assert engine._threads._unwatched == (0 if is_looking else inline)
     engine.finish()
 
 
-@pytest.mark.parametrize(("policy", "goes_straight"), [("elastic", True), ("multilevel", False)])
-def test_most_steps_of_a_thread_alone_go_straight_where_there_are_thousands(policy: str, goes_straight: bool) -> None:
+@pytest.mark.parametrize(("policy", "runs_inline"), [("elastic", True), ("multilevel", False)])
+def test_most_steps_of_a_thread_alone_go_straight_where_there_are_thousands(policy: str, runs_inline: bool) -> None:
     engine = ps.Engine(waiting(0).graph, block_rows=1, threads=ps.ElasticThreads(1, 1, policy, period_s=0.2))  # type: ignore[arg-type]
     own = engine._threads
     assert own is not None
-    straight, got = 0, []
+    inline, got = 0, []
     for number in range(20_000):
-        straight += own._straight.left > 0
+        inline += own._inline.left > 0
         got += engine.feed({"numbers": NUMBERS.slice(number, 1)})["out"]
     got += engine.finish()["out"]
-    assert (straight > 10_000) is goes_straight
+    assert (inline > 10_000) is runs_inline
     assert pa.Table.from_batches(got).column("x").to_pylist() == [2 * x for x in range(20_000)]
 
 
@@ -113,7 +113,7 @@ def test_steps_go_straight_for_a_tenth_of_a_second_at_most() -> None:
     left = []
     for number in range(10):
         engine.feed({"numbers": NUMBERS.slice(number, 1)})
-        left.append(own._straight.left)
+        left.append(own._inline.left)
     assert left[0] == 1_000
     assert 0 in left[1:]
     engine.finish()
@@ -125,7 +125,7 @@ def test_a_failure_in_a_step_that_goes_straight_names_the_operator_and_ends_the_
     assert own is not None
     own._unwatched = 1_000_000
     engine.feed({"numbers": NUMBERS.slice(0, 1)})
-    assert own._straight.left
+    assert own._inline.left
     with pytest.raises(ps.errors.OperatorError, match="operator 'bad' failed with ZeroDivisionError"):
         engine.feed({"numbers": NUMBERS.slice(500, 1)})
     assert own.element.is_closed
@@ -236,8 +236,8 @@ def test_there_is_no_other_schedule() -> None:
 
 
 def test_a_period_is_the_papers_where_none_is_given() -> None:
-    wish = ps.ElasticThreads(policy="multilevel")
-    assert wish.busy_period_s == 5.0
+    request = ps.ElasticThreads(policy="multilevel")
+    assert request.busy_period_s == 5.0
     assert ps.ElasticThreads().busy_period_s == 1.0
     assert ps.ElasticThreads(policy="multilevel", period_s=2.0).busy_period_s == 2.0
 
@@ -264,11 +264,11 @@ def test_to_read_the_advice_takes_nothing_from_what_the_policy_sees() -> None:
 
 
 def test_an_engine_that_failed_leaves_its_cores_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
+    monkeypatch.setattr(engine_module, "own_cores", lambda: 8)
     failed = ps.Engine(failing().graph, threads="elastic", on_error="fail")
     beside = ps.Engine(waiting(0).graph, threads="elastic")
     assert beside._threads is not None
-    cores = partial(_cores_beside_others, ref(beside._threads))
+    cores = partial(_cores_left_by_others, ref(beside._threads))
     assert cores() == 7
     with pytest.raises(ps.errors.OperatorError, match="ZeroDivisionError"):
         failed.feed({"numbers": NUMBERS.slice(495, 10)})
@@ -287,9 +287,9 @@ def test_steps_that_give_nothing_leave_nothing_behind() -> None:
 
 
 def test_the_bound_of_multilevel_does_not_follow_the_trials_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
-    wish = ps.ElasticThreads(policy="multilevel")
-    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
+    monkeypatch.setattr(engine_module, "own_cores", lambda: 8)
+    request = ps.ElasticThreads(policy="multilevel")
+    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=request) for _ in range(2))
     own, other = first._threads, second._threads
     assert own is not None
     bounds = []
@@ -304,13 +304,13 @@ def test_the_bound_of_multilevel_does_not_follow_the_trials_of_others(monkeypatc
 
 
 def test_engines_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_engine, "own_cores", lambda: 8)
-    wish = ps.ElasticThreads(period_s=0.001)
-    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=wish) for _ in range(2))
+    monkeypatch.setattr(engine_module, "own_cores", lambda: 8)
+    request = ps.ElasticThreads(period_s=0.001)
+    first, second = (ps.Engine(waiting(0).graph, block_rows=16, threads=request) for _ in range(2))
     own, other = first._threads, second._threads
     assert own is not None
     assert other is not None
-    cores = partial(_cores_beside_others, ref(own))
+    cores = partial(_cores_left_by_others, ref(own))
     assert cores() == 7, "the other one has its feeding thread"
     monkeypatch.setattr(ElementThreads, "computing_threads", property(lambda threads: 6 if threads is other else 2))
     assert cores() == 4, "an even share"

@@ -18,9 +18,8 @@ from benchmarks.threads.measured.fed_engine import EnginePeriod, FedEngine
 from benchmarks.threads.measured.model_graph import graph_of
 from benchmarks.threads.measured.pegged_cores import PeggedCores, Phase, phases_of
 from benchmarks.threads.measured.real_cases import OneAtATime, real_case, real_multilevel_models
-from benchmarks.threads.measured.real_change import change_run
 from benchmarks.threads.measured.real_element import RealElement
-from benchmarks.threads.measured.real_rows import QUICK, elastic_runs, exhaustive_runs, load_runs
+from benchmarks.threads.measured.real_rows import QUICK, change_run, elastic_runs, exhaustive_runs, load_runs
 from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
 from benchmarks.threads.shared_grid import Gridding
 from benchmarks.threads.threads_command import Effort, measure_threads, summary

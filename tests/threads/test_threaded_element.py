@@ -19,11 +19,11 @@ from penstock.block.block import Block, block_of
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING
 from penstock.element.element import Element
-from penstock.element.threads.reorder import Reorder
+from penstock.element.threads.runtime import Reorder
 from penstock.element.threads.schedule import SCHEDULES
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.element.threads.threaded_element import Around, ThreadedElement
 from penstock.element.threads.timing.rate import Moment, Rate
 from penstock.element.threads.timing.sampler import Sampler
@@ -32,7 +32,7 @@ from penstock.element.threads.wiring import wire
 from penstock.errors import InputError, OperatorError
 from penstock.kernels.flops import burn
 from penstock.measure.thread_figures import gil_advice
-from penstock.operators.factory import running_operator
+from penstock.operators.factory import make_operator
 from tests.reference.threaded import steps_of, within_time
 
 SCHEMA = {"x": "int64"}
@@ -225,7 +225,7 @@ def broken(operator: Any, graph: Graph, letters: DeadLetters) -> Any:
     def fails(inputs: Any, frontier: Any) -> Any:
         raise ValueError("no such luck")
 
-    running = running_operator(operator, graph, letters)
+    running = make_operator(operator, graph, letters)
     if operator.name == "map2":
         running.process = fails  # type: ignore[method-assign]
     return running
@@ -330,7 +330,7 @@ def test_the_state_of_shards_goes_on_in_another_element() -> None:
     with element(app.graph, shards=2) as first, element(app.graph, shards=2) as second:
         first.feed(block(1, 2, 3, 1))
         first.drain()
-        second.running["sums"].restore(first.running["sums"].export())
+        second.runtimes["sums"].restore(first.runtimes["sums"].export())
         assert values(second.feed(block(3, 1, 2, 9)) + second.drain()) == [[2, 3, 2, 1]]
 
 
@@ -396,10 +396,10 @@ def test_reorder_holds_what_is_early() -> None:
 def test_a_late_sampler_means_that_the_gil_is_held() -> None:
     with element(mapped(same, same)) as running:
         one, two, _ = running._runtime.wiring.stages
-    seats = {1: Seat(), 2: Seat()}
-    sampler = Sampler(seats)
+    thread_slots = {1: ThreadSlot(), 2: ThreadSlot()}
+    sampler = Sampler(thread_slots)
     for first, second, waited_ms in ((one, one, 5), (one, None, 7), (one, two, 6), (None, two, 0), (two, two, 0)) * 4:
-        seats[1].stage, seats[2].stage = first, second
+        thread_slots[1].stage, thread_slots[2].stage = first, second
         sampler.sample(waited_ms * 1_000_000)
     assert sampler.holds_gil() == {"map1"}  # where both are seen it might be either
 
@@ -407,10 +407,10 @@ def test_a_late_sampler_means_that_the_gil_is_held() -> None:
 def test_a_wait_that_ended_early_does_not_accuse_the_operator_that_gave_the_gil_up() -> None:
     with element(mapped(same, same)) as running:
         first, second, _ = running._runtime.wiring.stages
-    seat = Seat()
-    sampler = Sampler({1: seat})
+    thread_slot = ThreadSlot()
+    sampler = Sampler({1: thread_slot})
     for stage, waited_ms in ((first, 5), (second, 3)) * 20:  # the first holds it for 10 ms, then the second is entered
-        seat.stage = stage
+        thread_slot.stage = stage
         sampler.sample(waited_ms * 1_000_000)
     assert sampler.holds_gil() == {"map1"}
 
@@ -418,9 +418,9 @@ def test_a_wait_that_ended_early_does_not_accuse_the_operator_that_gave_the_gil_
 def sampler_of_a_thread_in_map1() -> Sampler:
     with element(mapped(same)) as running:
         stage = running._runtime.wiring.stages[0]
-    seat = Seat()
-    seat.stage = stage
-    return Sampler({1: seat})
+    thread_slot = ThreadSlot()
+    thread_slot.stage = stage
+    return Sampler({1: thread_slot})
 
 
 @pytest.mark.parametrize(("caller_ms", "found"), [(0.0, {"map1"}), (0.5, {"map1"}), (1.0, set()), (9.0, set())])
@@ -654,11 +654,11 @@ def test_what_an_element_computes_that_a_call_feeds_is_the_call_s() -> None:
     ],
 )
 def test_the_gil_is_free_where_looks_hardly_ever_find_it_taken(taken: list[bool], free: bool) -> None:
-    seat = Seat()
-    sampler = Sampler({1: seat})
+    thread_slot = ThreadSlot()
+    sampler = Sampler({1: thread_slot})
     sampler.sample(10_000_000)  # nobody is in an operator: it says nothing
     graph = mapped(lambda row: row)
-    seat.stage = wire(Element(graph, DeadLetters(), {"out": "out"}), graph).stages[0]
+    thread_slot.stage = wire(Element(graph, DeadLetters(), {"out": "out"}), graph).stages[0]
     for each in taken:
         sampler.sample(300_000 if each else 30_000)
     assert sampler.gil_is_free is free

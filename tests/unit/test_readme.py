@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.cli.commands import app
 from tests.checkout import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,16 +48,6 @@ def test_links_lead_to_files_that_are_there(document: Path) -> None:
     links = LINK.findall(document.read_text(encoding="utf-8"))
     missing = [link for link in links if not (document.parent / link).exists()]
     assert missing == []
-
-
-def test_the_architecture_names_modules_and_commands_that_are_there() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    named = re.findall(r"`([a-z]+(?:\.[a-z_]+)+)`", text)
-    assert named
-    assert [name for name in named if f"penstock.{name}" not in MODULES] == []
-    commands = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
-    (listed,) = re.findall(r"commands: ([a-z, ]+)", text)
-    assert set(listed.strip().split(", ")) == commands
 
 
 def test_there_are_examples_in_docstrings() -> None:

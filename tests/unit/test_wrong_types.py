@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.control.loop.control_request import control_wish
+from penstock.control.loop.control_request import control_request
 from penstock.plan.configuration import check_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 
@@ -173,7 +173,7 @@ def of_values() -> dict[str, Case]:
         check_configuration(made, pipeline_of(app.graph, made.unfused))
 
     def wished(**control: Any) -> object:
-        return control_wish(ps.throughput(), **control)
+        return control_request(ps.throughput(), **control)
 
     def threaded(threads: ps.ElasticThreads) -> object:
         return ps.Engine(app, threads=threads).finish()

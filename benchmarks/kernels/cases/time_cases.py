@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numba as nb
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.kernels.cases.bare_kernels import KeyLookup, TimeKernel
 from benchmarks.kernels.cases.limits import KEYS
-from benchmarks.kernels.cases.time_limits import PANE_US, time_buffers, time_windows
 from benchmarks.kernels.job import KEY_TYPES, Case, Job, KeyType, Scale, even_cuts
 from benchmarks.kernels.loop import Array, Loop
 from benchmarks.kernels.query import Frames, Query
@@ -22,6 +22,7 @@ from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.time.time_window import TimeWindow
 
 GOAL_RATIO = 0.70
+PANE_US = 1_000_000
 _FIRST_US = 1_700_000_000 * PANE_US
 _STEP_US = 10
 _CALLS = {"ticker": "any(ticker)", "end": "window_end()", "n": "count()", "total": "sum(price)"}
@@ -97,3 +98,39 @@ def _polars(panes: int, frames: Frames) -> Any:
     made = windows.agg(n=pl.len().cast(pl.Int64), total=pl.col("price").sum())
     closed = made.join(clock, how="cross").filter(pl.col("ts") <= pl.col("clock"))
     return closed.select("ticker", pl.col("ts").alias("end"), "n", "total")
+
+
+def time_buffers(panes: int, keys: int, first_pane: int, rows: int) -> tuple[tuple[Array, ...], dict[str, Array]]:
+    """State (number of the pane being filled, ring of panes, totals: sum and count side by side) and outputs."""
+    state = (np.full(1, first_pane), np.zeros((panes, keys, 2)), np.zeros((keys, 2)))
+    outputs: dict[str, Array] = {"ticker": np.zeros(rows, np.int32), "end": np.zeros(rows, np.int64)}
+    outputs |= {"n": np.zeros(rows, np.int64), "total": np.zeros(rows)}
+    return state, outputs
+
+
+@nb.njit(nogil=True, cache=True)
+def time_windows(ticker, event_us, price, current, ring, totals, out_ticker, out_end, out_n, out_total):  # type: ignore[no-untyped-def]
+    """The limit: windows of as many panes as the ring has, one firing per pane; gives the number of rows written.
+
+    Tuples come in order of time; at each firing a key's total takes in one pane and gives up another.
+    """
+    j = 0
+    pane = current[0]
+    slot = pane % ring.shape[0]
+    next_us = (pane + 1) * PANE_US
+    for i in range(ticker.shape[0]):
+        while event_us[i] >= next_us:
+            coming = (slot + 1) % ring.shape[0]  # holds the pane that leaves the window
+            for key in range(totals.shape[0]):
+                total, count = totals[key, 0] + ring[slot, key, 0], totals[key, 1] + ring[slot, key, 1]
+                if count > 0:
+                    out_ticker[j], out_end[j], out_n[j], out_total[j] = key, next_us, count, total
+                    j += 1
+                totals[key, 0], totals[key, 1] = total - ring[coming, key, 0], count - ring[coming, key, 1]
+                ring[coming, key, 0], ring[coming, key, 1] = 0.0, 0.0
+            pane, slot, next_us = pane + 1, coming, next_us + PANE_US
+        k = ticker[i]
+        ring[slot, k, 0] += price[i]
+        ring[slot, k, 1] += 1.0
+    current[0] = pane
+    return j

@@ -1,1 +1,4 @@
-"""live."""
+"""The parts of `saso` that run on Spark: comparisons of policies, and two situations live.
+
+May import all of penstock.  Begin with `command.py`, then `run.py`.
+"""

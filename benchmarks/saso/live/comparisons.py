@@ -15,7 +15,7 @@ from benchmarks.saso.live.run import Bound, Controlled, capacity_tuples_s, run_c
 from benchmarks.saso.loads import Load
 from benchmarks.saso.metrics import Saso
 from benchmarks.saso.policies import rivals
-from benchmarks.saso.saso import Comparison, missed_beside
+from benchmarks.saso.saso import Comparison, missed_against
 from penstock.cli.demo.price_service import price_service
 from penstock.control.goals.goal import Goal, latency, throughput
 from penstock.control.loop.loop import Record
@@ -57,7 +57,7 @@ class SparkComparison:
 
     def missed(self) -> list[str]:
         """Which parts of the goal MPC, the first of the results, misses beside the rivals."""
-        return missed_beside(self.results[0], self.results[1:])
+        return missed_against(self.results[0], self.results[1:])
 
 
 def compare_on_spark(
@@ -67,10 +67,9 @@ def compare_on_spark(
     *,
     quick: bool,
     progress: Progress,
-    seconds: float | None = None,
 ) -> Iterator[SparkComparison]:
     """All cases, each as soon as it is done; `comparisons`: of the queue model, from which the rivals are chosen."""
-    seconds = seconds or (QUICK_S if quick else FULL_S)
+    seconds = QUICK_S if quick else FULL_S
     goals = [throughput()] if quick else [throughput(), latency(mean_ms=1500)]
     with tempfile.TemporaryDirectory(prefix="penstock-saso-") as folder, local_session(task_slots=16) as session:
         most: dict[Bound, int] = {"computing": _cores(), "service-bound": SERVICE_REPLICAS}

@@ -19,7 +19,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Decision
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits, grid_within
-from penstock.control.loop.control_request import ControlWish, policy_of
+from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.loop import Record
 from penstock.control.policy import Policy
 from penstock.control.setting import Grid
@@ -137,7 +137,7 @@ def run_controlled(
 
 def as_a_user_gets_it(policy: str | Policy, goal: Goal, limits: Limits, highest: int, cap_tuples: int) -> Policy:
     """The policy as `start` makes it of a name, over the settings within the limits; an object is as it is."""
-    return policy_of(ControlWish(goal, limits=limits, policy=policy), grid_within(limits, highest, cap_tuples))
+    return policy_of(ControlRequest(goal, limits=limits, policy=policy), grid_within(limits, highest, cap_tuples))
 
 
 def since(records: Sequence[Record], time_s: float) -> list[Record]:

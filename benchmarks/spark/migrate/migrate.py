@@ -1,10 +1,10 @@
-"""`benchmarks migrate`: three to four replicas over two hosts under a load that steps up, by every way there is."""
+"""Benchmark `migrate`: three to four replicas over two hosts under a load that steps up, by every way there is."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,6 @@ import numpy as np
 
 from benchmarks.spark.applications import KEYED, SINK
 from benchmarks.spark.in_process import run_in_process
-from benchmarks.spark.migrate.forgetting import forget_slots
 from benchmarks.spark.migrate.migrate_change import Change, change_of, timed_batches
 from benchmarks.spark.migrate.migrate_scene import (
     FEW,
@@ -32,12 +31,15 @@ from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration, ElementConfiguration, default_configuration
+from penstock.plan.elements.layout import layout_of
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.plan.placement.moves import hosts_of_slots
 from penstock.plan.placement.placement import Placement
-from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
+from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, movable_elements
+from penstock.runtime.migration.stale_copies import Leftover
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
+from penstock.spark.executors.copy_job import run_release
 from penstock.spark.session.session import close_session, spark_session
 from penstock.state.slots.row_checksum import add_checksums
 from penstock.testing import loopback_cluster
@@ -47,6 +49,7 @@ WAYS = (PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, RESTART)
 _STEADY_S = 5.0  # before a change, of which latency is compared with
 _APPLY_AFTER_S = 1.0  # the step is seen so long after it came
 _TUPLE_BYTES, _ROOM_RATIO = 56, 4  # of state per tuple of a window; both hosts, files that double, and others' needs
+_ANY = 1 << 62  # of epochs and batches: none is newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class MigrateRun:
         self.state_bytes = 0
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def started(self) -> Iterator[None]:
         """The application at work with three replicas, its windows filled; nothing is left at the end."""
         try:
             self._start(self.few)
@@ -242,7 +245,7 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
         loopback_cluster(place / "cluster", workers=2, cores=4, memory_mb=1024) as cluster,
     ):
         run = MigrateRun(effort, folder / "run", cluster.url, show)
-        with run.running():
+        with run.started():
             for number in range(effort.runs):
                 changes += [run.change(way, f"run {number + 1} of {effort.runs}, {way}") for way in ways_of(number)]
     show("in-process engine over the same tuples")
@@ -253,3 +256,11 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
     moved_bytes = round(run.state_bytes * run.moved_ratio())
     is_exact = found == [expected.results, expected.checksum]
     return MigrateResult(tuple(changes), ratio, moved_bytes, run.state_bytes, is_exact, tuples)
+
+
+def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Sequence[int]]) -> None:
+    """Empties slots of an element on some hosts, unless a task holds them."""
+    unfused = handle.configuration.unfused
+    movable = movable_elements(handle.fixed, layout_of(handle.fixed.graph, unfused))[element]
+    slots = {host: np.array(sorted(own), np.int64) for host, own in slots_by_host.items()}
+    run_release(handle.session, str(handle.checkpoint.directory), _ANY, unfused, Leftover(movable, slots, _ANY))

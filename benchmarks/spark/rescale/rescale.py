@@ -16,7 +16,7 @@ from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.rescale.rescale_stock import FULL_STOCK, SparkRescale, StockEffort, rescale_stock
 from benchmarks.spark.scene import Show, table_of
 from benchmarks.spark.sustained import configuration_of, taken, totals
-from benchmarks.spark.watching import observations_of, running, watch_for
+from benchmarks.spark.watching import observations_of, started, watch_for
 from penstock import sinks, sources
 from penstock.app.application import Application
 from penstock.measure.observation import Observation
@@ -55,7 +55,6 @@ class Change:
 
     steady_gap_ms: float
     gap_ms: float
-    steady_highest_ms: float
     tuples_late: int
     tuples_over_goal: int
     slots_rebuilt: int
@@ -93,7 +92,7 @@ def _configuration(app: Application, effort: RescaleEffort) -> Configuration:
 
 def _highest_tuples_s(session: Any, effort: RescaleEffort, folder: Path, show: Show) -> float:
     app = vwap_on(sources.trace(rate="unbounded", keys=effort.keys, ticker="int32"), sinks.discard())
-    with running(session, app, folder, _configuration(app, effort)) as handle:
+    with started(session, app, folder, _configuration(app, effort)) as handle:
         watch_for(handle, effort.highest_s / 2, show, "highest rate, warming up", batches=3)
         return throughput(watch_for(handle, effort.highest_s, show, "highest rate")).tuples_s
 
@@ -105,7 +104,7 @@ def _changes(
     app = vwap_on(trace, sinks.discard())
     few = _configuration(app, effort)
     changes = []
-    with running(session, app, folder, few) as handle:
+    with started(session, app, folder, few) as handle:
         watch_for(handle, effort.warm_s, show, "warming up", batches=5)
         for number in range(effort.repeats):
             changes.append(_change(handle, few, effort, show, f"change {number + 1} of {effort.repeats}"))
@@ -135,7 +134,7 @@ def change_of(handle: Handle, steady: Sequence[Observation], seen: Sequence[Obse
     after = late_results(seen[split:], taken(seen[:split]), *arrivals)
     highest_ms = float(before.ms.max())
     return Change(
-        median(gaps_ms(steady)), max(gaps_ms(seen[split - 1 :])), highest_ms, after.tuples_over(highest_ms),
+        median(gaps_ms(steady)), max(gaps_ms(seen[split - 1 :])), after.tuples_over(highest_ms),
         after.tuples_over(GOAL_MS), sum(o.slots_rebuilt for o in seen[split:]),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`benchmarks vwap`: our engine, the in-process engine and stock PySpark at the same computation in one run."""
+"""Benchmark `vwap`: our engine, the in-process engine and stock PySpark at the same computation in one run."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _stock(session: Any, effort: VwapEffort, folder: Path, show: Show) -> Iterat
             place = folder / f"{effort.ways.index(way)}-{number}"
             cell = run_cell(session, trace, way, size, effort.stock_budget, place, show)
             show(f"stock {way}: checking {cell.sums.results:,} results")
-            expected = sums_of_blocks(block for _, block in result_blocks(app, cell.tuples, 32_768))
+            expected = sums_of_blocks(result_blocks(app, cell.tuples, 32_768))
             yield StockResult(way, size, cell, cell.sums.equals(expected) if cell.tuples else None)
 
 

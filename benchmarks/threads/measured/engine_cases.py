@@ -63,7 +63,7 @@ def taken_cores(phases: Sequence[Phase]) -> Iterator[int]:
 
 
 def elastic_cases(cores: int, period_s: float = 1.0) -> list[EngineCase]:
-    """The computing and the waiting loads of `bench elastic-operator`."""
+    """The computing and the waiting loads of `python -m benchmarks elastic-operator`."""
     rate, cases = flop_s(), []
     for load, flop in FLOP_BY_LOAD.items():
         model = one_operator(flop, block_tuples=rows_within(flop, rate))

@@ -1,4 +1,4 @@
-"""Cases of real elements of many operators on this machine, for `bench multilevel`.
+"""Cases of real elements of many operators on this machine, for `python -m benchmarks multilevel`.
 
 They are the threaded element alone, without order at its end: policies run beside it, one decision a period.
 """
@@ -31,26 +31,26 @@ class OneAtATime:
     """At most one real element runs, since two would take each other's cores: a new one ends the one before."""
 
     def __init__(self) -> None:
-        self._running: RealElement | None = None
-        self._kept_for: object = None
+        self._element: RealElement | None = None
+        self._made_by: object = None
 
     def replace(self, make: Make) -> RealElement:
         self.close()
-        self._running = make()
-        return self._running
+        self._element = make()
+        return self._element
 
-    def kept(self, make: Make) -> RealElement:
+    def reused(self, make: Make) -> RealElement:
         """The element that runs, if it was made for the same purpose."""
-        if self._running is None or self._kept_for is not make:
+        if self._element is None or self._made_by is not make:
             self.replace(make)
-            self._kept_for = make
-        assert self._running is not None
-        return self._running
+            self._made_by = make
+        assert self._element is not None
+        return self._element
 
     def close(self) -> None:
-        if self._running is not None:
-            self._running.close()
-            self._running = self._kept_for = None
+        if self._element is not None:
+            self._element.close()
+            self._element = self._made_by = None
 
     def __enter__(self) -> OneAtATime:
         return self
@@ -60,7 +60,7 @@ class OneAtATime:
 
 
 def real_case(
-    name: str, model: ElementModel, levels: Sequence[int], running: OneAtATime, *, cores: int,
+    name: str, model: ElementModel, levels: Sequence[int], elements: OneAtATime, *, cores: int,
     queued: frozenset[str] = frozenset(), period_s: float = 1.0, fixed_periods: int = 3,
 ) -> ElementCase:  # fmt: skip
     """A case made after a model; a fixed setting's throughput is the mean of some periods, after one to get going.
@@ -74,20 +74,20 @@ def real_case(
 
     def fixed_tuples_s(setting: ElementSetting) -> float:
         if setting not in rates:
-            element = running.kept(make)
+            element = elements.reused(make)
             element.apply(setting)
             element.observe()
             rates[setting] = mean(element.observe().throughput_tuples_s for _ in range(fixed_periods))
         return rates[setting]
 
     def glimpsed_tuples_s(setting: ElementSetting, seconds: float) -> float:
-        element = running.kept(make)
+        element = elements.reused(make)
         element.apply(setting)
         element.observe(seconds / 3)
         return element.observe(2 * seconds / 3).throughput_tuples_s
 
     return ElementCase(
-        name, "measured", lambda seed: running.replace(make), fixed_tuples_s, tuple(levels), model.names, queued,
+        name, "measured", lambda seed: elements.replace(make), fixed_tuples_s, tuple(levels), model.names, queued,
         cores, period_s, glimpsed_tuples_s,
     )  # fmt: skip
 
@@ -106,7 +106,7 @@ def period_of(model: ElementModel, least_s: float, rate_flop_s: float) -> float:
 
 
 def real_multilevel_models(blocks: Sequence[int], seed: int, *, quick: bool) -> list[ElementModel]:
-    """The graphs of `bench multilevel`, with balanced and skewed costs; the larger ones at one block size."""
+    """The graphs of benchmark `multilevel`, with balanced and skewed costs; the larger ones at one block size."""
     models = []
     for block in blocks:
         for costs in (balanced(), skewed(seed)):

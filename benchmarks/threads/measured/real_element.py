@@ -38,15 +38,13 @@ class RealElement:
         max_level: int,
         period_s: float = 1.0,
         queued: frozenset[str] = frozenset(),
-        threads: int = 1,
-        schedule: str = "oldest_first",
     ) -> None:
-        self.model, self.max_level, self._period_s, self._threads = model, max_level, period_s, threads
+        self.model, self.max_level, self._period_s, self._threads = model, max_level, period_s, 1
         self._graph, self.works = graph_of(model)
         self.element = ThreadedElement(
-            self._graph, DeadLetters(), {}, threads=threads, queued=queued, positioned=frozenset(),
+            self._graph, DeadLetters(), {}, threads=1, queued=queued, positioned=frozenset(),
             make=lambda operator, graph, letters: self.works[operator.name],
-            max_threads=max_level, ordered=False, schedule=schedule,
+            max_threads=max_level, ordered=False,
         )  # fmt: skip
         values = np.arange(model.block_tuples, dtype=np.float64)
         self._block = Block(SCHEMA, (FixedColumn(values, pa.float64()),), model.block_tuples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 
 from benchmarks.threads import elastic_operator, external_load, multilevel
@@ -11,12 +11,17 @@ from benchmarks.threads.elastic_operator import POLICY_OF_ENGINE, Periods, elast
 from benchmarks.threads.measured import engine_cases
 from benchmarks.threads.measured.fed_engine import EnginePeriod
 from benchmarks.threads.measured.real_cases import OneAtATime, period_of, real_case, real_multilevel_models
-from benchmarks.threads.measured.real_change import change_run
+from benchmarks.threads.measured.real_element import RealElement
 from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
+from benchmarks.threads.multilevel import RULES, ChangeRun
 from benchmarks.threads.multilevel_cases import BLOCKS, SMALL_SHAPES, Cell
+from penstock.control.threads.element_loop import run_periods
+from penstock.control.threads.element_setting import ElementSetting
+from penstock.control.threads.multilevel.policy import MultiLevel
 from penstock.operators.stateless.load import flop_s
 from penstock.plan.thread_setting import ElasticThreads
-from penstock.simulate.element_shapes import Costs, balanced, skewed
+from penstock.simulate.element_model import ElementModel
+from penstock.simulate.element_shapes import Costs, balanced, pipeline, skewed
 
 Note = Callable[[str], object]
 _EXHAUSTIVE_BLOCK = 64
@@ -81,8 +86,8 @@ def side_by_side_runs(effort: RealEffort, cores: int, note: Note) -> list[elasti
     for policy in effort.policies:
         note(f"four operators side by side: {policy}")
         runs.append(side_by_side(policy, cores, period_s=effort.period_s, periods=effort.periods // 2))
-        wish = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
-        runs.append(engines_side_by_side(policy, wish, cores, effort.period_s, effort.periods // 2))
+        threads = ElasticThreads(policy=POLICY_OF_ENGINE[policy], period_s=effort.period_s)
+        runs.append(engines_side_by_side(policy, threads, cores, effort.period_s, effort.periods // 2))
     return runs
 
 
@@ -116,13 +121,13 @@ def graph_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -> lis
     """Multi-level elasticity on MULTILEVEL's graphs, beside no queues and all queues."""
     runs = []
     levels, rate_flop_s = range(1, 2 * cores + 1), flop_s()
-    with OneAtATime() as running:
+    with OneAtATime() as elements:
         for number, model in enumerate(real_multilevel_models(effort.blocks, seed, quick=effort.quick)):
             costs = "skewed" if len({o.cpu_s for o in model.operators[1:-1]}) > 1 else "balanced"
             cell = Cell(model.name, costs, model.block_tuples, cores, "real")
             note(f"{number}: {cell}")
             period_s = period_of(model, effort.graph_period_s, rate_flop_s)
-            case = real_case(str(cell), model, levels, running, cores=cores, period_s=period_s)
+            case = real_case(str(cell), model, levels, elements, cores=cores, period_s=period_s)
             runs.append(multilevel.measure(cell, case, seed))
     return runs
 
@@ -135,15 +140,52 @@ def exhaustive_runs(effort: RealEffort, cores: int, note: Note, seed: int = 1) -
     costs: dict[str, Costs] = {"10,000 flop": balanced(10_000), "skewed": skewed(seed, heavy=0.25, medium=0.35)}
     cells = [(shape, name) for shape in effort.exhaustive_shapes for name in costs]
     runs = []
-    with OneAtATime() as running:
+    with OneAtATime() as elements:
         for number, (shape, name) in enumerate(cells):
             model = SMALL_SHAPES[shape](costs[name], _EXHAUSTIVE_BLOCK)
             cell = Cell(shape, name, _EXHAUSTIVE_BLOCK, cores, "real")
             title = f"case {number + 1} of {len(cells)}: {cell}"
             note(f"{title}: policies")
             case = real_case(
-                title, model, range(1, cores + 1), running, cores=cores, period_s=effort.graph_period_s,
+                title, model, range(1, cores + 1), elements, cores=cores, period_s=effort.graph_period_s,
                 fixed_periods=1 if effort.quick else 2,
             )  # fmt: skip
             runs.append(multilevel.measure_small(cell, case, seed, seconds=effort.exhaustive_s, note=note))
     return runs
+
+
+def change_run(
+    rules: str, cores: int, *, period_s: float, periods: int, operators: int = 100, seed: int = 1
+) -> ChangeRun:
+    """10 % heavy operators become 90 % half-way; throughput is relative to the best simple way, measured alike."""
+    before, after = (pipeline(operators, skewed(seed, part, 0.05), block_tuples=64) for part in (0.1, 0.9))
+    levels = range(1, 2 * cores + 1)
+    half = periods // 2
+    with RealElement(before, max_level=max(levels), period_s=period_s) as element:
+        steps = []
+        for step in run_periods(element, MultiLevel(replace(RULES[rules], seed=seed)), periods):
+            steps.append(step)
+            if step.period == half - 1:
+                element.change(after)
+    old, new = steps[half - 1].next_setting, steps[-1].next_setting
+    with OneAtATime() as elements:
+        rates = [_rates(model, levels, elements, cores, period_s, (old, new)) for model in (before, after)]
+    busy = [step.period for step in steps[half:] if not step.settled]
+    return ChangeRun(
+        rules, seed, rates[0][1] / rates[0][0], rates[1][2] / rates[1][0], rates[1][1] / rates[1][0],
+        (busy[-1] + 2 - half if busy else None) if steps[-1].settled else None,
+        tuple(step.setting.threads for step in steps), tuple(len(step.setting.queued) for step in steps),
+        tuple(step.observation.throughput_tuples_s for step in steps),
+    )  # fmt: skip
+
+
+def _rates(
+    model: ElementModel, levels: range, elements: OneAtATime, cores: int, period_s: float,
+    settings: tuple[ElementSetting, ElementSetting],
+) -> tuple[float, float, float]:  # fmt: skip
+    """Tuples per second of the best simple way, and of two settings."""
+    case = real_case("change", model, levels, elements, cores=cores, period_s=period_s)
+    simple = [ElementSetting(1), *(ElementSetting(level, frozenset(model.names)) for level in levels)]
+    best = max(case.fixed_tuples_s(setting) for setting in simple)
+    one, other = settings
+    return best, case.fixed_tuples_s(one), case.fixed_tuples_s(other)

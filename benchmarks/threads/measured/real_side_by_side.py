@@ -58,7 +58,7 @@ def _even(elements: Sequence[RealElement], level: int, period_s: float, periods:
 
 
 def engines_side_by_side(
-    policy: str, wish: ElasticThreads, cores: int, period_s: float, periods: int, operators: int = 4
+    policy: str, threads: ElasticThreads, cores: int, period_s: float, periods: int, operators: int = 4
 ) -> SideBySide:
     """Engines as users have them, each fed by a thread of its own: they share out the cores of the process."""
     model = one_operator(10_000, block_tuples=rows_within(10_000, flop_s()))
@@ -72,7 +72,7 @@ def engines_side_by_side(
             return list(pool.map(one, range(operators)))
 
     best = max(sum(_late_tuples_s(run(level, 6))) for level in range(1, cores + 1))
-    seen = run(wish, periods)
+    seen = run(threads, periods)
     late = _late_tuples_s(seen)
     fairness = sum(late) ** 2 / (len(late) * sum(rate**2 for rate in late))
     return SideBySide(policy, True, cores, sum(late) / best, fairness, tuple(own[-1].level for own in seen))

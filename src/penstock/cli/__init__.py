@@ -1,4 +1,10 @@
-"""The command line."""
+"""The command line: run, evaluate, explain, generate, demo, journal, replay, candlesticks.
+
+Each command has a module of its own, which is imported when the command runs, so that `penstock --help` is quick.
+Mistakes of the user end with one sentence and exit code 2.
+
+The top room: it may import every other one.  Begin with `commands.py`, which has all commands and their options.
+"""
 
 from __future__ import annotations
 

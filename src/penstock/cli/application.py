@@ -44,7 +44,7 @@ def _read(path: Path) -> Application:
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a text file in UTF-8: {error.reason} at byte {error.start}") from error
     if path.suffix.lower() == ".json":
-        with _told_in_one_sentence(str(path), path):
+        with _in_one_sentence(str(path), path):
             return Application.from_json(text)
     from penstock.app import spade
 
@@ -59,13 +59,13 @@ def _module_of_file(path: Path) -> ModuleType:
         raise InputError(f"{path} cannot be imported as a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # pickling and dataclasses look modules up by name
-    with _searching(path.resolve().parent), _told_in_one_sentence(str(path), path):
+    with _searching(path.resolve().parent), _in_one_sentence(str(path), path):
         spec.loader.exec_module(module)
     return module
 
 
 def _module_by_name(name: str) -> ModuleType:
-    with _searching(Path.cwd()), _told_in_one_sentence(f"module '{name}'", None):
+    with _searching(Path.cwd()), _in_one_sentence(f"module '{name}'", None):
         return importlib.import_module(name)
 
 
@@ -73,7 +73,7 @@ def _from_module(module: ModuleType, name: str, where: str) -> Application:
     found = _named(module, name, where) if name else _only_one(module, where)
     if isinstance(found, Application):
         return found
-    with _told_in_one_sentence(f"{where}:{found.__name__}()", _file_of(module)):
+    with _in_one_sentence(f"{where}:{found.__name__}()", _file_of(module)):
         made = found()
     if not isinstance(made, Application):
         raise InputError(f"{where}:{found.__name__}() gave {_kind(made)}, not an Application; add `return app`")
@@ -160,7 +160,7 @@ def _searching(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told_in_one_sentence(what: str, file: Path | None) -> Iterator[None]:
+def _in_one_sentence(what: str, file: Path | None) -> Iterator[None]:
     """Turns whatever the user's own code raises into an InputError that says what and where."""
     try:
         yield

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from penstock.cli.screen import amount, console
 from penstock.errors import InputError
+from penstock.watch.pictures.canvas import check_picture
 
-_SUFFIXES = (".svg", ".png")
 _SYMBOLS_DRAWN = 4
 
 
@@ -19,8 +19,7 @@ def candlesticks_command(path: Path, symbols: Sequence[str], candles: int, pictu
     """Draws some symbols' estimates from a Parquet file or a directory of them, a Parquet sink's for example."""
     from penstock.watch.pictures.candlesticks import busiest, candles_of, draw_candlesticks
 
-    if picture.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--picture is a file that ends in {' or '.join(_SUFFIXES)}; got {picture}")
+    check_picture(picture)
     if candles < 1:
         raise InputError(f"--candles is a whole number of at least 1; got {candles}")
     estimates = _read(path)

@@ -35,9 +35,9 @@ def _penstock(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as version_of
+        import penstock
 
-        typer.echo(f"penstock {version_of('penstock')}")
+        typer.echo(f"penstock {penstock.__version__}")
         raise typer.Exit
 
 
@@ -100,10 +100,10 @@ def evaluate(
 
     - `penstock evaluate penstock.cli.demo.vwap:vwap_per_ticker --input quotes=out/data/trades.parquet --threads 2`
     """
-    from penstock.cli.evaluate import Wish, evaluate_command
+    from penstock.cli.evaluate import EvaluateRequest, evaluate_command
 
     evaluate_command(
-        Wish(
+        EvaluateRequest(
             application, tuple(inputs or ()), output, tuple(taps or ()), data_dir, format_, block_rows, on_error, rows,
             engine, master, threads, tuple(queues or ()), schedule,
         )
@@ -154,11 +154,11 @@ def run(
     - `penstock run examples/streaming/vwap.py --goal throughput --policy ds2 --passive`
     """
     from penstock.cli.options.control_options import ControlOptions
-    from penstock.cli.run import RunWish, run_command
+    from penstock.cli.run import RunRequest, run_command
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive, willingness)
     run_command(
-        RunWish(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
+        RunRequest(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
     )
 
 
@@ -248,10 +248,10 @@ def replay(
     - `penstock replay out/checkpoint/journal.jsonl --policy flink-autoscaler --speed-up 100 --json`
     """
     from penstock.cli.options.control_options import ControlOptions
-    from penstock.cli.replay import ReplayWish, replay_command, short_options
+    from penstock.cli.replay import ReplayRequest, replay_command, short_options
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), False, willingness)
-    replay_command(ReplayWish(path, short_options(control, p95_ms, max_replicas), speed_up, json))
+    replay_command(ReplayRequest(path, short_options(control, p95_ms, max_replicas), speed_up, json))
 
 
 @app.command()
@@ -309,7 +309,9 @@ def generate(
 
 @app.command()
 def demo(
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long the stream is.")] = 60.0,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="How long the stream is; else 60, or 20 with --quick.")
+    ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/demo"),
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")] = (
         "local[*]"
@@ -317,6 +319,7 @@ def demo(
     rate: Annotated[
         float | None, typer.Option(metavar="N", help="Tuples a second, the day's mean; else what suits the machine.")
     ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="20 seconds of stream after a shorter warm-up.")] = False,
 ) -> None:
     """Stream a trading day through local Spark, change replicas and routes while it runs, and draw what happened.
 
@@ -324,18 +327,26 @@ def demo(
 
     - `penstock demo`
 
+    - `penstock demo --quick`
+
     - `penstock demo --seconds 20 --rate 200000 --output out/small`
     """
     from penstock.cli.demo.command import DemoWish, demo_command
+    from penstock.cli.demo.warm_up import QUICK, WarmUp
 
-    demo_command(DemoWish(seconds, output, master, rate))
+    length_s = seconds if seconds is not None else 20.0 if quick else 60.0
+    demo_command(DemoWish(length_s, output, master, rate, QUICK if quick else WarmUp()))
 
 
 @app.command(
+    hidden=True,  # for those who knew it
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )
 def bench(context: typer.Context) -> None:
-    """Moved: the benchmarks are run as `python -m benchmarks NAME`, from a checkout."""
+    """Says where the benchmarks went."""
     from penstock.errors import InputError
 
-    raise InputError("the benchmarks are no part of the package; run 'python -m benchmarks' in a checkout of Penstock")
+    raise InputError(
+        "the benchmarks are not part of the installed package; run them in a clone of "
+        "https://github.com/penstock-streams/penstock with: python -m benchmarks"
+    )

@@ -33,7 +33,7 @@ ENGINES = ("inprocess", "spark")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EvaluateRequest:
     """The options as the user gave them."""
 
     application: str
@@ -62,40 +62,40 @@ class Job:
     taps: dict[str, Path | None]
 
 
-def evaluate_command(wish: Wish) -> None:
+def evaluate_command(request: EvaluateRequest) -> None:
     """Loads, checks, runs, shows, writes."""
-    job = understand(wish)
+    job = understand(request)
     screen = console()
     for warning in job.warnings:
         Console(stderr=True, highlight=False).print(f"warning: {warning}", markup=False, soft_wrap=True)
-    tables, tuples_in, seconds = run(job, wish)
+    tables, tuples_in, seconds = run(job, request)
     for name, table in tables.items():
-        _show(screen, name, table, wish.rows)
+        _show(screen, name, table, request.rows)
     show_dead_letters(screen, tables.dead_letters, tables.dead_letters.num_rows)
     _show_summary(screen, tables, tuples_in, seconds)
-    for path in written(wish, job, tables):
+    for path in written(request, job, tables):
         screen.print(f"wrote {path}", markup=False, soft_wrap=True)
 
 
-def understand(wish: Wish) -> Job:
+def understand(request: EvaluateRequest) -> Job:
     """What the options mean; raises InputError with every mistake in them."""
-    problems = list(_problems_of_values(wish))
-    inputs = dict(_pairs(wish.inputs, problems))
-    taps = {name: Path(folder) if folder else None for name, _, folder in (tap.partition("=") for tap in wish.taps)}
+    problems = list(_problems_of_values(request))
+    inputs = dict(_pairs(request.inputs, problems))
+    taps = {name: Path(folder) if folder else None for name, _, folder in (tap.partition("=") for tap in request.taps)}
     try:
-        app = load_application(wish.application)
+        app = load_application(request.application)
         graph = app.graph
     except PenstockError as error:
         raise InputError("\n".join([*problems, str(error)])) from error
-    problems += _problems_of_inputs(graph, inputs, wish)
-    problems += _problems_of_taps(graph, taps, wish)
-    problems += _problems_of_threads(graph, wish)
+    problems += _problems_of_inputs(graph, inputs, request)
+    problems += _problems_of_taps(graph, taps, request)
+    problems += _problems_of_threads(graph, request)
     if problems:
         raise InputError("\n".join(problems))
     return Job(graph, tuple(app.warnings), inputs, taps)
 
 
-def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
+def run(job: Job, request: EvaluateRequest) -> tuple[Tables, int, float]:
     """The results, how many tuples came in, and how many seconds it took (reading and compiling included)."""
     from penstock.engines import evaluate
 
@@ -109,43 +109,44 @@ def run(job: Job, wish: Wish) -> tuple[Tables, int, float]:
 
         begin = time.perf_counter()
         tables = evaluate(
-            job.graph, job.inputs, taps=tuple(job.taps), data_dir=wish.data_dir,
-            block_rows=wish.block_rows, on_error=wish.on_error, progress=note, engine=wish.engine, master=wish.master,
-            threads=threads_of(wish.threads), queued=wish.queues or None, schedule=wish.schedule,
+            job.graph, job.inputs, taps=tuple(job.taps), data_dir=request.data_dir,
+            block_rows=request.block_rows, on_error=request.on_error, progress=note, engine=request.engine,
+            master=request.master, threads=threads_of(request.threads), queued=request.queues or None,
+            schedule=request.schedule,
         )  # fmt: skip
         return tables, tuples_in, time.perf_counter() - begin
 
 
-def written(wish: Wish, job: Job, tables: Tables) -> Iterator[Path]:
+def written(request: EvaluateRequest, job: Job, tables: Tables) -> Iterator[Path]:
     """Writes a file per sink and tap that has a directory, and one for dead letters if there are any.
 
     Gives them after those that sinks with a directory of their own wrote.
     """
     yield from tables.written
     for name, table in tables.items():
-        folder = job.taps.get(name) or wish.output
+        folder = job.taps.get(name) or request.output
         if folder is not None:
-            yield write_table(table, folder, name, wish.format)
-    if wish.output is not None and tables.dead_letters.num_rows:
-        yield write_table(tables.dead_letters, wish.output, DEAD_LETTERS, wish.format)
+            yield write_table(table, folder, name, request.format)
+    if request.output is not None and tables.dead_letters.num_rows:
+        yield write_table(tables.dead_letters, request.output, DEAD_LETTERS, request.format)
 
 
-def _problems_of_values(wish: Wish) -> Iterator[str]:
-    if wish.format not in FORMATS:
-        yield f"--format is {' or '.join(FORMATS)}; got '{wish.format}'"
-    if wish.on_error not in ON_ERROR:
-        yield f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'"
-    if wish.engine not in ENGINES:
-        yield f"--engine is {' or '.join(ENGINES)}; got '{wish.engine}'"
-    if wish.block_rows < 1:
-        yield f"--block-rows is at least 1; got {wish.block_rows}"
-    if wish.rows < 0:
-        yield f"--rows is at least 0; got {wish.rows}"
-    if wish.data_dir is not None and not wish.data_dir.is_dir():
-        yield f"--data-dir is a directory; got {wish.data_dir}, which is not"
+def _problems_of_values(request: EvaluateRequest) -> Iterator[str]:
+    if request.format not in FORMATS:
+        yield f"--format is {' or '.join(FORMATS)}; got '{request.format}'"
+    if request.on_error not in ON_ERROR:
+        yield f"--on-error is {' or '.join(ON_ERROR)}; got '{request.on_error}'"
+    if request.engine not in ENGINES:
+        yield f"--engine is {' or '.join(ENGINES)}; got '{request.engine}'"
+    if request.block_rows < 1:
+        yield f"--block-rows is at least 1; got {request.block_rows}"
+    if request.rows < 0:
+        yield f"--rows is at least 0; got {request.rows}"
+    if request.data_dir is not None and not request.data_dir.is_dir():
+        yield f"--data-dir is a directory; got {request.data_dir}, which is not"
     for option, folder in (
-        ("--output", wish.output),
-        *(("--tap", Path(t.partition("=")[2])) for t in wish.taps if "=" in t),
+        ("--output", request.output),
+        *(("--tap", Path(t.partition("=")[2])) for t in request.taps if "=" in t),
     ):
         if folder is not None and folder.exists() and not folder.is_dir():
             yield f"{option} is a directory; got {folder}, which is a file"
@@ -164,7 +165,7 @@ def _pairs(texts: tuple[str, ...], problems: list[str]) -> Iterator[tuple[str, s
             yield name, path
 
 
-def _problems_of_inputs(graph: Graph, inputs: dict[str, str], wish: Wish) -> Iterator[str]:
+def _problems_of_inputs(graph: Graph, inputs: dict[str, str], request: EvaluateRequest) -> Iterator[str]:
     sources = [source.name for source in graph.sources]
     for name, path in inputs.items():
         if name not in sources:
@@ -182,13 +183,13 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], wish: Wish) -> Ite
         elif isinstance(source.connector, DataFrameSource | RateSource):
             yield f"source '{source.name}' reads a stream without end; add --input {source.name}=FILE"
         elif isinstance(source.connector, CsvSource | ParquetSource):
-            file = (wish.data_dir or Path()) / source.connector.path
+            file = (request.data_dir or Path()) / source.connector.path
             if not file.is_dir() and not files_of(file):
                 hint = f"add --data-dir DIR or --input {source.name}=FILE"
                 yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
 
 
-def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) -> Iterator[str]:
+def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], request: EvaluateRequest) -> Iterator[str]:
     streams = [stream for operator in graph.operators for stream in operator.outputs]
     for name in taps:
         if name not in streams:
@@ -197,28 +198,28 @@ def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], wish: Wish) ->
                 f"application '{graph.name}' has no stream '{name}' to tap; it has: {', '.join(streams)}"
                 + (f"; {hint}" if hint else "")
             )
-    if wish.output is not None and DEAD_LETTERS in (*taps, *(sink.name for sink in graph.sinks)):
+    if request.output is not None and DEAD_LETTERS in (*taps, *(sink.name for sink in graph.sinks)):
         yield f"a stream called '{DEAD_LETTERS}' would be written over the dead letters; give it another name"
     if not graph.sinks and not taps:
         yield f"application '{graph.name}' has no sink, so nothing is kept; add --tap STREAM ({', '.join(streams)})"
 
 
-def _problems_of_threads(graph: Graph, wish: Wish) -> Iterator[str]:
+def _problems_of_threads(graph: Graph, request: EvaluateRequest) -> Iterator[str]:
     from penstock.element.threads.schedule import schedule_of
     from penstock.element.threads.setting_checks import checked_queues, checked_threads
     from penstock.element.threads.threaded_element import MAX_THREADS
 
     try:
-        threads = threads_of(wish.threads)
+        threads = threads_of(request.threads)
         if isinstance(threads, ElasticThreads):
             check_threads(graph.name, threads)
         else:
             checked_threads(threads, MAX_THREADS, least=1)
-        schedule_of(wish.schedule)
+        schedule_of(request.schedule)
     except InputError as error:
         sentence = str(error)
         yield f"--{sentence}" if sentence.startswith(("threads ", "schedule ")) else sentence
-    for queue in wish.queues:
+    for queue in request.queues:
         try:
             checked_queues(queue, graph)
         except InputError as error:

@@ -9,20 +9,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.app.graph import Graph
+from penstock.app.operators import Aggregate
 from penstock.cli.application import load_application
-from penstock.cli.kernel_state_size import kernel_bytes
 from penstock.cli.screen import console, show_table
-from penstock.errors import InputError
 from penstock.plan.explain import Explanation, OperatorPlan, explain
+from penstock.watch.pictures.canvas import check_picture
 from penstock.watch.terminal.terminal_graph import draw_graph
-
-PICTURES = (".svg", ".png")
 
 
 def explain_command(application: str, picture: Path | None, *, as_json: bool) -> None:
     """Explains as text or JSON, and as a picture where one is asked for."""
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InputError(f"--picture is a file that ends in {' or '.join(PICTURES)}; got {picture}")
+    check_picture(picture)
     app = load_application(application)
     explanation = explain(app.graph, kernel_bytes(app.graph))
     if as_json:
@@ -92,3 +90,20 @@ def _elements(explanation: Explanation) -> Table:
         )
         shown.add_row(*map(escape, cells))
     return shown
+
+
+def kernel_bytes(graph: Graph) -> dict[str, int]:
+    """Bytes per group of every aggregate that a count window's kernel serves alone."""
+    aggregates = [o for o in graph.operators if isinstance(o, Aggregate) and o.window.measure == "count"]
+    sizes = {operator.name: _bytes_per_group(graph, operator) for operator in aggregates}
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
+def _bytes_per_group(graph: Graph, operator: Aggregate) -> int | None:
+    from penstock.block.dead_letters import DeadLetters
+    from penstock.operators.windows.aggregate import AggregateRuntime
+
+    aggregate = AggregateRuntime(operator, graph.producer(operator.inputs[0]).schema, DeadLetters())
+    if aggregate.counts is None or aggregate.held is not None:
+        return None
+    return aggregate.counts.bytes_per_group

@@ -20,14 +20,14 @@ from penstock.control.goals.goal_check import breaks, breaks_p95_apart, is_measu
 from penstock.control.goals.limits import Limits, grid_within
 from penstock.control.journal.journal import RecordedRun, read_journal
 from penstock.control.journal.replay import Replayed, replay
-from penstock.control.loop.control_request import ControlWish, control_wish, policy_of
+from penstock.control.loop.control_request import ControlRequest, control_request, policy_of
 from penstock.control.loop.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
 from penstock.control.setting import Grid
 from penstock.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayWish:
+class ReplayRequest:
     """What was asked for on the command line; what was not is as in the run, as far as its journal tells."""
 
     journal: Path
@@ -36,13 +36,13 @@ class ReplayWish:
     as_json: bool = False
 
 
-def replay_command(wish: ReplayWish) -> None:
+def replay_command(request: ReplayRequest) -> None:
     """Prints where the policy would have changed something, and a summary."""
-    asked = _checked(wish)
-    path = wish.journal / "journal.jsonl" if wish.journal.is_dir() else wish.journal
+    asked = _checked(request)
+    path = request.journal / "journal.jsonl" if request.journal.is_dir() else request.journal
     run = read_journal(path)
-    asked = as_started(asked, wish.control, run)
-    speed_up = run.start.speed_up if wish.speed_up is None else wish.speed_up
+    asked = as_started(asked, request.control, run)
+    speed_up = run.start.speed_up if request.speed_up is None else request.speed_up
     steps = steps_of(run)
     if not steps:
         raise InputError(
@@ -53,30 +53,30 @@ def replay_command(wish: ReplayWish) -> None:
     policy = policy_of(asked, grid, speed_up=speed_up)
     result = replay(steps, policy, grid)
     body = summary(run.application, policy.name, result, asked.goal) | {"speed_up": speed_up}
-    if wish.as_json:
+    if request.as_json:
         print(json.dumps(body))
     else:
         _print(Console(), result, body)
 
 
-def _checked(wish: ReplayWish) -> ControlWish:
+def _checked(request: ReplayRequest) -> ControlRequest:
     """The options as `penstock run` takes them; without a goal, it is to keep up with the stream."""
     problems: list[str] = []
-    if wish.speed_up is not None and not 0 < wish.speed_up < math.inf:
-        problems.append(f"--speed-up is above 0; got {wish.speed_up:g}")
+    if request.speed_up is not None and not 0 < request.speed_up < math.inf:
+        problems.append(f"--speed-up is above 0; got {request.speed_up:g}")
     try:
-        arguments = control_arguments(replace(wish.control, goal=wish.control.goal or "throughput"))
+        arguments = control_arguments(replace(request.control, goal=request.control.goal or "throughput"))
     except InputError as error:
         problems.append(str(error))
     if problems:
         raise InputError("\n".join(problems))
-    asked = control_wish(**arguments)
+    asked = control_request(**arguments)
     assert asked is not None  # since there is a goal
     return asked
 
 
-def as_started(asked: ControlWish, options: ControlOptions, run: RecordedRun) -> ControlWish:
-    """The wish with the goal and each limit that was not asked for as the run had them."""
+def as_started(asked: ControlRequest, options: ControlOptions, run: RecordedRun) -> ControlRequest:
+    """The request with the goal and each limit that was not asked for as the run had them."""
     given = {word.partition("=")[0] for text in options.limits for word in text.split()}
     limits = replace(run.start.limits, **{name: getattr(asked.limits, name) for name in given})
     is_set = any(line.configuration.frequency_ghz is not None for line in run.lines)

@@ -16,7 +16,10 @@ from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.cli.screen import amount, console, rate, starting
+from penstock.connectors.csv import CsvSink
+from penstock.connectors.parquet import ParquetSink
 from penstock.errors import InputError
+from penstock.host.extras import require
 
 if TYPE_CHECKING:
     from penstock.app.graph import Graph
@@ -28,7 +31,7 @@ DEFAULT_MASTER = "local[*]"
 
 
 @dataclass(frozen=True, slots=True)
-class RunWish:
+class RunRequest:
     """What the user asked for."""
 
     application: str
@@ -41,38 +44,39 @@ class RunWish:
     control: ControlOptions = field(default_factory=ControlOptions)
 
 
-def run_command(wish: RunWish) -> None:
+def run_command(request: RunRequest) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
+    require("penstock run", "spark")
     from penstock.cli.options.settings import changed
     from penstock.runtime.driver.finished import is_finished
     from penstock.spark.driver.start import start
     from penstock.state.checkpoint.checkpoint import Checkpoint
     from penstock.watch.terminal.live_console import LiveConsole
 
-    app = load_application(wish.application)
-    settings, control = _checked(wish, app.graph)
+    app = load_application(request.application)
+    settings, control = _checked(request, app.graph)
     screen = console()
-    if wish.checkpoint is not None and is_finished(app.graph, Checkpoint(wish.checkpoint)):
-        _say(screen, ending_lines("done", ran=False, wish=wish, checkpoint=wish.checkpoint))
+    if request.checkpoint is not None and is_finished(app.graph, Checkpoint(request.checkpoint)):
+        _say(screen, ending_lines("done", ran=False, request=request, checkpoint=request.checkpoint))
         return
-    with starting(screen, f"starting {app.name} on {wish.master}"):
+    with starting(screen, f"starting {app.name} on {request.master}"):
         handle = start(
             app,
-            master=wish.master,
-            checkpoint=wish.checkpoint or Path(tempfile.mkdtemp(prefix="penstock-")),  # kept, to go on with
-            dead_letters=wish.dead_letters,
-            on_error=wish.on_error,
+            master=request.master,
+            checkpoint=request.checkpoint or Path(tempfile.mkdtemp(prefix="penstock-")),  # kept, to go on with
+            dead_letters=request.dead_letters,
+            on_error=request.on_error,
             **control,
         )
     try:
-        if wish.settings:
+        if request.settings:
             handle.apply(changed(handle.configuration, settings, app.graph))
         shown = LiveConsole(
             screen,
-            f"{app.name} on {wish.master}",
+            f"{app.name} on {request.master}",
             handle,
             lambda: handle.result.observations,
-            duration_s=wish.duration_s,
+            duration_s=request.duration_s,
             control=partial(_control_lines, handle),
         )
         ending = shown.watch(_Decisions(handle, shown).tell)
@@ -81,12 +85,14 @@ def run_command(wish: RunWish) -> None:
     finally:
         result = handle.stop()
     _summary(screen, result)
+    files = [sink for sink in app.graph.sinks if isinstance(sink.connector, ParquetSink | CsvSink)]
+    _say(screen, [f"sink {sink.name}: files in {sink.connector.path}" for sink in files])  # type: ignore[union-attr]
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
-    place = wish.checkpoint or handle.checkpoint.directory
-    _say(screen, ending_lines(ending, bool(result.observations), wish, place))
+    place = request.checkpoint or handle.checkpoint.directory
+    _say(screen, ending_lines(ending, bool(result.observations), request, place))
 
 
-def _checked(wish: RunWish, graph: Graph) -> tuple[Settings, dict[str, Any]]:
+def _checked(request: RunRequest, graph: Graph) -> tuple[Settings, dict[str, Any]]:
     """Settings and what is asked of control; whatever is wrong is told together, before Spark starts."""
     from penstock.cli.options.settings import settings_of
     from penstock.cli.options.settings_within_limits import as_highest_cap, limit_problems
@@ -96,20 +102,20 @@ def _checked(wish: RunWish, graph: Graph) -> tuple[Settings, dict[str, Any]]:
     settings: Settings | None = None
     control: dict[str, Any] | None = None
     try:
-        settings = settings_of(wish.settings, graph)
+        settings = settings_of(request.settings, graph)
     except InputError as error:
         problems.append(str(error))
     try:
-        control = control_arguments(wish.control)
+        control = control_arguments(request.control)
     except InputError as error:
         problems.append(str(error))
     if settings is not None and control is not None and control["goal"] is not None and not control["passive"]:
         problems += limit_problems(settings, control["limits"] or Limits(), graph)
         settings, control["limits"] = as_highest_cap(settings, control["limits"])
-    if wish.on_error not in ON_ERROR:
-        problems.append(f"--on-error is {' or '.join(ON_ERROR)}; got '{wish.on_error}'")
-    if wish.duration_s is not None and not wish.duration_s > 0:
-        problems.append(f"--duration is more than 0 seconds; got {wish.duration_s:g}")
+    if request.on_error not in ON_ERROR:
+        problems.append(f"--on-error is {' or '.join(ON_ERROR)}; got '{request.on_error}'")
+    if request.duration_s is not None and not request.duration_s > 0:
+        problems.append(f"--duration is more than 0 seconds; got {request.duration_s:g}")
     if problems or settings is None or control is None:
         raise InputError("\n".join(problems))
     return settings, control
@@ -128,28 +134,28 @@ class _Decisions:
     """Tells every change that control makes or recommends, and what else it has to say."""
 
     def __init__(self, handle: Handle, shown: LiveConsole) -> None:
-        self._controller, self._shown, self._told = handle.controller, shown, 0
+        self._controller, self._shown, self._last_step = handle.controller, shown, 0
         if self._controller is not None:
             self._controller.tell = shown.tell
 
     def tell(self, elapsed_s: float) -> None:
         if self._controller is None or self._controller.is_passive:  # which tells recommendations itself
             return
-        new = [d for d in list(self._controller.decisions) if d.step > self._told]
+        new = [d for d in list(self._controller.decisions) if d.step > self._last_step]
         for decision in new:
-            self._told = decision.step
+            self._last_step = decision.step
             if decision.requested:
                 self._shown.tell(decision.text)
 
 
-def ending_lines(ending: Ending, ran: bool, wish: RunWish, checkpoint: Path) -> list[str]:
+def ending_lines(ending: Ending, ran: bool, request: RunRequest, checkpoint: Path) -> list[str]:
     """How the run ended, and the exact command that goes on with it if anything is left."""
     if ending == "done":
         if ran:
             return [f"finished: every source is exhausted; the checkpoint is {checkpoint}"]
         return [f"the checkpoint {checkpoint} is finished: every source was exhausted before; there is nothing to do"]
-    told = "stopped by Ctrl-C" if ending == "interrupted" else f"stopped after {wish.duration_s:g} s"
-    return [f"{told}; to go on from here:", f"  {resume_command(wish, checkpoint)}"]
+    text = "stopped by Ctrl-C" if ending == "interrupted" else f"stopped after {request.duration_s:g} s"
+    return [f"{text}; to go on from here:", f"  {resume_command(request, checkpoint)}"]
 
 
 def _say(screen: Console, lines: Iterable[str]) -> None:
@@ -157,18 +163,18 @@ def _say(screen: Console, lines: Iterable[str]) -> None:
         screen.print(line, markup=False, soft_wrap=True)
 
 
-def resume_command(wish: RunWish, checkpoint: Path) -> str:
+def resume_command(request: RunRequest, checkpoint: Path) -> str:
     """The command line that goes on with a run.
 
-    >>> resume_command(RunWish("app.py", "local[*]", None, 5.0, ("window.replicas=2",)), Path("my checkpoint"))
+    >>> resume_command(RunRequest("app.py", "local[*]", None, 5.0, ("window.replicas=2",)), Path("my checkpoint"))
     "penstock run app.py --checkpoint 'my checkpoint' --set window.replicas=2"
     """
-    master = [] if wish.master == DEFAULT_MASTER else ["--master", wish.master]
-    settings = [word for setting in wish.settings for word in ("--set", setting)]
-    letters = [] if wish.dead_letters is None else ["--dead-letters", str(wish.dead_letters)]
-    errors = [] if wish.on_error == ON_ERROR[0] else ["--on-error", wish.on_error]
-    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *wish.control.arguments]
-    return shlex.join(["penstock", "run", wish.application, *options])
+    master = [] if request.master == DEFAULT_MASTER else ["--master", request.master]
+    settings = [word for setting in request.settings for word in ("--set", setting)]
+    letters = [] if request.dead_letters is None else ["--dead-letters", str(request.dead_letters)]
+    errors = [] if request.on_error == ON_ERROR[0] else ["--on-error", request.on_error]
+    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *request.control.arguments]
+    return shlex.join(["penstock", "run", request.application, *options])
 
 
 def _summary(screen: Console, result: RunResult) -> None:

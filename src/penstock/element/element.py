@@ -11,24 +11,24 @@ from penstock.app.operators import Delay, Operator, Source, Throttle
 from penstock.block.block import Block, empty_block
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import ABSENT, Frontier, source_position
-from penstock.operators.factory import running_operator
+from penstock.operators.factory import make_operator
 from penstock.operators.failures import failure_of
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 from penstock.plan.elements.order import streams_with_positions
 from penstock.plan.elements.position_depth import depth_by_stream
 
-MakeOperator = Callable[[Operator, Graph, DeadLetters], RunningOperator]
+MakeOperator = Callable[[Operator, Graph, DeadLetters], OperatorRuntime]
 
 
 class Stage:
     """One operator at its place: which streams it reads and emits, by number."""
 
-    __slots__ = ("always", "inputs", "operator", "outputs", "places", "running")
+    __slots__ = ("always", "inputs", "operator", "outputs", "places", "runtime")
 
     def __init__(
-        self, operator: Operator, running: RunningOperator, number: Mapping[str, int], places: list[bool]
+        self, operator: Operator, runtime: OperatorRuntime, number: Mapping[str, int], places: list[bool]
     ) -> None:
-        self.operator, self.running = operator, running
+        self.operator, self.runtime = operator, runtime
         self.inputs = tuple(number[stream] for stream in operator.inputs)
         self.outputs = tuple(number[stream] for stream in operator.outputs)
         self.places = any(places[stream] for stream in self.outputs)  # whether what it emits needs positions
@@ -49,7 +49,7 @@ class Element:
         wanted: Mapping[str, str],
         *,
         positioned: frozenset[str] | None = None,
-        make: MakeOperator = running_operator,
+        make: MakeOperator = make_operator,
         depths: Mapping[str, int] | None = None,
     ) -> None:
         names = [stream for operator in graph.operators for stream in operator.outputs]
@@ -58,12 +58,12 @@ class Element:
         positioned = streams_with_positions(graph) if positioned is None else positioned
         self._placed = [name in positioned for name in names]
         self.wanted = tuple((name, self.number[stream]) for name, stream in wanted.items())
-        self.running: dict[str, RunningOperator] = {}
+        self.runtimes: dict[str, OperatorRuntime] = {}
         self.stages: list[Stage] = []
         for operator in graph.operators:
             if not isinstance(operator, Source):
-                self.running[operator.name] = make(operator, graph, letters)
-                self.stages.append(Stage(operator, self.running[operator.name], self.number, self._placed))
+                self.runtimes[operator.name] = make(operator, graph, letters)
+                self.stages.append(Stage(operator, self.runtimes[operator.name], self.number, self._placed))
         self.empty = [self._empty_stream(name, graph) for name in names]
 
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
@@ -76,7 +76,7 @@ class Element:
             if not (stage.always or has_work(inputs)):
                 continue
             try:
-                outputs = stage.running.process(inputs, frontier)
+                outputs = stage.runtime.process(inputs, frontier)
             except Exception as error:
                 named = failure_of(stage.operator, error)
                 raise named from named.__cause__

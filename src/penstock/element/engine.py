@@ -32,7 +32,7 @@ from penstock.errors import InputError, did_you_mean
 from penstock.host.cores import own_cores
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.thread_figures import gil_advice
-from penstock.operators.factory import running_operator
+from penstock.operators.factory import make_operator
 from penstock.plan.elements.order import streams_with_positions
 from penstock.plan.thread_setting import ElasticThreads, check_threads
 
@@ -101,7 +101,7 @@ class Engine:
     @property
     def state_bytes(self) -> dict[str, int]:
         """Memory of each operator's state."""
-        return {name: operator.state_bytes for name, operator in self.element.running.items()}
+        return {name: operator.state_bytes for name, operator in self.element.runtimes.items()}
 
     @property
     def found(self) -> ThreadsLeft | None:
@@ -192,10 +192,10 @@ class Engine:
         if queued is not None:
             raise InputError("queued is for a fixed number of threads; a policy that finds one places queues itself")
         letters = StepLetters(self.letters, {})
-        element = Element(self.graph, letters, self.collected, make=sharded(running_operator, None))
+        element = Element(self.graph, letters, self.collected, make=sharded(make_operator, None))
         self._threads = own = ElementThreads(self.graph, self.graph, letters, schedule)
         _side_by_side.add(own)
-        own.begin(element, threads, partial(_cores_beside_others, ref(own), is_even=threads.policy == "multilevel"))
+        own.begin(element, threads, partial(_cores_left_by_others, ref(own), is_even=threads.policy == "multilevel"))
         return own.element
 
     def _is_idle(self, intake: Intake) -> bool:
@@ -242,7 +242,7 @@ def extend(results: Batches, steps: Iterable[tuple[object, dict[str, Block]]]) -
                 results.setdefault(name, []).append(block.to_arrow())
 
 
-def _cores_beside_others(own: ReferenceType[ElementThreads], *, is_even: bool = False) -> int:
+def _cores_left_by_others(own: ReferenceType[ElementThreads], *, is_even: bool = False) -> int:
     """The cores for one engine: its even share of those of this process, and what others at work leave of theirs.
 
     `is_even`: only the former, for `multilevel`. It begins anew whenever its bound moves, so two that follow each

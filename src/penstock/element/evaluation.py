@@ -63,10 +63,10 @@ def evaluate(
     """
     graph = graph_of(app, "ps.evaluate")
     _check_sinks(graph)
-    running = make_engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
-    tables = read_inputs(graph, inputs or {}, running.letters, data_dir)
-    results = _run(running, tables, progress)
-    return _gather(running, results)
+    engine = make_engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
+    tables = read_inputs(graph, inputs or {}, engine.letters, data_dir)
+    results = _run(engine, tables, progress)
+    return _gather(engine, results)
 
 
 def _check_sinks(graph: Graph) -> None:

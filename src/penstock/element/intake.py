@@ -16,7 +16,7 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import source_position
 from penstock.connectors.row_checks import check_batch
 from penstock.errors import InputError
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Reach:
     place: int
 
 
-class Intake(Kept):
+class Intake(SnapshotFields):
     """One source's tuples that were given but not processed yet."""
 
-    kept = ("sequence", "last_stamp", "finished", "_pending")
+    snapshot_fields = ("sequence", "last_stamp", "finished", "_pending")
 
     def __init__(self, source: Source, place: int, with_positions: bool, letters: DeadLetters) -> None:
         self.source, self.place, self.with_positions, self.letters = source, place, with_positions, letters

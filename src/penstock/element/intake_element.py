@@ -11,16 +11,16 @@ from penstock.block.position import EVERYTHING, Frontier
 from penstock.element.element import Element
 from penstock.element.intake import Intake
 from penstock.element.steps import Steps
-from penstock.kernels.snapshot import Kept
-from penstock.operators.protocol import RunningOperator
+from penstock.kernels.snapshot import SnapshotFields
+from penstock.operators.protocol import OperatorRuntime
 
 RunSteps = Callable[[Iterable[tuple[dict[str, Block], Frontier]]], Iterator[dict[str, Block]]]
 
 
-class _Waiting(Kept):
+class _Waiting(SnapshotFields):
     """The tuples that wait for others to come before them, kept like an operator's state."""
 
-    kept = ("intakes", "frontier")
+    snapshot_fields = ("intakes", "frontier")
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
@@ -50,7 +50,7 @@ class IntakeElement:
     ) -> None:
         intakes = {s.name: Intake(s, place, s.name in positioned, letters) for place, s in enumerate(graph.sources)}
         self.element, self._steps = element, Steps(intakes, rows)
-        self.running: dict[str, RunningOperator] = {**element.running, name: _Waiting(self._steps)}  # type: ignore[dict-item]
+        self.runtimes: dict[str, OperatorRuntime] = {**element.runtimes, name: _Waiting(self._steps)}  # type: ignore[dict-item]
 
     @property
     def frontier(self) -> Frontier:

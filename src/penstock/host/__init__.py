@@ -1,1 +1,6 @@
-"""host."""
+"""The machine: cores, directories, processes, whole files, frequencies, energy, a Java runtime.
+
+Thin wrappers around Linux.  Everything that reads sysfs takes a root directory, so that tests can give their own.
+
+May import `errors` alone.  Begin with `cores.py` and `directories.py`.
+"""

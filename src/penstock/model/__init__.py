@@ -1,1 +1,7 @@
-"""Pure mathematics: forecasts, throughput, latency, power, executors."""
+"""Mathematics: forecasts, throughput, latency, power, the start of executors.
+
+Pure functions and frozen values, with the papers' equations named beside them.
+
+May import `measure` and the rooms below it; it needs `errors` alone.  Begin with `throughput.py` and `latency.py`,
+then `forecasters/protocol.py`.
+"""

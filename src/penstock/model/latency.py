@@ -5,15 +5,22 @@ Equation 6, waiting and computation together, is in the steps of micro-batches, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from numba import njit
 
-from penstock.model.estimate import Estimate
-
 HIGHEST_UTILIZATION = 0.999
 LOWEST_CORRECTION, HIGHEST_CORRECTION = 0.1, 10.0
 _VANISHING_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number from a model; `saturated` names the limit that was hit, and is empty where the formula held."""
+
+    value: float
+    saturated: str = ""
 
 
 def _kingman_waiting(rate_tuples_s: float, service_s: float, spread: float) -> float:

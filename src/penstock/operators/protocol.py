@@ -1,4 +1,4 @@
-"""What the engine needs of a running operator."""
+"""What the engine needs of an operator at run time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 from penstock.block.block import Block
 from penstock.block.position import Frontier
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 
-class RunningOperator(Protocol):
-    """One operator of a graph at work."""
+class OperatorRuntime(Protocol):
+    """One operator of a graph at run time."""
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         """The blocks it emits, one per output, for one block per input.
@@ -34,7 +34,7 @@ class RunningOperator(Protocol):
         ...
 
 
-class Stateless(Kept):
+class Stateless(SnapshotFields):
     """State of an operator that has none."""
 
     @property

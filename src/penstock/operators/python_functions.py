@@ -18,7 +18,7 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.emission import emitted
 from penstock.block.position import Frontier, Integers
 from penstock.block.value_checks import check_values, checks_of
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.operators.protocol import Stateless
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
@@ -36,7 +36,7 @@ class _WrongRows(ValueError):
     """A block function whose rows do not belong to those it got: tried on one tuple alone it might seem right."""
 
 
-class RunningMap(Stateless):
+class MapRuntime(Stateless):
     """A function on blocks; when it raises on a block it is tried on each tuple alone, to find the bad ones."""
 
     def __init__(self, operator: Map, letters: DeadLetters) -> None:
@@ -93,10 +93,10 @@ class RunningMap(Stateless):
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
 
 
-class RunningCustom(Kept):
+class CustomRuntime(SnapshotFields):
     """A user's operator, with one state per key or one in all."""
 
-    kept = ("states",)
+    snapshot_fields = ("states",)
 
     def __init__(self, operator: Custom, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters

@@ -1,1 +1,7 @@
-"""Logical graph -> fused elements -> placement; immutable values."""
+"""From a graph to what runs: order, fused elements, parallelism, placement, and the Configuration.
+
+Immutable values and pure functions; nothing runs here.  A `Configuration` has everything that can be changed while an
+application runs.
+
+May import `app` and the rooms below it.  Begin with `configuration.py`, then `elements/pipeline.py`.
+"""

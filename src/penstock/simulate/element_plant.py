@@ -86,9 +86,9 @@ class ElementPlant:
         self.period += 1
         return seen
 
-    def throughput_tuples_s(self, setting: ElementSetting, period: int | None = None) -> float:
-        """The truth about a setting in a period (this one if none is given)."""
-        return self._truth(setting, self.period if period is None else period)[0]
+    def throughput_tuples_s(self, setting: ElementSetting) -> float:
+        """The truth about a setting in this period."""
+        return self._truth(setting, self.period)[0]
 
     def _truth(self, setting: ElementSetting, period: int) -> tuple[float, float]:
         """Throughput in tuples/s, and how many cores nobody uses."""

@@ -41,9 +41,9 @@ def pipeline(operators: int, costs: Costs, *, block_tuples: int = 1, ordered: bo
     return ElementModel(f"pipeline {operators}", tuple(links), block_tuples, ordered)
 
 
-def data_parallel(width: int, costs: Costs, *, block_tuples: int = 1, ordered: bool = True) -> ElementModel:
+def data_parallel(width: int, costs: Costs, *, block_tuples: int = 1) -> ElementModel:
     """Source, blocks dealt out to `width` operators, a sink that counts under a lock."""
-    return _paths(f"data-parallel {width}", width, 1, costs, block_tuples, ordered)
+    return _paths(f"data-parallel {width}", width, 1, costs, block_tuples)
 
 
 def mixed(width: int, depth: int, costs: Costs, *, block_tuples: int = 1, ordered: bool = True) -> ElementModel:
@@ -51,7 +51,7 @@ def mixed(width: int, depth: int, costs: Costs, *, block_tuples: int = 1, ordere
     return _paths(f"mixed {width} x {depth}", width, depth, costs, block_tuples, ordered)
 
 
-def bushy(costs: Costs, *, block_tuples: int = 1, ordered: bool = True) -> ElementModel:
+def bushy(costs: Costs, *, block_tuples: int = 1) -> ElementModel:
     """82 operators: a source, a tree that deals blocks out threefold three times, its mirror image, a locked sink."""
     levels = [1, 3, 9, 27, 27, 9, 3, 1]
     flop = iter(costs(sum(levels)))
@@ -63,7 +63,7 @@ def bushy(costs: Costs, *, block_tuples: int = 1, ordered: bool = True) -> Eleme
             for number in range(width)
         )
     operators.append(OperatorModel("sink", LIGHT_FLOP * FLOP_S, locked=True))
-    return ElementModel("bushy 82", tuple(operators), block_tuples, ordered)
+    return ElementModel("bushy 82", tuple(operators), block_tuples)
 
 
 def one_operator(flop: float, *, block_tuples: int = 1, wait_s: float = 0.0) -> ElementModel:
@@ -73,7 +73,7 @@ def one_operator(flop: float, *, block_tuples: int = 1, wait_s: float = 0.0) -> 
     return ElementModel(f"one operator of {flop:g} flop", (source, work), block_tuples, ordered=False)
 
 
-def _paths(name: str, width: int, depth: int, costs: Costs, block_tuples: int, ordered: bool) -> ElementModel:
+def _paths(name: str, width: int, depth: int, costs: Costs, block_tuples: int, ordered: bool = True) -> ElementModel:
     if width < 1 or depth < 1:
         raise InputError(f"a graph has at least one path of one operator; got {width} of {depth}")
     flop = costs(width * depth)

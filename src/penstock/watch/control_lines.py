@@ -12,7 +12,7 @@ def control_lines(decision: RecordedDecision | None, advice: str | None = None) 
     if decision is None:
         return [("control", "waiting for the first control step")]
     lines = [
-        ("measured", _measured(decision.seen) + _kept(decision)),
+        ("measured", _measured(decision.seen) + _goal_text(decision)),
         ("forecast", _forecast(decision.expected)),
         ("decision", _decision(decision)),
         ("because", decision.because),
@@ -21,7 +21,7 @@ def control_lines(decision: RecordedDecision | None, advice: str | None = None) 
     return [(label, text) for label, text in [*lines, ("hot slot", advice or "")] if text]
 
 
-def _kept(decision: RecordedDecision) -> str:
+def _goal_text(decision: RecordedDecision) -> str:
     if decision.broken:
         return "; the goal is broken"
     return "" if decision.measured else "; whether the goal is kept is not measured"

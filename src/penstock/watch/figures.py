@@ -7,6 +7,8 @@ from dataclasses import replace
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.thread_setting import MOST_THREADS, ElasticThreads
 
+_REPLICAS_LISTED = 6
+
 
 def count_text(count: float) -> str:
     """
@@ -40,7 +42,7 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
 
-def route_text(element: ElementConfiguration, most: int = 6) -> str:
+def route_text(element: ElementConfiguration) -> str:
     """How an element's slots are dealt out: evenly, or slots per replica; and how many are split.
 
     >>> route_text(ElementConfiguration("window", 3, (0, 0, 0, 0, 1, 2)))
@@ -50,14 +52,14 @@ def route_text(element: ElementConfiguration, most: int = 6) -> str:
     """
     if not element.route:
         return ""
-    return _dealt_text(element, most) + (f", {len(element.split)} split" if element.split else "")
+    return _dealt_text(element) + (f", {len(element.split)} split" if element.split else "")
 
 
-def _dealt_text(element: ElementConfiguration, most: int) -> str:
+def _dealt_text(element: ElementConfiguration) -> str:
     counts = [element.route.count(replica) for replica in range(element.replicas)]
     if max(counts) - min(counts) <= 1:
         return "even"
-    if len(counts) > most:
+    if len(counts) > _REPLICAS_LISTED:
         return f"{min(counts)} to {max(counts)} slots a replica"
     return "slots " + " + ".join(map(str, counts))
 

@@ -20,9 +20,6 @@ class Layout:
     center: Mapping[str, float]
     chains: Mapping[tuple[str, str], tuple[str, ...]]
 
-    def layer_of(self, name: str) -> int:
-        return next(i for i, layer in enumerate(self.layers) if name in layer)
-
 
 def lay_out(
     names: Sequence[str],

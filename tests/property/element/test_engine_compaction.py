@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.app.windows import Window
 from penstock.element.engine import Engine
-from penstock.operators.windows import join_store
-from penstock.operators.windows import row_windows as held_windows
+from penstock.operators.windows import join_store, row_windows
 from tests.reference.checking import check
 from tests.reference.streams import PLAIN, TRADES, plain, trades
 
@@ -31,7 +30,7 @@ JOIN_WINDOWS = [ps.sliding(count=2), ps.sliding(count=1, per_group=True), ps.sli
 @pytest.fixture(autouse=True, scope="module")
 def _compact_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(held_windows, "_COMPACT_ABOVE_ROWS", 1)
+        patch.setattr(row_windows, "_COMPACT_ABOVE_ROWS", 1)
         patch.setattr(join_store, "_COMPACT_ABOVE_ROWS", 1)
         yield
 

@@ -83,8 +83,8 @@ def test_steps_that_go_straight_between_others(data: st.DataObject) -> None:
     none = st.tuples(st.integers(0, 3), st.just(frozenset[str]()), st.integers(1, 4))
     changes = data.draw(st.lists(queues | none, min_size=20, max_size=20), label="changes")
     make = pausing(data.draw(st.integers(0, 99)), data.draw(st.sampled_from((0.0, 0.001))))
-    found, straight = restless(graph, steps, wanted, make, changes)
-    event(f"went straight: {min(straight, 5)}")
+    found, inline = restless(graph, steps, wanted, make, changes)
+    event(f"went straight: {min(inline, 5)}")
     assert_same(found, one_threaded(graph, steps, wanted))
 
 

@@ -50,15 +50,15 @@ def test_kept_values_equal_plain_lists(
     groups = data.draw(st.lists(st.integers(0, 2), min_size=len(numbers), max_size=len(numbers)))
     cuts = sorted({0, len(numbers), *data.draw(st.lists(st.integers(0, len(numbers)), max_size=3))})
     arguments = (size, every, tumbling, (AggregateCall("count"),), (numpy_type(type_),))
-    window, got = CountWindow(*arguments, kept=(0,)), []
+    window, got = CountWindow(*arguments, retained=(0,)), []
     values = [None if number is None else value_of(type_, number) for number in numbers]
     for begin, end in itertools.pairwise(cuts):
         column = column_of(pa.array(values[begin:end], type_))
         assert isinstance(column, FixedColumn)
         fired = window.process(np.array(groups[begin:end], np.int32), 3, [column])
         assert fired.offsets is not None
-        kept = fired.kept[0].to_arrow().cast(pa.int64() if pa.types.is_timestamp(type_) else type_).to_pylist()
-        got += [kept[a:b] for a, b in zip(fired.offsets, fired.offsets[1:], strict=False)]
-        exported, window = window.export(), CountWindow(*arguments, kept=(0,))
+        retained = fired.retained[0].to_arrow().cast(pa.int64() if pa.types.is_timestamp(type_) else type_).to_pylist()
+        got += [retained[a:b] for a, b in zip(fired.offsets, fired.offsets[1:], strict=False)]
+        exported, window = window.export(), CountWindow(*arguments, retained=(0,))
         window.restore(exported)
     assert got == plain(groups, values, size, size if tumbling else every)

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.application import Application
-from penstock.measure.batch.arrival_clock import TraceClock
+from penstock.measure.batch.arrival_clock import TraceClock, arrivals_between, result_latency
 from penstock.measure.batch.batch_figures import Reports
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.measure.observation import Latency, Observation, ReplicaObservation, latency_over
-from penstock.measure.result_latency import arrivals_between, result_latency
 from penstock.measure.task.task_report import TaskReport
 from penstock.measure.task.triggers import UNKNOWN, merged_pieces
 from penstock.spark.driver.micro_batch import BatchResult

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.saso.live import run as saso_spark_run
+from benchmarks.saso.live import run as live_run
 from benchmarks.saso.live.loads import write_trace
 from benchmarks.saso.live.run import SYMBOLS, run_controlled
 from benchmarks.saso.loads import Load
@@ -27,7 +27,7 @@ LEAD_S, SECONDS, RATE = 2.0, 12, 5000
 def test_a_policy_drives_the_application_and_the_results_stay_exact(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saso_spark_run, "LEAD_S", LEAD_S)
+    monkeypatch.setattr(live_run, "LEAD_S", LEAD_S)
     arrivals = counted_arrivals(np.arange(SECONDS + 1.0), np.full(SECONDS, RATE))
     load, goal = Load("even", arrivals, float(SECONDS), 1.0), throughput()
     with price_service(2.0) as port:

@@ -54,4 +54,4 @@ def test_stateful_ways_of_stock_pyspark_give_equal_results(tmp_path: Path) -> No
             budget = Budget(0.0, 240.0)
             cell = run_cell(session, trace, way, 10_000, budget, tmp_path / str(number), lambda text: None)
             assert len(cell.ends_s) >= 2
-            assert cell.sums.equals(sums_of_blocks(b for _, b in result_blocks(app, cell.tuples, 5_000))), way
+            assert cell.sums.equals(sums_of_blocks(result_blocks(app, cell.tuples, 5_000))), way

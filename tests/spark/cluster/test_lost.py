@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import InputError
-from penstock.spark.executors import executor_watch as executors
+from penstock.spark.executors import executor_watch
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.session import close_session, spark_session
 from penstock.testing import loopback_cluster
@@ -20,7 +20,7 @@ pytestmark = needs_cluster
 def test_a_cluster_without_workers_and_one_that_loses_them_are_told_in_one_sentence(
     tmp_path: Path, no_session: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executors, "PATIENCE_S", 5.0)
+    monkeypatch.setattr(executor_watch, "PATIENCE_S", 5.0)
     with loopback_cluster(tmp_path / "cluster", workers=1) as cluster:
         session = spark_session(cluster.url, conf={"spark.executor.memory": "512m"})
         try:

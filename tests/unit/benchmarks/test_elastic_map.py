@@ -1,4 +1,4 @@
-"""`bench elastic-map` without Spark: its figures, its check of order, its service, and the moves of the knee."""
+"""Benchmark `elastic-map` without Spark: its figures, its check of order, its service, and the moves of the knee."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `benchmarks saso` does on Spark, without Spark: loads as files, rivals, records, verdicts, the report."""
+"""What benchmark `saso` does on Spark, without Spark: loads as files, rivals, records, verdicts, the report."""
 
 from __future__ import annotations
 

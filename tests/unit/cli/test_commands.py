@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock import __version__
 from penstock.cli import INTERRUPTED, WRONG, main
 
 APP = """
@@ -61,10 +62,18 @@ def penstock(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: py
 def test_help_names_every_command_and_gives_examples(penstock: Run) -> None:
     ended = penstock("--help")
     assert ended.code == 0
-    for command in ("evaluate", "explain", "generate", "demo", "bench"):
+    for command in ("evaluate", "run", "explain", "journal", "replay", "candlesticks", "generate", "demo"):
         assert command in ended.out
-        if command != "bench":
-            assert f"penstock {command} " in penstock(command, "--help").out
+        assert f"penstock {command} " in penstock(command, "--help").out
+    assert "bench" not in ended.out
+
+
+@pytest.mark.parametrize("arguments", [(), ("vwap", "--quick"), ("--help",)])
+def test_bench_says_where_the_benchmarks_went(penstock: Run, arguments: tuple[str, ...]) -> None:
+    ended = penstock("bench", *arguments)
+    assert (ended.code, ended.out) == (WRONG, "")
+    assert ended.err.startswith("the benchmarks are not part of the installed package; run them in a clone of ")
+    assert ended.err.endswith("with: python -m benchmarks\n")
 
 
 def test_help_needs_neither_arrow_nor_numba() -> None:
@@ -77,7 +86,7 @@ def test_help_needs_neither_arrow_nor_numba() -> None:
 
 def test_python_m_penstock_prints_the_version() -> None:
     done = subprocess.run([sys.executable, "-m", "penstock", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("penstock 0.")
+    assert done.stdout == f"penstock {__version__}\n"
 
 
 def test_evaluate_shows_and_writes_results_and_dead_letters(penstock: Run) -> None:

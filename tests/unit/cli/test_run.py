@@ -12,10 +12,10 @@ from penstock.cli.demo.vwap import vwap, vwap_per_ticker
 from penstock.cli.options.control_options import ControlOptions
 from penstock.cli.options.settings import settings_of
 from penstock.cli.options.settings_within_limits import as_highest_cap, limit_problems
-from penstock.cli.run import RunWish, _checked, ending_lines, resume_command
+from penstock.cli.run import RunRequest, _checked, ending_lines, resume_command
 from penstock.control.goals.limits import Limits
 
-WISH = RunWish("my app.py", "local[2]", None, 30.0, ("window.replicas=2", "block_rows=100"))
+WISH = RunRequest("my app.py", "local[2]", None, 30.0, ("window.replicas=2", "block_rows=100"))
 CHECKPOINT = Path("out/check point")
 
 
@@ -43,10 +43,15 @@ def test_a_finished_run_and_a_finished_checkpoint_say_so() -> None:
 
 
 def test_the_command_to_go_on_keeps_the_goal() -> None:
-    wish = RunWish(
+    request = RunRequest(
         "app.py", "local[*]", None, None, (), control=ControlOptions("throughput", limits=("max_replicas=4",))
     )
-    assert shlex.split(resume_command(wish, CHECKPOINT))[-4:] == ["--goal", "throughput", "--limit", "max_replicas=4"]
+    assert shlex.split(resume_command(request, CHECKPOINT))[-4:] == [
+        "--goal",
+        "throughput",
+        "--limit",
+        "max_replicas=4",
+    ]
 
 
 def test_everything_wrong_with_a_goal_is_told_at_once_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +107,7 @@ def test_settings_are_left_alone_where_control_changes_nothing(passive: bool, ca
     control = ControlOptions("throughput", limits=("max_replicas=4",), passive=passive)
     texts = ("micro_batch_tuples=1000",) + (("window.replicas=16",) if passive else ())
     settings, found = _checked(
-        RunWish("app.py", "local[*]", None, None, texts, control=control), vwap_per_ticker().graph
+        RunRequest("app.py", "local[*]", None, None, texts, control=control), vwap_per_ticker().graph
     )
     assert found["limits"] == Limits(max_replicas=4, max_micro_batch_tuples=cap)
     assert settings.sizes == ({"micro_batch_tuples": 1000} if passive else {})

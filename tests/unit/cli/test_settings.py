@@ -111,7 +111,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "threads"),
     [
         ("elastic:period_s=0.5", ElasticThreads(period_s=0.5)),
         ("elastic_operator:2-8,tolerance=0.1,decay_rate=0.02", ElasticThreads(
@@ -120,5 +120,5 @@ def test_all_problems_are_told_at_once() -> None:
             1, 8, "multilevel", sensitivity=0.1, satisfaction=0.0, as_printed=True)),
     ],
 )  # fmt: skip
-def test_the_settings_of_the_papers_can_be_given_from_the_shell(text: str, wish: ElasticThreads) -> None:
-    assert settings_of([f"window.threads={text}"], GRAPH).threads == {"window": wish}
+def test_the_settings_of_the_papers_can_be_given_from_the_shell(text: str, threads: ElasticThreads) -> None:
+    assert settings_of([f"window.threads={text}"], GRAPH).threads == {"window": threads}

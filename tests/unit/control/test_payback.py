@@ -12,7 +12,7 @@ import penstock as ps
 from penstock.connectors.trace.arrivals import counted_arrivals
 from penstock.control.goals.goal import Goal, Weights
 from penstock.control.goals.payback import PAYBACK_S, payback_s
-from penstock.control.loop.control_request import ControlWish, control_wish, policy_of
+from penstock.control.loop.control_request import ControlRequest, control_request, policy_of
 from penstock.control.loop.loop import Loop
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.setting import Grid, Setting
@@ -26,10 +26,10 @@ WAVES = [float(x) for x in 5000 + 2500 * np.sin(np.arange(180) / 9) + 1500 * np.
 
 def changes(willingness: str | float, rates: Sequence[float] = WAVES, goal: Goal | None = None) -> int:
     """How often MPC changes replicas on the queue model, as `run` would make it of the words."""
-    wish = _wish(willingness, goal)
+    request = _request(willingness, goal)
     arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
     plant = QueuePlant(PlantShape(noise=0.02), arrivals, Setting(6, None, CAP), end_s=float(len(rates)), seed=1)
-    return sum(r.requested is not None for r in Loop(policy_of(wish, GRID, pause_s=0.0), wish.goal).run(plant))
+    return sum(r.requested is not None for r in Loop(policy_of(request, GRID, pause_s=0.0), request.goal).run(plant))
 
 
 @pytest.mark.parametrize("goal", [ps.throughput(), ps.latency(p95_ms=900)], ids=["throughput", "latency"])
@@ -54,12 +54,12 @@ def test_the_weights_of_a_change_follow_and_no_others() -> None:
 
 
 def weights(willingness: str | float | None) -> Weights:
-    policy = policy_of(_wish(willingness), GRID)
+    policy = policy_of(_request(willingness), GRID)
     assert isinstance(policy, LiveMpc)
     return policy.mpc.weights
 
 
-def _wish(willingness: str | float | None, goal: Goal | None = None) -> ControlWish:
-    wish = control_wish(goal or ps.throughput(), willingness=willingness)
-    assert wish is not None
-    return wish
+def _request(willingness: str | float | None, goal: Goal | None = None) -> ControlRequest:
+    request = control_request(goal or ps.throughput(), willingness=willingness)
+    assert request is not None
+    return request

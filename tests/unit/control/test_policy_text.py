@@ -13,7 +13,7 @@ from penstock.cli import main
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change
 from penstock.control.goals.goal import latency, throughput
-from penstock.control.loop.control_request import ControlWish, policy_of
+from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.named_policies import named_policy
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.mpc.presets import ALPHAS, paper_strategy
@@ -73,7 +73,7 @@ def test_settings_follow_limits_and_speed_up() -> None:
     flink = made("flink-autoscaler:target=0.8,window_s=600", 100.0)
     assert (flink.target, flink.window_s, flink.catch_up_s, flink.bounds.highest) == (0.8, 6.0, 18.0, 4)
     assert flink.name == "flink-autoscaler:target=0.8,window_s=600"
-    live = policy_of(ControlWish(throughput(), policy="mpc:horizon=4"), GRID)
+    live = policy_of(ControlRequest(throughput(), policy="mpc:horizon=4"), GRID)
     assert isinstance(live, LiveMpc)
     assert (live.mpc.horizon, live.mpc.grid, live.name) == (4, GRID, "mpc:horizon=4")
 

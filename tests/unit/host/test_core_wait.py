@@ -34,7 +34,7 @@ def test_each_thread_and_each_process_reads_its_own(tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert other[0] <= own_s + 0.5
-    kept = core_wait._kept.figures[core_wait.THIS_THREAD]
+    kept = core_wait._by_thread.figures[core_wait.THIS_THREAD]
     kept.process -= 1  # as after a fork
     core_wait_s()
-    assert core_wait._kept.figures[core_wait.THIS_THREAD] is not kept
+    assert core_wait._by_thread.figures[core_wait.THIS_THREAD] is not kept

@@ -19,9 +19,8 @@ from penstock.measure.observation import Observation, OperatorObservation, Repli
 from penstock.measure.task.cpu_budget import Allowance
 from penstock.measure.task.metered_operator import MeteredOperator, OperatorMeter, summed
 from penstock.measure.task.sampling_interval import Pace, Turn
-from penstock.measure.task.service_times import ServiceTimes
 from penstock.measure.task.slot_counts import SlotCounts
-from penstock.measure.task.transfer_time import Gate
+from penstock.measure.task.task_meters import ServiceTimes, TransferTime
 
 
 def block(rows: int) -> Block:
@@ -124,11 +123,11 @@ def test_a_gate_waits_where_the_time_is_not_cpu() -> None:
             pass
         yield 2
 
-    gate = Gate(Pace())
-    assert list(gate.inward(slow())) == [1, 2]
-    assert gate.passages == gate.timed == 3
-    assert gate.waiting_s >= 0.045
-    outward = Gate(Pace())
+    transfer = TransferTime(Pace())
+    assert list(transfer.inward(slow())) == [1, 2]
+    assert transfer.passages == transfer.timed == 3
+    assert transfer.waiting_s >= 0.045
+    outward = TransferTime(Pace())
     for _ in outward.outward([1]):
         time.sleep(0.03)
     assert outward.waiting_s >= 0.025

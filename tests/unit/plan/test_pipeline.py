@@ -43,7 +43,7 @@ def test_time_windows_go_by_key_alone_with_what_is_stateless() -> None:
     many.aggregate("pairs", by="k", window=ps.sliding(count=2, per_group=True), emit={"n": "sum(n)"}).sink("out")
     assert shape(app) == [(("ticks",), "none"), (("bars", "many"), "key"), (("pairs", "out"), "key")]
     layout = layout_of(app.graph)
-    assert layout.clocked == (1,)
+    assert layout.event_time_elements == (1,)
     assert layout.positioned >= {"ticks", "bars"}
 
 

@@ -21,7 +21,7 @@ def letters(*rows: int) -> pa.Table:
 
 
 def test_letters_are_counted_beyond_what_is_kept() -> None:
-    box = LetterBox(kept=3)
+    box = LetterBox(limit=3)
     for batch in range(4):
         box.add(batch, [letters(batch), letters(10 + batch)])
     assert box.count == 8
@@ -29,7 +29,7 @@ def test_letters_are_counted_beyond_what_is_kept() -> None:
 
 
 def test_letters_that_are_not_kept_take_no_memory() -> None:
-    box = LetterBox(kept=10)
+    box = LetterBox(limit=10)
     box.add(0, [letters(*range(200))])
     before = pa.total_allocated_bytes()
     for batch in range(1, 50):

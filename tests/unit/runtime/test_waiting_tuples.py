@@ -46,7 +46,7 @@ class Batches:
         for _, block in together(self.deferred.earlier(), lambda s, p: unseal(p, SCHEMA)).values():
             done += rows_of(block)
         for sequence, rows in blocks:
-            done += rows_of(self.deferred.kept_back("s", sequence, block_from(rows)))
+            done += rows_of(self.deferred.ready("s", sequence, block_from(rows)))
         self._publish(self.deferred.commit())
         return done
 

@@ -10,22 +10,22 @@ from penstock.errors import InputError
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.spark.driver.capacity import (
-    Room,
-    check_room,
+    Capacity,
+    capacity_sentence,
+    check_capacity,
     highest_of,
     local_task_slots,
-    room_sentence,
     within_limits,
 )
 
-LOCAL, CLUSTER = Room(cores=2, task_slots=16), Room(cores=4, task_slots=4, executors=2)
+LOCAL, CLUSTER = Capacity(cores=2, task_slots=16), Capacity(cores=4, task_slots=4, executors=2)
 
 
 def test_without_max_executors_there_are_never_more_than_at_the_start() -> None:
     many = ps.Limits(max_replicas=16)
     assert CLUSTER.most_executors(many) == 2
     assert highest_of(many, CLUSTER) == 4
-    uneven = Room(cores=5, task_slots=5, executors=2)
+    uneven = Capacity(cores=5, task_slots=5, executors=2)
     assert (uneven.most_executors(ps.Limits()), highest_of(ps.Limits(), uneven)) == (2, 5)
 
 
@@ -38,25 +38,25 @@ def test_max_executors_lets_there_be_more_replicas_within_max_replicas() -> None
 
 
 def test_more_replicas_than_there_is_room_for_are_told() -> None:
-    assert room_sentence(ps.Limits(max_replicas=16), CLUSTER) == (
+    assert capacity_sentence(ps.Limits(max_replicas=16), CLUSTER) == (
         "max_replicas of the limits is 16, but there is room for 4 on 2 executors; max_executors lets there be more"
     )
-    assert room_sentence(ps.Limits(max_replicas=17), LOCAL) == (
+    assert capacity_sentence(ps.Limits(max_replicas=17), LOCAL) == (
         "max_replicas of the limits is 17, but there is room for 16, the task slots of this session"
     )
-    assert room_sentence(ps.Limits(max_replicas=16, max_executors=8), CLUSTER) is None
-    assert room_sentence(ps.Limits(), CLUSTER) is None
+    assert capacity_sentence(ps.Limits(max_replicas=16, max_executors=8), CLUSTER) is None
+    assert capacity_sentence(ps.Limits(), CLUSTER) is None
 
 
 def test_the_fewest_replicas_are_refused_where_there_is_no_room_for_them() -> None:
     with pytest.raises(InputError, match="min_replicas of the limits is 20, but there is room for 16, the task slots"):
-        check_room(ps.Limits(min_replicas=20), LOCAL)
+        check_capacity(ps.Limits(min_replicas=20), LOCAL)
     with pytest.raises(
         InputError, match=r"min_replicas of the limits is 5, but there is room for 2 on 1 executor; max"
     ):
-        check_room(ps.Limits(min_replicas=5, max_executors=1), CLUSTER)
-    check_room(ps.Limits(min_replicas=16, max_executors=8), CLUSTER)  # they are asked for
-    check_room(ps.Limits(min_replicas=16), LOCAL)
+        check_capacity(ps.Limits(min_replicas=5, max_executors=1), CLUSTER)
+    check_capacity(ps.Limits(min_replicas=16, max_executors=8), CLUSTER)  # they are asked for
+    check_capacity(ps.Limits(min_replicas=16), LOCAL)
 
 
 def test_a_local_session_has_task_slots_for_the_limits() -> None:

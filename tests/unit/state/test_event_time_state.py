@@ -15,8 +15,8 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING, source_position
 from penstock.block.schema import schema_of
 from penstock.errors import StateError
-from penstock.operators.event_time.event_time_aggregate import ClockedAggregate
-from penstock.runtime.replica.event_time_element import ClockedElement
+from penstock.operators.event_time.event_time_aggregate import EventTimeAggregate
+from penstock.runtime.replica.event_time_element import EventTimeElement
 from penstock.state.checkpoint.entries import Heads, no_heads
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.rows.blob_store import BlobStore
@@ -37,8 +37,8 @@ def operator() -> Aggregate:
     return found
 
 
-def running() -> ClockedAggregate:
-    return ClockedAggregate(operator(), SCHEMA, DeadLetters(), HashSlots(SLOTS), depth=0, ordered=True)
+def running() -> EventTimeAggregate:
+    return EventTimeAggregate(operator(), SCHEMA, DeadLetters(), HashSlots(SLOTS), depth=0, ordered=True)
 
 
 def tuples(seed: int, first: int, rows: int) -> Block:
@@ -87,6 +87,6 @@ class OfOneSlot:
 
 def test_state_of_an_older_version_is_refused(tmp_path: Path) -> None:
     store = BlobStore(SLOTS, Logs(str(tmp_path), False))
-    element = ClockedElement(lambda: (None, running()), "bars", store)  # type: ignore[arg-type,return-value]
+    element = EventTimeElement(lambda: (None, running()), "bars", store)  # type: ignore[arg-type,return-value]
     with pytest.raises(StateError, match="the state of operator 'bars' is in 1 parts, and has to be in 16: an older"):
         element.open(range(SLOTS), lambda name, slots: OfOneSlot(), Token(1, 0, 1))  # type: ignore[arg-type,return-value]

@@ -13,7 +13,7 @@ import pytest
 
 from penstock.errors import CorruptStateError, InputError, StateError, StateFileError
 from penstock.state.checkpoint.checksum import checksum, checksums
-from penstock.state.checkpoint.entries import ENTRY, Entries, entries_of
+from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.garbage import collect_garbage
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.checkpoint.ledger import Ledger
@@ -160,12 +160,6 @@ def test_checksums_see_every_change() -> None:
     words[[3, 4]] = words[[4, 3]]
     assert (checksums(words, *ranges) != before).tolist() == [True, True, False, False]
     assert checksum(b"ab") != checksum(b"ab\0")
-
-
-def test_entries_travel_as_bytes() -> None:
-    assert np.array_equal(entries_of(entries(3, [1, 2]).tobytes()), entries(3, [1, 2]))
-    with pytest.raises(CorruptStateError, match="entries of state come in pieces of 56 bytes; got 3 bytes"):
-        entries_of(b"abc")
 
 
 def test_a_token_is_checked() -> None:

@@ -19,7 +19,7 @@ from penstock.kernels.windows.count.count_window import CountWindow
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.memory.header import Field, Shared
-from penstock.state.rows.log_policy import AGE_MAX_BATCHES, PIECES_MAX
+from penstock.state.rows.row_log import AGE_MAX_BATCHES, PIECES_MAX
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.token import Token
 from tests.faults.state_worker import (
@@ -304,4 +304,4 @@ def test_the_host_directory_is_the_checkpoints_and_the_boots_own(tmp_path: Path)
     one = host_directory("a", "window", str(tmp_path))
     assert one.startswith(str(tmp_path))
     assert one != host_directory("b", "window", str(tmp_path))
-    assert host_directory("a", "window", room_bytes=1 << 60).startswith("/tmp") or os.environ.get("TMPDIR")
+    assert host_directory("a", "window", needed_bytes=1 << 60).startswith("/tmp") or os.environ.get("TMPDIR")

@@ -19,8 +19,7 @@ from penstock.plan.configuration import Configuration
 from penstock.plan.thread_setting import ElasticThreads
 from penstock.watch.control_lines import control_lines
 from penstock.watch.terminal.console_view import ConsoleView
-from penstock.watch.terminal.live_console import LiveConsole
-from penstock.watch.terminal.plain_line import plain_line
+from penstock.watch.terminal.live_console import LiveConsole, plain_line
 from tests.unit.observed import configuration, run_of, with_operators
 
 

@@ -33,7 +33,8 @@ def test_boxes_of_a_layer_never_overlap_and_edges_go_down(dag: tuple[list[str], 
     for layer in layout.layers:
         places = [layout.center[name] for name in layer if name in names]
         assert all(b - a >= 7.0 - 1e-9 for a, b in pairwise(places))
-    assert all(layout.layer_of(a) < layout.layer_of(b) for a, b in edges)
+    layer_of = {name: number for number, layer in enumerate(layout.layers) for name in layer}
+    assert all(layer_of[a] < layer_of[b] for a, b in edges)
     assert sorted(name for layer in layout.layers for name in layer if name in names) == sorted(names)
 
 

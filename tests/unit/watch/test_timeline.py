@@ -14,7 +14,7 @@ from penstock.watch.changes import effect_at, effects_of, first_after
 from penstock.watch.element_rows import element_rows, recent
 from penstock.watch.figures import change_text, configuration_text, route_text
 from penstock.watch.summary import summary_of
-from penstock.watch.terminal.sparkline import sparkline
+from penstock.watch.terminal.console_view import sparkline
 from penstock.watch.timeline import Step, highest_by_bin, rates_by_bin, timeline_of
 from tests.unit.observed import BEGIN_S, configuration, micro_batch, run_of, with_operators
 

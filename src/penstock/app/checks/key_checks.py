@@ -14,11 +14,11 @@ from penstock.expressions.functions.catalogue import AGGREGATES
 _DIRECTIONS = {"asc": False, "desc": True}
 
 
-def check_key_types(entry: Entry, names: Sequence[str], schema: pa.Schema, what: str = "by") -> None:
+def check_key_types(entry: Entry, names: Sequence[str], schema: pa.Schema) -> None:
     """Notes attributes that cannot be compared with each other: lists."""
     for name in names:
         if pa.types.is_nested(schema.field(name).type):
-            entry.problem(f"goes {what} '{name}', which is a {word_of(schema.field(name).type)}", "choose a part of it")
+            entry.problem(f"goes by '{name}', which is a {word_of(schema.field(name).type)}", "choose a part of it")
 
 
 def sort_keys(entry: Entry, by: object, schema: pa.Schema) -> tuple[SortKey, ...]:

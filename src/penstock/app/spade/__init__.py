@@ -1,4 +1,8 @@
-"""The SPADE reader: programs as MODEL's appendix prints them become applications."""
+"""The SPADE reader: programs as MODEL's appendix prints them become applications.
+
+`scan.py` makes tokens, `parse.py` a `Program`, `resolve.py` gives names their meaning, `translate.py` builds the
+application.  May import what `app` may.  Begin with `load` below.
+"""
 
 from __future__ import annotations
 

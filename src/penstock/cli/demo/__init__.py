@@ -1,1 +1,5 @@
-"""Applications that come with Penstock: demonstration, benchmarks, and MODEL's programs."""
+"""`penstock demo`, and the applications that it, the examples and the benchmarks share.
+
+`vwap.py` and `trading.py` build the applications.  The other modules are the demonstration: warm-up, stages, check,
+report.  May import every room.  Begin with `command.py`.
+"""

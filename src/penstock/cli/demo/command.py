@@ -16,11 +16,12 @@ from penstock.cli.demo.check import Counted, counted_in_process
 from penstock.cli.demo.report import Outcome, check_line, draw, effect_text, show_summary
 from penstock.cli.demo.scratch_checkpoint import scratch_checkpoint
 from penstock.cli.demo.stages import FIRST, MOST_REPLICAS, due_stage, most_tuples, staged
-from penstock.cli.demo.warm_up import capacity_tuples_s, rate_for
+from penstock.cli.demo.warm_up import WarmUp, capacity_tuples_s, rate_for
 from penstock.cli.screen import console, progress_bar, rate, starting
 from penstock.connectors.trace.source import TraceSource
 from penstock.control.journal.journal import read_journal
 from penstock.errors import InputError
+from penstock.host.extras import require
 from penstock.watch.changes import effect_at, first_after
 from penstock.watch.figures import change_text, clock_text
 from penstock.watch.terminal.live_console import LiveConsole
@@ -43,10 +44,12 @@ class DemoWish:
     output: Path
     master: str
     rate_tuples_s: float | None
+    warm_up: WarmUp
 
 
 def demo_command(wish: DemoWish) -> None:
     """Warms up, streams, compares, sums up, draws."""
+    require("penstock demo", "spark", "plot")
     _check(wish)
     screen = console()
     start = _opened(wish.master, screen)
@@ -91,7 +94,7 @@ def _application(wish: DemoWish, start: Start, screen: Console) -> Application:
     from penstock.cli.demo.vwap import vwap_per_ticker
 
     with starting(screen, "warming up"):
-        capacity = capacity_tuples_s(start, screen)
+        capacity = capacity_tuples_s(start, screen, wish.warm_up)
     mean = wish.rate_tuples_s or rate_for(capacity)
     day = partial(sources.trace, "trading_day", mean, speed_up=SPEED_UP, seed=SEED)
     arrivals = day().open().arrivals

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock import sinks, sources
+from penstock import sources
 from penstock.app.application import Application
 from penstock.app.stream import Stream
 from penstock.app.windows import sliding
 from penstock.cli.demo.limit_prices import LimitPrices
-from penstock.cli.demo.price_service import PORT
 from penstock.cli.demo.quotes import RATE_QUOTES_S, SYMBOLS, Quotes
 from penstock.cli.demo.regression import SCHEMA, Regression
 from penstock.connectors.kinds import SinkConnector, SourceConnector
@@ -63,16 +62,6 @@ def trading(
         estimates = estimates.map("limits", LimitPrices(service), {**SCHEMA, "limit_price": "float64"})
     estimates.sink("out", sink)
     return app
-
-
-def trading_day() -> Application:
-    """A trading day a hundred times as fast, 60,000 quotes a second; estimates are counted."""
-    return trading(market(), sink=sinks.discard())
-
-
-def trading_with_service() -> Application:
-    """The same at 6,000 quotes a second with the price service at its usual port, which must be running."""
-    return trading(market(rate_tuples_s=6_000), service=PORT, sink=sinks.discard())
 
 
 def market(

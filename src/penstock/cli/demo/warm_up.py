@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,30 @@ if TYPE_CHECKING:
 
     Start = Callable[[Application, Path], Handle]  # an application with a checkpoint, in the session that is open
 
-_MICRO_BATCH_TUPLES = 2_000_000
-_WIDE_BATCHES, _BATCHES, _LEAST_BATCHES = 4, 12, 3
-_MOST_S = 30.0  # after which the least number of batches is enough
-_MEASURED_BATCHES = 5
+_LEAST_BATCHES = 3
 # The opening rush of a trading day is nearly four times its mean; half as much again is left for noise.
 _CAPACITY_PER_RATE = 6.0
 _LOWEST_TUPLES_S, _HIGHEST_TUPLES_S = 20_000, 1_500_000
 
 
-def capacity_tuples_s(start: Start, screen: Console) -> float:
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """How many micro-batches it takes, the first of them on all replicas, and how many of the last are measured.
+
+    After `most_s` the least number of batches is enough.
+    """
+
+    micro_batch_tuples: int = 2_000_000
+    batches: int = 12
+    wide_batches: int = 4
+    measured_batches: int = 5
+    most_s: float = 30.0
+
+
+QUICK = WarmUp(500_000, batches=6, wide_batches=2, measured_batches=3, most_s=10.0)
+
+
+def capacity_tuples_s(start: Start, screen: Console, effort: WarmUp) -> float:
     """What the application sustains here when tuples are there as fast as they are taken."""
     from penstock import sinks, sources
     from penstock.cli.demo.vwap import vwap_per_ticker
@@ -42,14 +56,16 @@ def capacity_tuples_s(start: Start, screen: Console) -> float:
         handle = start(app, checkpoint)
         try:
             # All workers that any stage needs are forked first.
-            first = replace(handle.configuration, micro_batch_tuples=_MICRO_BATCH_TUPLES)
+            first = replace(handle.configuration, micro_batch_tuples=effort.micro_batch_tuples)
             handle.apply(staged(first, STAGES[0]))
-            deadline_s, seen = time.monotonic() + _MOST_S, 0
-            while not interrupted.is_set() and seen < (_BATCHES if time.monotonic() < deadline_s else _LEAST_BATCHES):
+            deadline_s, seen = time.monotonic() + effort.most_s, 0
+            while not interrupted.is_set() and seen < (
+                effort.batches if time.monotonic() < deadline_s else _LEAST_BATCHES
+            ):
                 handle.wait(0.05)
                 handle.observe()
                 seen = len(handle.result.observations)
-                if seen >= _WIDE_BATCHES:
+                if seen >= effort.wide_batches:
                     handle.apply(staged(first, FIRST))
             if interrupted.is_set():
                 screen.print("stopping ...")
@@ -57,7 +73,7 @@ def capacity_tuples_s(start: Start, screen: Console) -> float:
             observations = handle.stop().observations
     if interrupted.is_set():
         raise KeyboardInterrupt
-    steps = timeline_of(observations)[-_MEASURED_BATCHES:]
+    steps = timeline_of(observations)[-effort.measured_batches :]
     return statistics.median(step.in_tuples_s for step in steps) if steps else 0.0
 
 

@@ -1,4 +1,7 @@
-"""Data to try things with: tables by (rows, seed), and the files that MODEL's programs read."""
+"""`penstock generate`: tables by (rows, seed), and the files that MODEL's programs read.
+
+May import every room; it needs `connectors` alone.  Begin with `command.py` and `files.py`.
+"""
 
 from penstock.cli.generate.auction import bids, offers
 from penstock.cli.generate.files import DATA_FILES, DataFile, write_all, write_csv

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -10,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.cli.journal.decisions import show_decisions
-from penstock.cli.journal.threads import thread_lines
 from penstock.cli.screen import amount, console, rate, show_table, size
 from penstock.control.journal.journal import RecordedRun, read_journal
 from penstock.control.journal.plain_values import to_plain
@@ -18,15 +18,15 @@ from penstock.control.journal.recorded_decision import judged_decisions
 from penstock.errors import InputError
 from penstock.measure.observation import Latency
 from penstock.measure.run_figures import CpuFigures, ElementFigures, OperatorFigures, RunFigures, run_figures
+from penstock.measure.threads_found import ThreadsFound
+from penstock.watch.pictures.canvas import check_picture
 
-PICTURES = (".svg", ".png")
 FILE = "journal.jsonl"
 
 
 def journal_command(path: Path, picture: Path | None, *, as_json: bool) -> None:
     """Shows a journal, given by itself or by the checkpoint that it lies in."""
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise InputError(f"--picture is a file that ends in {' or '.join(PICTURES)}; got {picture}")
+    check_picture(picture)
     run = read_journal(path / FILE if path.is_dir() else path)
     figures = run_figures(run.observations)
     if figures is None:
@@ -156,3 +156,20 @@ def _table(*names: str) -> Table:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.1f}"
+
+
+def thread_lines(elements: Iterable[ElementFigures]) -> list[str]:
+    return [
+        f"threads of {element.name}, {_replica_numbers(found.replicas)}: {_thread_level(found)}, "
+        f"{'settled' if found.settled else 'not settled'}: {found.reason}"
+        for element in elements
+        for found in element.threads_found
+    ]
+
+
+def _replica_numbers(numbers: tuple[int, ...]) -> str:
+    return ("replica " if len(numbers) == 1 else "replicas ") + ", ".join(str(number) for number in numbers)
+
+
+def _thread_level(found: ThreadsFound) -> str:
+    return f"{amount(found.level, 'thread')} of at most {found.most}" + (", which wait" if found.waits else "")

@@ -40,13 +40,13 @@ class ControlOptions:
 
 def control_arguments(options: ControlOptions) -> dict[str, Any]:
     """The keyword arguments of `start`; whatever is wrong with any of them is told together."""
-    from penstock.control.loop.control_request import DEFAULT_POLICY, control_wish
+    from penstock.control.loop.control_request import DEFAULT_POLICY, control_request
 
     problems: list[str] = []
     found = {
-        "goal": _kept(problems, lambda: goal_of(options.goal)),
-        "price": _kept(problems, lambda: price_of(options.prices)),
-        "limits": _kept(problems, lambda: limits_of(options.limits)),
+        "goal": _noted(problems, lambda: goal_of(options.goal)),
+        "price": _noted(problems, lambda: price_of(options.prices)),
+        "limits": _noted(problems, lambda: limits_of(options.limits)),
         "policy": options.policy or DEFAULT_POLICY,
         "passive": options.passive,
         "willingness": willingness_of(options.willingness),
@@ -56,7 +56,7 @@ def control_arguments(options: ControlOptions) -> dict[str, Any]:
         found |= {"goal": _any_goal()}  # the rest is checked all the same
     elif found["goal"] is None and options.goal is not None:
         found["goal"] = _any_goal()
-    _kept(problems, lambda: control_wish(**found))
+    _noted(problems, lambda: control_request(**found))
     if problems:
         raise InputError("\n".join(problems))
     return found
@@ -94,7 +94,7 @@ def price_of(texts: Sequence[str]) -> Price | None:
 
 
 def willingness_of(text: str | None) -> str | float | None:
-    """A word, or seconds; what is neither is refused where the wish is checked.
+    """A word, or seconds; what is neither is refused where the request is checked.
 
     >>> willingness_of("calm"), willingness_of("7.5")
     ('calm', 7.5)
@@ -119,7 +119,7 @@ def limits_of(texts: Sequence[str]) -> Limits | None:
     problems = _repeats(words, "--limit")
     found: dict[str, Any] = {}
     for word in words:
-        _kept(problems, lambda word=word: found.update(_limit(word, names)))  # type: ignore[misc]
+        _noted(problems, lambda word=word: found.update(_limit(word, names)))  # type: ignore[misc]
     if problems:
         raise InputError("\n".join(problems))
     return Limits(**found)
@@ -180,7 +180,7 @@ def _number(text: str, what: str) -> float:
     return number
 
 
-def _kept(problems: list[str], make: Callable[[], Any]) -> Any:
+def _noted(problems: list[str], make: Callable[[], Any]) -> Any:
     """What `make` gives; what it raises is noted."""
     try:
         return make()

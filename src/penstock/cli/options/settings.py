@@ -23,7 +23,7 @@ _FORMS = f"--set takes {SETTING_FORMS}"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All wishes: operators that begin an element of their own, replicas and threads by element, sizes by name."""
+    """All requests: operators that begin an element of their own, replicas and threads by element, sizes by name."""
 
     unfused: tuple[str, ...]
     replicas: dict[str, int]

@@ -1,7 +1,7 @@
 """Tuples from offsets: a mixed word per offset, whose bits choose ticker, type, price and volume.
 
 A hot path: one pass writes all five attributes, about 300 M tuples/s on one core while a block stays in the cache; the
-plain version that it must equal is in tests/property/test_trace.py.
+plain version that it must equal is in tests/property/connectors/test_trace.py.
 """
 
 from __future__ import annotations

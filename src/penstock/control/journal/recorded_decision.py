@@ -92,10 +92,10 @@ def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> Recor
     )
 
 
-def figures_of(seen: ControlStep, power: PowerModel | None = None) -> StepFigures:
+def figures_of(seen: ControlStep) -> StepFigures:
     """Cores whose frequency is left alone are taken to be at the highest of the model."""
     watts = None if seen.joules is None or seen.period_s <= 0 else seen.joules / seen.period_s
-    power = power or PowerModel()
+    power = PowerModel()
     ghz = seen.setting.frequency_ghz or power.voltages.frequencies_ghz[-1]
     return StepFigures(
         seen.rate_tuples_s, seen.served_tuples_s, seen.backlog_tuples, seen.busy_ratio, seen.latency_mean_s,

@@ -9,7 +9,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision
 from penstock.control.policy import Policy
 from penstock.control.rules.replica_bounds import Bounds
-from penstock.control.rules.within_limits import kept
+from penstock.control.rules.within_limits import within_limits
 from penstock.control.setting import Grid, Setting
 
 
@@ -44,6 +44,6 @@ def replay(steps: Iterable[ControlStep], policy: Policy, grid: Grid | None = Non
         state, decision = policy.decide(state, step)
         followed = seen[number + 1].setting if number + 1 < len(seen) else step.setting
         if bounds is not None:
-            decision = kept(bounds, decision, step.setting, step.setting)
+            decision = within_limits(bounds, decision, step.setting, step.setting)
         result.append(Replayed(step, followed, decision))
     return result

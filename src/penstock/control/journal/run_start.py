@@ -9,7 +9,7 @@ from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits
 
 if TYPE_CHECKING:
-    from penstock.control.loop.control_request import ControlWish
+    from penstock.control.loop.control_request import ControlRequest
 
 _NO_LIMITS = Limits()
 
@@ -26,6 +26,6 @@ class RunStart:
 UNKNOWN_START = RunStart()
 
 
-def run_start(speed_up: float, control: ControlWish | None) -> RunStart:
+def run_start(speed_up: float, control: ControlRequest | None) -> RunStart:
     """With what a user asks of control, if anything."""
     return RunStart(speed_up) if control is None else RunStart(speed_up, control.goal, control.limits)

@@ -11,7 +11,6 @@ from typing import Protocol
 from penstock.control.control_step import ControlStep
 from penstock.control.loop.observed_steps import (
     COLD_BATCHES,
-    PERIOD_S,
     ObservedBatch,
     StepGatherer,
     setting_of,
@@ -90,7 +89,6 @@ class SparkPlant:
         *,
         single: Iterable[str] = (),
         resources: Resources | None = None,
-        period_s: float = PERIOD_S,
         cold_batches: int = COLD_BATCHES,
         patience_s: float = PATIENCE_S,
         idle_s: float = IDLE_S,
@@ -101,7 +99,7 @@ class SparkPlant:
     ) -> None:
         self._application, self.resources, self._places = application, resources, places
         self._seen: ControlStep | None = None
-        self._gatherer, self._cold = StepGatherer(period_s, single, cores), cold_batches
+        self._gatherer, self._cold = StepGatherer(single=single, cores=cores), cold_batches
         self._patience_s, self._idle_s = patience_s, idle_s
         self._changed = threading.Condition()
         self._steps: deque[ControlStep] = deque()

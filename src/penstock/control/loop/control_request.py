@@ -22,7 +22,7 @@ ASSUMED_PAUSE_S = 0.2  # of a change, and learned from then on
 
 
 @dataclass(frozen=True, slots=True)
-class ControlWish:
+class ControlRequest:
     """All of it; `passive`: say what would be done, and do nothing."""
 
     goal: Goal
@@ -33,7 +33,7 @@ class ControlWish:
     willingness: str | float = DEFAULT_WILLINGNESS
 
 
-def control_wish(
+def control_request(
     goal: Goal | None,
     *,
     price: Price | None = None,
@@ -41,8 +41,8 @@ def control_wish(
     policy: str | Policy = DEFAULT_POLICY,
     passive: bool = False,
     willingness: str | float | None = None,
-) -> ControlWish | None:
-    """The wish, None where there is no goal; whatever is wrong is told together."""
+) -> ControlRequest | None:
+    """The request, None where there is no goal; all problems are reported together."""
     problems = [
         *_price_problems(price),
         *_limits_problems(limits),
@@ -67,7 +67,7 @@ def control_wish(
     if goal is None:
         return None
     readily = DEFAULT_WILLINGNESS if willingness is None else willingness
-    return ControlWish(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive, readily)
+    return ControlRequest(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive, readily)
 
 
 def _price_problems(price: object) -> tuple[str, ...]:
@@ -121,16 +121,18 @@ def _unused_price(price: object, policy: str | Policy) -> list[str]:
     return [f"price is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
 
 
-def policy_of(wish: ControlWish, grid: Grid, *, speed_up: float = 1.0, pause_s: float = ASSUMED_PAUSE_S) -> Policy:
+def policy_of(
+    request: ControlRequest, grid: Grid, *, speed_up: float = 1.0, pause_s: float = ASSUMED_PAUSE_S
+) -> Policy:
     """The policy over a grid of settings, as it sits in the loop of a running query.
 
     `speed_up`: rivals' time constants are divided by it.  `pause_s`: service lost by a change, as far as is known.
     """
-    policy = wish.policy
+    policy = request.policy
     if isinstance(policy, str):
         policy = named_policy(
-            policy, wish.goal, grid, speed_up, price=wish.price, willingness=wish.willingness, pause_s=pause_s
+            policy, request.goal, grid, speed_up, price=request.price, willingness=request.willingness, pause_s=pause_s
         )
         if isinstance(policy, Mpc):
-            policy = replace(policy, allowed_imbalance=wish.limits.max_imbalance)
+            policy = replace(policy, allowed_imbalance=request.limits.max_imbalance)
     return LiveMpc(policy) if isinstance(policy, Mpc) else policy

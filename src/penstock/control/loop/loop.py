@@ -18,7 +18,7 @@ from penstock.control.rules.batch_cap import within_pace
 from penstock.control.rules.guard import Guard, GuardState
 from penstock.control.rules.replica_bounds import Bounds
 from penstock.control.rules.useful_replicas import CpuShares, HighestReplicas
-from penstock.control.rules.within_limits import kept
+from penstock.control.rules.within_limits import within_limits
 from penstock.control.setting import Setting
 
 _LOG = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class Loop:
             if self.keeps_frequency is not None and self.keeps_frequency():
                 decided = at_the_same_frequency(seen.setting, decided)
             if self.bounds is not None:
-                decided = kept(self.bounds, decided, seen.setting, setting_of(plant.configuration))
+                decided = within_limits(self.bounds, decided, seen.setting, setting_of(plant.configuration))
             if self.highest is not None:
                 decided = self.highest.bounded(decided, seen, shares)
             if self.guard is not None:

@@ -26,11 +26,9 @@ class ObservedBatch:
     configuration: Configuration
 
 
-def control_steps(
-    batches: Iterable[ObservedBatch], period_s: float = PERIOD_S, single: Iterable[str] = ()
-) -> Iterator[ControlStep]:
+def control_steps(batches: Iterable[ObservedBatch], single: Iterable[str] = ()) -> Iterator[ControlStep]:
     """The steps of all micro-batches of a run; `single` elements can have one replica only."""
-    gathered = StepGatherer(period_s, single)
+    gathered = StepGatherer(single=single)
     for batch in batches:
         yield from gathered.add(batch)
 

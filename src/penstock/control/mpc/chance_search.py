@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from penstock.control.mpc.chance_bound import room_of, with_rounding
 from penstock.control.mpc.dynamic import cheapest_before, distance_between
 from penstock.control.mpc.problem import Floats
 from penstock.model.micro_batch_run import run_step
@@ -20,6 +19,50 @@ from penstock.model.micro_batch_run import run_step
 FINE_POINTS = 17  # of the grid of what waits: these are even
 HIGHEST_EXCESS = 20.0
 _LIKELY, _NEAR = 6, 1.25  # first settings at most, and so near the best, whose second step is worked out
+_ROUNDING = 1e-9
+
+
+def _with_rounding(cost: float) -> float:
+    """A bound a little higher than it is, so that sums in another order leave out nothing."""
+    return cost + _ROUNDING * (1.0 + abs(cost))
+
+
+with_rounding: Any = njit(nogil=True, cache=True)(_with_rounding)
+
+
+def _farther_at_most(low: float, high: float, better: float, worse: float, gamma: float) -> float:
+    """By how much the way to `better` costs more than that to `worse`, from where it does most: one axis.
+
+    gamma * ((p - better)^2 - (p - worse)^2) is a straight line in p, so that the most is at an end of the axis.
+    """
+    at_low = (low - better) ** 2 - (low - worse) ** 2
+    at_high = (high - better) ** 2 - (high - worse) ** 2
+    return gamma * max(at_low, at_high)
+
+
+farther_at_most: Any = njit(nogil=True, cache=True)(_farther_at_most)
+
+
+def _cost_limits(
+    u: int, best: int, still: Floats, moved: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float, gf: float, gc: float
+) -> tuple[float, float]:
+    """What setting u may cost at most to be the next one of any setting: with the same replicas there, with others.
+
+    Beyond that `best`, whose costs are known, is cheaper.
+    """
+    caps, frequencies = len(pc), len(pf)
+    n, best_n = pn[u // (frequencies * caps)], pn[best // (frequencies * caps)]
+    f, best_f = pf[u // caps % frequencies], pf[best // caps % frequencies]
+    way = farther_at_most(pf[0], pf[-1], best_f, f, gf) + farther_at_most(
+        pc[0], pc[-1], pc[best % caps], pc[u % caps], gc
+    )
+    stays = min(still[best], moved[best]) if n == best_n else moved[best]
+    stays += way + gn * (n - best_n) ** 2
+    moves = moved[best] + way + farther_at_most(pn[0], pn[-1], best_n, n, gn)
+    return with_rounding(stays), with_rounding(moves)
+
+
+cost_limits: Any = njit(nogil=True, cache=True)(_cost_limits)
 
 
 def _outcome_of(
@@ -65,9 +108,9 @@ value_between: Any = njit(nogil=True, cache=True)(_value_between)
 
 def _expected_cost(
     rate: float, deviation: float, errors: Floats, chances: Floats, waiting: float, per_tuple_s: float, cap: float,
-    physics: Floats, pause_s: float, values: Floats, points: Floats, least: float, room: float,
+    physics: Floats, pause_s: float, values: Floats, points: Floats, least: float, cost_limit: float,
 ) -> float:  # fmt: skip
-    """Of a step and all that follow it, over what may come; infinite once it is sure to be more than `room`.
+    """Of a step and all that follow it, over what may come; infinite once it is sure to be more than `cost_limit`.
 
     `least`: what follows costs at least that, whatever comes.
     """
@@ -77,7 +120,7 @@ def _expected_cost(
         cost, left = outcome_of(came, waiting, per_tuple_s, cap, physics, pause_s)
         total += chances[i] * (cost + value_between(values, points, left))
         rest -= chances[i]
-        if total + rest * least > room:
+        if total + rest * least > cost_limit:
             return np.inf
     return total
 
@@ -109,7 +152,7 @@ def _fill_costs(
         u = in_turn(place, first)
         own, stays, moves = resource[u], np.inf, np.inf
         if bound and place > 0:
-            stays, moves = room_of(u, best, still, moved, pn, pf, pc, gn, gf, gc)
+            stays, moves = cost_limits(u, best, still, moved, pn, pf, pc, gn, gf, gc)
         if pause_s <= 0.0:
             stays = max(stays, moves - change)
         still[u] = np.inf
@@ -137,18 +180,18 @@ fill_costs: Any = njit(nogil=True, cache=True, error_model="numpy")(_fill_costs)
 def _cost_from(
     at: int, u: int, waiting: float, rate: float, deviation: float, errors: Floats, chances: Floats, per_tuple: Floats,
     cap: Floats, resource: Floats, replicas: Floats, pauses_s: Floats, pn: Floats, pf: Floats, pc: Floats, gn: float,
-    gf: float, gc: float, physics: Floats, values: Floats, least: float, points: Floats, room: float,
+    gf: float, gc: float, physics: Floats, values: Floats, least: float, points: Floats, cost_limit: float,
 ) -> float:  # fmt: skip
-    """Of a step with a setting, from another one on, and of all that follow it; infinite if more than `room`."""
+    """Of a step with a setting, from another one on, and of all that follow it; infinite if more than `cost_limit`."""
     differs = replicas[u] != replicas[at]
     own = resource[u] + distance_between(at, u, pn, pf, pc, gn, gf, gc) + (physics[13] if differs else 0.0)
-    if own + least > room:
+    if own + least > cost_limit:
         return np.inf
     return float(
         own
         + expected_cost(
             rate, deviation, errors, chances, waiting, per_tuple[u], cap[u], physics, pauses_s[u] if differs else 0.0,
-            values[u], points, least, room - own,
+            values[u], points, least, cost_limit - own,
         )
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ class Learned:
     """The state of MPC; None where nothing was measured yet.
 
     `gigacycles`: cost of a tuple, waiting for a full service taken out (seconds where no frequency is known).
-    `told_pause_s`: service lost by a change of replicas as the policy was told; `pause_ratio`: what steps with a change
+    `given_pause_s`: service lost by a change of replicas as given; `pause_ratio`: what steps with a change
     say it really is, within half and twice of it.
     """
 
@@ -45,7 +45,7 @@ class Learned:
     correction: float = 1.0
     latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
     tail: float = MEAN_TO_P95  # the 95th percentile of latencies over their mean, smoothed
-    told_pause_s: float = 0.0
+    given_pause_s: float = 0.0
     pause_ratio: float = 1.0
     replicas: int | None = None
     backlogs_tuples: tuple[float, ...] = ()
@@ -68,7 +68,7 @@ class Learned:
 
     @property
     def pause_s(self) -> float:
-        return self.told_pause_s * self.pause_ratio
+        return self.given_pause_s * self.pause_ratio
 
     def change_pause_s(self, before: int, after: int) -> float:
         """Of a change from so many replicas to so many: half of a pause is fixed, the rest by the keys that move."""

@@ -62,7 +62,7 @@ class Mpc:
 
     def start(self) -> Learned:
         latest = Latest(self.horizon) if self.solver == "chance" else None
-        return Learned(Tracked(self.forecaster, self.horizon, latest=latest), told_pause_s=self.pause_s)
+        return Learned(Tracked(self.forecaster, self.horizon, latest=latest), given_pause_s=self.pause_s)
 
     def decide(self, state: Learned, seen: ControlStep) -> tuple[Learned, Decision]:
         state = self.learn(state, seen)

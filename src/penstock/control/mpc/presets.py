@@ -38,7 +38,6 @@ def paper_strategy(
     switching: bool = True,
     horizon: int = 1,
     threshold_s: float = 1.0,
-    period_s: float = 1.0,
     interval_s: float = 0.0,
     service_scale: float = 1.0,
 ) -> Mpc:
@@ -68,7 +67,7 @@ def paper_strategy(
     frequencies = PAPER_FREQUENCIES_GHZ if by_power else PAPER_FREQUENCIES_GHZ[-1:]
     name = f"{strategy} {'Sw' if switching else 'NoSw'} h={horizon}"
     return Mpc(
-        Grid(PAPER_REPLICAS, frequencies), weights, horizon, period_s, confidence=0.0, solver="dynamic",
+        Grid(PAPER_REPLICAS, frequencies), weights, horizon, confidence=0.0, solver="dynamic",
         forecaster=HoltWinters(), interval_s=interval_s, name=name,
     )  # fmt: skip
 
@@ -79,25 +78,22 @@ def default_mpc(
     *,
     price: Price | None = None,
     willingness: str | float = DEFAULT_WILLINGNESS,
-    period_s: float = 1.0,
     pause_s: float = 0.0,
     lead_steps: int = 0,
     interval_s: float = 0.0,
-    confidence: float = CONFIDENCE,
     horizon: int = HORIZON,
 ) -> Mpc:
     """MPC from what a user understands: the goal, the price of a core, and how soon a change must have paid.
 
     `willingness`: 'calm', 'balanced' or 'eager', or the seconds within which a change has to pay.
     """
-    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s(willingness), period_s)
+    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s(willingness), period_s=1.0)
     return Mpc(
         grid,
         weights,
         horizon,
-        period_s,
-        confidence,
-        LEAST_DEVIATION,
+        confidence=CONFIDENCE,
+        least_margin=LEAST_DEVIATION,
         solver="chance",
         pause_s=pause_s,
         lead_steps=lead_steps,

@@ -1,1 +1,4 @@
-"""Policies that others use, in the same seat as MPC: one per file."""
+"""Policies that others use, behind the same port as MPC: one per file.
+
+May import what `control` may.  Begin with `thresholds.py`, the shortest, then `ds2.py`.
+"""

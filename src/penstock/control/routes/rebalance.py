@@ -35,26 +35,21 @@ def imbalance(
 
 
 def rebalance(
-    route: Sequence[int],
-    load_by_slot: Sequence[float],
-    replicas: int,
-    allowed: float = DEFAULT_IMBALANCE,
-    state_by_slot: Sequence[float] | None = None,
+    route: Sequence[int], load_by_slot: Sequence[float], replicas: int, allowed: float = DEFAULT_IMBALANCE
 ) -> Rebalanced:
     """The route with no replica more than `allowed` above the mean where slots permit it, and few slots moved.
 
-    Slots of replicas that are gone must move.  From each replica that has too much, slots are taken off: of two with
-    like load, the one with less state.  Then the largest go first, each to the replica with the least load.  Where that
+    Slots of replicas that are gone must move.  From each replica that has too much, slots are taken off.  Then the
+    largest go first, each to the replica with the least load.  Where that
     misses the bound, slots are exchanged one by one; where that misses it, too, a full packing (largest first) is used
     if it is clearly better.
     """
     loads = np.asarray(load_by_slot, np.float64)
     if not loads.sum() > 0:
         loads = np.ones(len(loads))  # nothing was measured: all alike
-    state = np.ones(len(loads)) if state_by_slot is None else np.asarray(state_by_slot, np.float64)
     old = np.asarray(route, np.int64)
     ceiling = max((1 + allowed) * loads.sum() / replicas, loads.max())
-    new = _placed(old, loads, _taken_off(old, loads, state, replicas, ceiling), replicas)
+    new = _placed(old, loads, _taken_off(old, loads, replicas, ceiling), replicas)
     new = _evened(old, new, loads, replicas, ceiling)
     if work_by_replica(loads, new, replicas).max() > ceiling * (1 + 1e-12):
         packed = _placed(old, loads, list(range(len(loads))), replicas)
@@ -64,28 +59,26 @@ def rebalance(
     return Rebalanced(tuple(int(r) for r in new), moved, imbalance(new, loads, replicas))
 
 
-def _taken_off(old: npt.NDArray[np.int64], loads: Floats, state: Floats, replicas: int, ceiling: float) -> list[int]:
+def _taken_off(old: npt.NDArray[np.int64], loads: Floats, replicas: int, ceiling: float) -> list[int]:
     """Slots to be placed anew: those of replicas that are gone, and what is too much on the others."""
     taken = [int(slot) for slot in np.flatnonzero(old >= replicas)]
     for replica in range(replicas):
         own = np.flatnonzero(old == replica)
         excess = float(loads[own].sum()) - ceiling
         while excess > 1e-12 * ceiling and len(own) > 1:
-            slot = _best_to_take(own, loads, state, excess)
+            slot = _best_to_take(own, loads, excess)
             taken.append(slot)
             excess -= float(loads[slot])
             own = own[own != slot]
     return taken
 
 
-def _best_to_take(own: npt.NDArray[np.int64], loads: Floats, state: Floats, excess: float) -> int:
-    """The smallest slot that covers the excess alone; else the one that takes most load off for its state."""
+def _best_to_take(own: npt.NDArray[np.int64], loads: Floats, excess: float) -> int:
+    """The smallest slot that covers the excess alone; else the one with the most load; of equals the first."""
     enough = own[loads[own] >= excess]
     if len(enough):
-        order = np.lexsort((enough, state[enough], loads[enough]))
-        return int(enough[order[0]])
-    gain = loads[own] / np.maximum(state[own], 1e-12)
-    return int(own[np.lexsort((own, -loads[own], -gain))[0]])
+        return int(enough[np.argmin(loads[enough])])
+    return int(own[np.argmax(loads[own])])
 
 
 def _placed(old: npt.NDArray[np.int64], loads: Floats, slots: list[int], replicas: int) -> npt.NDArray[np.int64]:

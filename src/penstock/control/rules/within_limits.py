@@ -9,13 +9,13 @@ from penstock.control.rules.replica_bounds import Bounds
 from penstock.control.setting import Setting
 
 
-def kept(bounds: Bounds, decision: Decision, current: Setting, asked: Setting) -> Decision:
+def within_limits(bounds: Bounds, decision: Decision, current: Setting, asked: Setting) -> Decision:
     """The decision with no more and no fewer replicas than the limits have.
 
     `asked` is what holding on stays at: in force, or on its way.  What was expected of other replicas is left out.
 
     >>> from penstock.control.decision import Hold
-    >>> kept(Bounds(3, 8), Hold("enough"), Setting(2), Setting(2)).because
+    >>> within_limits(Bounds(3, 8), Hold("enough"), Setting(2), Setting(2)).because
     '2 replicas are outside the limits, 3 to 8; enough'
     """
     wanted = decision.setting if isinstance(decision, Change) else asked

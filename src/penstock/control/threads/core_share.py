@@ -49,7 +49,7 @@ class CoreShare:
         wait_periods = min(2 * self.wait_periods, _LONGEST_LOOK_PERIODS) if in_vain else _LOOK_PERIODS
         return replace(found, wait_periods=wait_periods)
 
-    def after_beside(self, seen: float | None, cores: int, *, at_most: bool) -> CoreShare:
+    def after_several(self, seen: float | None, cores: int, *, at_most: bool) -> CoreShare:
         """After a period of several threads; `at_most`: as many as the cores bear, and fewer than the user allows."""
         if seen is None:
             return self

@@ -88,10 +88,10 @@ def learned_from_text(text: str) -> LearnedThreads | None:
 class ThreadControl:
     """Runs the policy that an element's threads are found by; `cores` is what it may compute on, and may change."""
 
-    def __init__(self, wish: ElasticThreads, cores: int, learned: LearnedThreads | None = None) -> None:
-        self._wish, self.cores = wish, cores
-        if learned is None or learned.policy != wish.policy:
-            learned = LearnedThreads(wish.policy, ElementSetting(wish.least), self._most(UNKNOWN))
+    def __init__(self, request: ElasticThreads, cores: int, learned: LearnedThreads | None = None) -> None:
+        self._request, self.cores = request, cores
+        if learned is None or learned.policy != request.policy:
+            learned = LearnedThreads(request.policy, ElementSetting(request.least), self._most(UNKNOWN))
         self.learned = learned
 
     @property
@@ -100,7 +100,7 @@ class ThreadControl:
         known = self.learned
         if known.share.is_looking:
             return 1
-        return max(self._wish.least, min(self._threads(known.setting), self._most(known.share)))
+        return max(self._request.least, min(self._threads(known.setting), self._most(known.share)))
 
     @property
     def computing_threads(self) -> int:
@@ -113,15 +113,15 @@ class ThreadControl:
         return self.learned.share.is_looking
 
     @property
-    def may_go_straight(self) -> bool:
+    def may_run_inline(self) -> bool:
         """Whether one thread runs alone, and nobody asks for what its calls or its operators cost."""
-        return self.level == 1 and not self.is_looking and self._wish.policy != "multilevel"
+        return self.level == 1 and not self.is_looking and self._request.policy != "multilevel"
 
     def in_force(self, front: frozenset[str]) -> ElementSetting:
         """Scheduler threads and queues: none at one thread, which is the feeding one, otherwise those in `front`."""
         if self.level == 1:
             return ElementSetting(0)
-        if self._wish.policy == "multilevel":
+        if self._request.policy == "multilevel":
             return replace(self.learned.setting, threads=self.level - 1)
         return ElementSetting(self.level, front)
 
@@ -129,11 +129,11 @@ class ThreadControl:
         """Whether the period would be over with so much more."""
         known = self.learned
         enough = known.steps + steps >= STEPS_PER_THREAD * self.level
-        return enough and known.busy_s + busy_s >= self._wish.busy_period_s
+        return enough and known.busy_s + busy_s >= self._request.busy_period_s
 
     def left_s(self, busy_s: float) -> float:
         """Busy seconds that the period would need at least, with so many more."""
-        return self._wish.busy_period_s - self.learned.busy_s - busy_s
+        return self._request.busy_period_s - self.learned.busy_s - busy_s
 
     def take(self, share: Share) -> None:
         """A part of the period is over, and the period itself where that makes it long enough."""
@@ -156,8 +156,8 @@ class ThreadControl:
         seen = known.computed_s / total_s if total_s > 0 else None
         if known.alone:
             return known.share.after_alone(seen, self.cores)
-        at_most = self._most(known.share) <= min(self.level, self._wish.most - 1)
-        return known.share.after_beside(seen, self.cores, at_most=at_most)
+        at_most = self._most(known.share) <= min(self.level, self._request.most - 1)
+        return known.share.after_several(seen, self.cores, at_most=at_most)
 
     def _decided(self, known: LearnedThreads, newest: ElementObservation) -> LearnedThreads:
         most = self._most(known.share)
@@ -171,7 +171,7 @@ class ThreadControl:
         )  # fmt: skip
         policy = self._policy()
         state = known.state
-        if state is None or (most != known.most and self._wish.policy == "multilevel"):
+        if state is None or (most != known.most and self._request.policy == "multilevel"):
             state, setting = policy.start(observation)
             if known.setting.queued:
                 reason = f"begin anew: up to {most} threads"
@@ -181,25 +181,25 @@ class ThreadControl:
         return replace(known, state=state, setting=setting, reason=reason, settled=settled, most=most)
 
     def _policy(self) -> ElementPolicy[Any]:
-        wish = self._wish
-        if wish.policy == "multilevel":
-            rules = PAPER if wish.as_printed else OURS
-            return MultiLevel(with_settings(rules, wish.sensitivity, wish.satisfaction))
-        if wish.policy == "elastic":
-            return replace(CALM, least=wish.least)
-        return ElasticOperator(wish.tolerance, wish.decay_rate, least=wish.least)
+        request = self._request
+        if request.policy == "multilevel":
+            rules = PAPER if request.as_printed else OURS
+            return MultiLevel(with_settings(rules, request.sensitivity, request.satisfaction))
+        if request.policy == "elastic":
+            return replace(CALM, least=request.least)
+        return ElasticOperator(request.tolerance, request.decay_rate, least=request.least)
 
     @property
     def _feeding(self) -> int:
         """Threads that call operators beside scheduler threads: the feeding one, unless all queues are in front."""
-        return 1 if self._wish.policy == "multilevel" else 0
+        return 1 if self._request.policy == "multilevel" else 0
 
     def _threads(self, setting: ElementSetting) -> int:
         """Those that call operators; without queues in the middle the feeding one is alone."""
         return setting.threads + self._feeding if setting.queued or not self._feeding else 1
 
     def _most(self, share: CoreShare) -> int:
-        return max(self._wish.least, min(self._wish.most, share.most(self.cores)))
+        return max(self._request.least, min(self._request.most, share.most(self.cores)))
 
 
 def _added(known: LearnedThreads, share: Share, *, alone: bool) -> LearnedThreads:

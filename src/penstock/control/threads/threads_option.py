@@ -22,20 +22,20 @@ _SETTINGS = {
 }  # fmt: skip
 
 
-def threads_of(wish: int | str | ElasticThreads) -> int | ElasticThreads:
+def threads_of(option: int | str | ElasticThreads) -> int | ElasticThreads:
     """What a text means; anything else is given back.
 
     >>> threads_of("4"), threads_of("elastic:2-16").most, threads_of("elastic:2-16,period_s=0.5").period_s
     (4, 16, 0.5)
     """
-    if not isinstance(wish, str):
-        return wish
-    if wish.isdecimal():
-        return int(wish)
-    policy, separator, rest = wish.partition(":")
+    if not isinstance(option, str):
+        return option
+    if option.isdecimal():
+        return int(option)
+    policy, separator, rest = option.partition(":")
     if policy not in POLICIES or (separator and not rest):
         raise InputError(f"threads are a number, or {' or '.join(POLICIES)}, with bounds as in elastic:2-16 where "
-                         f"wanted; got '{wish}'")  # fmt: skip
+                         f"wanted; got '{option}'")  # fmt: skip
     first, _, others = rest.partition(",")
     bounds = _BOUNDS.fullmatch(first)
     least, most = (int(bounds[1]), int(bounds[2])) if bounds else (1, MOST_THREADS)

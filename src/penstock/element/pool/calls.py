@@ -62,11 +62,11 @@ class Calls:
         retries: int,
         error_column: str | None,
         timeout_s: float | None,
-        kept_input: pa.DataType | None = None,
+        input_type: pa.DataType | None = None,
     ) -> None:
         self.function, self.per_tuple, self.retries, self.timeout_s = function, per_tuple, retries, timeout_s
         self.error_column = error_column
-        self.output = Output(schema, error_column=error_column, kept_input=kept_input)
+        self.output = Output(schema, error_column=error_column, input_type=input_type)
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004
         )
@@ -109,13 +109,13 @@ class Calls:
                 raise
         return self._of_parts(
             [
-                self._fitting(outcome.unit, number, part)
+                self._checked_part(outcome.unit, number, part)
                 for outcome in outcomes
                 for number, part in enumerate(outcome.parts)
             ]
         )
 
-    def _fitting(self, unit: Unit, number: int, part: Part) -> Part:
+    def _checked_part(self, unit: Unit, number: int, part: Part) -> Part:
         try:
             self._of_parts([part])
         except Exception as raised:

@@ -23,17 +23,17 @@ class LevelHint:
     computing: float | None = None
 
 
-def told_level(path: Path | None) -> LevelHint:
+def read_level_hint(path: Path | None) -> LevelHint:
     """What others told; one call at a time where nobody did."""
     try:
-        told = json.loads(path.read_text()) if path is not None else {}
-        computing = told.get("computing")
-        return LevelHint(max(1, int(told.get("level", 1))), None if computing is None else float(computing))
+        found = json.loads(path.read_text()) if path is not None else {}
+        computing = found.get("computing")
+        return LevelHint(max(1, int(found.get("level", 1))), None if computing is None else float(computing))
     except (OSError, ValueError, TypeError, AttributeError):
         return LevelHint()
 
 
-def tell_level(path: Path, hint: LevelHint) -> None:
+def write_level_hint(path: Path, hint: LevelHint) -> None:
     """A hint only: where it cannot be written, others begin with one call at a time."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

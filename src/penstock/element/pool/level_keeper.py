@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,8 +15,7 @@ from penstock.control.threads.leaping_operator import FOR_SERVICES, LeapingState
 from penstock.control.threads.level_search import start_search
 from penstock.element.pool.busy_clock import BusyClock, Spent
 from penstock.element.pool.computing_tasks import ComputingTasks
-from penstock.element.pool.level_hint import LevelHint, tell_level, told_level
-from penstock.element.pool.level_journal import LevelJournal
+from penstock.element.pool.level_hint import LevelHint, read_level_hint, write_level_hint
 from penstock.host.core_wait import core_wait_of_threads_s
 from penstock.measure.element_observation import ElementObservation
 
@@ -58,7 +60,7 @@ class LevelKeeper:
         self._policy = FOR_SERVICES
         self._fixed = fixed
         self._computing_tasks = ComputingTasks(None) if computing is None else computing
-        hint = told_level(known)
+        hint = read_level_hint(known)
         self._share = _share(hint.computing)
         self.level = min(hint.level, self._most()) if fixed is None else fixed
         self._state = self._begun()
@@ -139,7 +141,7 @@ class LevelKeeper:
         level, reason = self._next_level(seen, was_looking)
         self._write_journal(seen, calls, level, reason)
         if self.settled and self._known is not None and self._fixed is None:
-            tell_level(self._known, LevelHint(level, self._share.computing))
+            write_level_hint(self._known, LevelHint(level, self._share.computing))
         if level == self.level:
             return None
         self.level, self._count_from, self._first_calls = level, begun, 1
@@ -175,7 +177,7 @@ class LevelKeeper:
             self._share = self._share.after_alone(seen, cores)
         else:
             at_most = self._most() <= min(self.level, self.max_level - 1)
-            self._share = self._share.after_beside(seen, cores, at_most=at_most)
+            self._share = self._share.after_several(seen, cores, at_most=at_most)
         self._share_cores()
 
     def _share_cores(self) -> None:
@@ -219,3 +221,35 @@ def _share(computing: float | None) -> CoreShare:
     if computing is None:
         return CoreShare(0.0, waits=True, is_looking=False)
     return CoreShare(0.0, waits=True, is_looking=False).after_alone(computing, 1)
+
+
+class LevelJournal:
+    """A JSON line for each decision about the level, behind those that are there.
+
+    A line that cannot be written is told of once; calls go on without it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._warned = path, False
+
+    def write(self, seen: ElementObservation, calls: int, next_level: int, *, settled: bool, reason: str) -> None:
+        line = {
+            "at_s": round(time.time(), 3), "pid": os.getpid(), "period_s": round(seen.period_s, 4),
+            "level": seen.level, "max_level": seen.max_level, "tuples_s": round(seen.throughput_tuples_s, 2),
+            "calls": calls, "next_level": next_level, "settled": settled, "reason": reason,
+        }  # fmt: skip
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            self._warn(error)
+
+    def _warn(self, error: OSError) -> None:
+        if not self._warned:
+            self._warned = True
+            print(
+                f"elastic_map: the journal '{self._path}' cannot be written on this host; it goes on without: {error}",
+                file=sys.stderr,
+                flush=True,
+            )

@@ -6,13 +6,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from penstock.element.pool.calls import Calls, ElasticFailure, Outcome, Unit
 from penstock.element.pool.level_keeper import LevelKeeper
-from penstock.element.pool.pool import Pool, pool_of
+from penstock.element.pool.loop_pool import LoopPool
+from penstock.element.pool.thread_pool import ThreadPool
 from penstock.operators.python_functions import failure
 
 _AHEAD = 3  # units in flight per thread
@@ -35,7 +36,7 @@ class ElasticStream:
         self.pool: Pool = pool_of(calls)
         self.pool.set_level(keeper.level)
         self._call_s = 0.0  # per row, smoothed
-        self._told = False
+        self._warned = False
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Outputs of a partition's batches."""
@@ -68,8 +69,8 @@ class ElasticStream:
 
     def advise(self) -> None:
         """Tells once, where the worker's messages go, that threads are of no use here."""
-        if self.keeper.gains_nothing and not self._told:
-            self._told = True
+        if self.keeper.gains_nothing and not self._warned:
+            self._warned = True
             print(
                 f"{self.name} computes and gains nothing from a second thread: it holds the GIL, or all cores are in "
                 "use; more partitions (df.repartition) use more cores where there are any",
@@ -186,3 +187,26 @@ class _Units:
             more = batch.slice(self._start + len(self._arguments), max(rows, small))
             self._arguments.extend(self._stream.calls.arguments(more))
         return [self._arguments.popleft() for _ in range(rows)]
+
+
+class Pool(Protocol):
+    """At most `level` calls are under way at once, beside those that were given up and have not come back."""
+
+    def set_level(self, level: int) -> None: ...
+
+    def submit(self, unit: Unit) -> None: ...
+
+    @property
+    def waiting(self) -> int:
+        """Units that were submitted and not begun, by a rough count."""
+        ...
+
+    def take(self, timeout_s: float) -> Outcome | None:
+        """The next outcome, whatever its unit; None where none came in time."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def pool_of(calls: Calls) -> Pool:
+    return LoopPool(calls) if calls.is_async else ThreadPool(calls)

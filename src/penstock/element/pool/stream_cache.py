@@ -12,7 +12,7 @@ from penstock.element.pool.stream import ElasticStream
 _MOST = 4  # each has up to `max_threads` threads and whatever clients the function keeps
 
 
-class KeptStreams:
+class StreamCache:
     """Those used last.  Others are closed: nothing tells a worker that an `elastic_map` will not come again."""
 
     def __init__(self, most: int = _MOST) -> None:

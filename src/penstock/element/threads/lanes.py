@@ -14,7 +14,7 @@ from penstock.block.ordering import in_order
 from penstock.block.position import Frontier
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.wiring import Wiring, wired
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
 Parts = dict[int, dict[str, Block]]  # by slot and stream
 BySlot = Callable[[Mapping[str, Block]], Parts]
@@ -47,7 +47,7 @@ class SlotLanes:
         self._inputs, self._outputs, self._by_slot, self._step_slot = tuple(inputs), tuple(outputs), by_slot, step_slot
         self.number = {name: i for i, name in enumerate((*inputs, *outputs))}
         self.wanted = tuple((name, self.number[name]) for name in outputs)
-        self.running: dict[str, RunningOperator] = {}  # they belong to slots
+        self.runtimes: dict[str, OperatorRuntime] = {}  # they belong to slots
         self._lanes = lanes
         self._operator, self._nothing, self._empty = operator, dict(outputs), [*inputs.values(), *outputs.values()]
 

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from penstock.block.block import Block
 from penstock.block.position import Frontier
 from penstock.element.element import has_work
-from penstock.element.threads.reorder import Reorder
 from penstock.element.threads.schedule import Schedule
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.element.threads.timing.calls import TimedCalls
 from penstock.element.threads.timing.other_elements import ELEMENTS
 from penstock.element.threads.timing.rate import Rate
 from penstock.element.threads.wiring import Wiring
 from penstock.errors import OperatorError
 from penstock.operators.failures import failure_of
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
 Outputs = dict[str, Block]
 Release = Callable[[Step, Outputs], None]
+Item = TypeVar("Item")
 
 
 class StagedElement(Protocol):
@@ -36,7 +36,7 @@ class StagedElement(Protocol):
 
     number: dict[str, int]
     wanted: tuple[tuple[str, int], ...]
-    running: dict[str, RunningOperator]
+    runtimes: dict[str, OperatorRuntime]
 
     def at_depth(self, stream: int, block: Block) -> Block: ...
 
@@ -56,25 +56,25 @@ class Runtime:
         *,
         ordered: bool,
         rate: Rate,
-        seats: dict[int, Seat],
+        thread_slots: dict[int, ThreadSlot],
         calls: TimedCalls,
     ) -> None:
         self.element, self.wiring, self.schedule, self.rate = element, wiring, schedule, rate
         self.lock = threading.RLock()  # a forgotten element ends its threads whenever garbage is collected, here too
         self.work = threading.Condition(self.lock)  # threads that are awake and have nothing to do
         self.awake = threading.Condition(self.lock)  # threads that are suspended
-        self.room = threading.Condition(self.lock)  # the feeding thread
-        self.seats = seats  # by thread
+        self.space = threading.Condition(self.lock)  # the feeding thread
+        self.thread_slots = thread_slots  # by thread
         self.calls = calls
         self.level, self.idle, self.in_flight, self.most_in_flight = 0, 0, 0, 1
-        self._room_at, self._peak_in_flight, self._is_ending = 0, 0, False
+        self._space_at, self._peak_in_flight, self._is_ending = 0, 0, False
         self.failure: BaseException | None = None
         self.is_closed = False
         self._reorder = Reorder[tuple[Step, Outputs]](ordered=ordered)
         self._release = release
         ELEMENTS.add(self)
 
-    def feed(self, seat: Seat, number: int, blocks: Mapping[str, Block], frontier: Frontier) -> None:
+    def feed(self, thread_slot: ThreadSlot, number: int, blocks: Mapping[str, Block], frontier: Frontier) -> None:
         """Takes a step in and runs it as far as no queue stops it; waits while too many steps are in flight."""
         streams = self.wiring.empty.copy()
         tuples = 0
@@ -84,11 +84,11 @@ class Runtime:
         step = Step(number, streams, frontier, self.wiring.missing.copy(), tuples)
         with self.lock:
             if self.in_flight >= self.most_in_flight:
-                self._wait(seat, self.most_in_flight // 2)  # half, so as not to wake up for each step
+                self._wait(thread_slot, self.most_in_flight // 2)  # half, so as not to wake up for each step
             self.in_flight += 1
             self._peak_in_flight = max(self._peak_in_flight, self.in_flight)
         roots = [r for r in reversed(self.wiring.roots) if (r.needs_visits or r.has_work(step)) and self._go(r, step)]
-        self.run(seat, roots, step)
+        self.run(thread_slot, roots, step)
 
     def pass_over(self, steps: int) -> None:
         """So many steps that nobody else knows of went straight through the operators; none is in flight."""
@@ -98,12 +98,12 @@ class Runtime:
                 if stage.is_ordered:
                     stage.turn += steps
 
-    def finish(self, seat: Seat, *, all_at_once: bool) -> bool:
+    def finish(self, thread_slot: ThreadSlot, *, all_at_once: bool) -> bool:
         """No more is fed: waits until a step less is in flight, or none at all; tells whether any is left."""
         with self.lock:
             self._is_ending = True
             self._slow_down()
-            self._wait(seat, 0 if all_at_once else max(self.in_flight - 1, 0))
+            self._wait(thread_slot, 0 if all_at_once else max(self.in_flight - 1, 0))
             if not self.in_flight:
                 self._is_ending, self._peak_in_flight = False, 0
             return self.in_flight > 0
@@ -116,19 +116,19 @@ class Runtime:
         usable = max(min(self.level, self._peak_in_flight), 1)
         self.rate.go_at(min(self.in_flight / usable, 1.0))
 
-    def _wait(self, seat: Seat, most: int) -> None:
+    def _wait(self, thread_slot: ThreadSlot, most: int) -> None:
         """Waits, the lock held, until so few steps are in flight; does the work itself while no thread is awake."""
-        self._room_at = most
+        self._space_at = most
         while self.failure is None and self.in_flight > most:
             if self.is_closed:  # by another thread: nobody goes on with what is in flight
                 raise OperatorError("this element was closed while it was fed; what was on its way is lost")
             if self.level or not len(self.schedule):
-                self.room.wait()
+                self.space.wait()
                 continue
             stage, step = self.take()
             self.lock.release()
             try:
-                self.run(seat, [stage], step)
+                self.run(thread_slot, [stage], step)
             finally:
                 self.lock.acquire()
 
@@ -138,13 +138,13 @@ class Runtime:
         stage.in_queue -= 1
         return stage, step
 
-    def run(self, seat: Seat, stages: list[ThreadedStage], step: Step) -> None:
+    def run(self, thread_slot: ThreadSlot, stages: list[ThreadedStage], step: Step) -> None:
         """Runs stages and all that follows them, depth first, by function calls, up to the next queues."""
-        seat.step = step
+        thread_slot.step = step
         try:
             while stages:
-                stage = seat.stage = stages.pop()
-                self._call(seat, stage, step)
+                stage = thread_slot.stage = stages.pop()
+                self._call(thread_slot, stage, step)
                 if stage.is_ordered:
                     self._pass_turn(stage)
                 for reader in stage.readers:
@@ -157,20 +157,20 @@ class Runtime:
                         stages.append(reader)
             self._end_strand(step)
         except BaseException as error:
-            self._fail(seat, error)
+            self._fail(thread_slot, error)
         finally:
-            seat.stage = seat.step = None
+            thread_slot.stage = thread_slot.step = None
 
-    def _call(self, seat: Seat, stage: ThreadedStage, step: Step) -> None:
+    def _call(self, thread_slot: ThreadSlot, stage: ThreadedStage, step: Step) -> None:
         streams = step.streams
         if not stage.needs_visits or stage.has_work(step):  # the others are visited for work only
             inputs = [streams[i] for i in stage.inputs]
-            seat.untimed -= 1
-            if seat.untimed > 0:
+            thread_slot.untimed -= 1
+            if thread_slot.untimed > 0:
                 outputs = stage.process(inputs, step.frontier)
             else:
                 outputs = self.calls.call(stage, inputs, step.frontier)
-                seat.untimed = self.calls.gap()
+                thread_slot.untimed = self.calls.gap()
             for i, block in zip(stage.outputs, outputs, strict=True):
                 if stage.places or (stage.places is not None and block.position is not None):
                     block = self.element.at_depth(i, block)
@@ -224,7 +224,7 @@ class Runtime:
         if self.idle:
             self.work.notify()
         if not self.level:
-            self.room.notify()
+            self.space.notify()
 
     def _count(self, stage: ThreadedStage) -> None:
         stage.in_queue += 1
@@ -243,13 +243,44 @@ class Runtime:
             self.in_flight -= len(released)  # one that is held for the order still takes memory
             if self._is_ending:
                 self._slow_down()
-            if self.in_flight <= self._room_at or not self.level:
-                self.room.notify()
+            if self.in_flight <= self._space_at or not self.level:
+                self.space.notify()
 
-    def _fail(self, seat: Seat, error: BaseException) -> None:
+    def _fail(self, thread_slot: ThreadSlot, error: BaseException) -> None:
         """The first failure ends the element: nothing more is started, and the feeding thread is told."""
         with self.lock:
             if self.failure is None:
-                self.failure = failure_of(None if seat.stage is None else seat.stage.operator, error)
+                self.failure = failure_of(None if thread_slot.stage is None else thread_slot.stage.operator, error)
             self.schedule.clear()
-            self.room.notify_all()
+            self.space.notify_all()
+
+
+class Reorder(Generic[Item]):
+    """Holds what is ahead of a step that is not complete; without `ordered` nothing is held.
+
+    >>> reorder = Reorder[str](ordered=True)
+    >>> reorder.add(1, "second"), reorder.add(0, "first")
+    ([], ['first', 'second'])
+    """
+
+    def __init__(self, *, ordered: bool) -> None:
+        self._ordered, self._next = ordered, 0
+        self._early: dict[int, Item] = {}
+
+    def add(self, number: int, item: Item) -> list[Item]:
+        """Those that can go on now."""
+        if not self._ordered:
+            return [item]
+        if number != self._next:
+            self._early[number] = item
+            return []
+        ready = [item]
+        self._next += 1
+        while self._next in self._early:
+            ready.append(self._early.pop(self._next))
+            self._next += 1
+        return ready
+
+    def pass_over(self, count: int) -> None:
+        """So many are not added, as they have gone on already; none is held."""
+        self._next += count

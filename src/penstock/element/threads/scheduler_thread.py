@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from penstock.element.threads.runtime import Runtime
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 
 
 class SchedulerThread(threading.Thread):
@@ -14,19 +14,19 @@ class SchedulerThread(threading.Thread):
     def __init__(self, runtime: Runtime, number: int) -> None:
         super().__init__(name=f"penstock-{number}", daemon=True)
         self._runtime, self._number = runtime, number
-        self.seat = Seat()
+        self.thread_slot = ThreadSlot()
 
     def run(self) -> None:
         runtime = self._runtime
-        self.seat.take()
+        self.thread_slot.take()
         with runtime.lock:
-            runtime.seats[threading.get_ident()] = self.seat
+            runtime.thread_slots[threading.get_ident()] = self.thread_slot
         while True:
             with runtime.lock:
                 if not self._wait_for_work():
                     return
                 stage, step = runtime.take()
-            runtime.run(self.seat, [stage], step)
+            runtime.run(self.thread_slot, [stage], step)
 
     def _wait_for_work(self) -> bool:
         """Waits, the lock held, until there is something to do; gives whether the thread goes on."""

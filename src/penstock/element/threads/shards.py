@@ -15,8 +15,8 @@ from penstock.block.position import Frontier, Integers, Position
 from penstock.element.element import MakeOperator
 from penstock.host.cores import own_cores
 from penstock.kernels.dealing import deal
-from penstock.kernels.snapshot import Kept
-from penstock.operators.protocol import RunningOperator
+from penstock.kernels.snapshot import SnapshotFields
+from penstock.operators.protocol import OperatorRuntime
 from penstock.operators.windows.aggregate_plan import has_own_windows, plan_aggregate
 from penstock.plan.elements.parallelism import SLOTS
 from penstock.state.slots.slot_functions import HashSlots
@@ -32,7 +32,7 @@ def can_be_sharded(operator: Operator) -> bool:
 def sharded(make: MakeOperator, shards: int | None) -> MakeOperator:
     """Makes operators as `make` does, those that can be in shards; None: in one per core where that pays."""
 
-    def made(operator: Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+    def made(operator: Operator, graph: Graph, letters: DeadLetters) -> OperatorRuntime:
         count = (_cores() if _pays(operator, graph) else 1) if shards is None else shards
         if count < 2 or not can_be_sharded(operator):
             return make(operator, graph, letters)
@@ -56,12 +56,12 @@ def _cores() -> int:
     return min(own_cores(), _MOST_SHARDS)
 
 
-class ShardedOperator(Kept):
+class ShardedOperator(SnapshotFields):
     """Deals a block's tuples out by slot, and puts what came of them back into the order of the block."""
 
-    kept = ("shards",)
+    snapshot_fields = ("shards",)
 
-    def __init__(self, operator: Aggregate, shards: Sequence[RunningOperator]) -> None:
+    def __init__(self, operator: Aggregate, shards: Sequence[OperatorRuntime]) -> None:
         self.operator, self.shards = operator, tuple(shards)
         self._none = empty_block(operator.schema)
         self._slots = HashSlots(SLOTS)

@@ -6,22 +6,22 @@ import threading
 
 from penstock.block.dead_letters import DeadLetters, Letter
 from penstock.element.threads.step import Step
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 
 
 class StepLetters(DeadLetters):
     """What operators add goes to the step that their thread works on; elsewhere straight to the application's."""
 
-    def __init__(self, letters: DeadLetters, seats: dict[int, Seat]) -> None:
+    def __init__(self, letters: DeadLetters, thread_slots: dict[int, ThreadSlot]) -> None:
         super().__init__(fail=letters.fail)
-        self._all, self.seats = letters, seats
+        self._all, self.thread_slots = letters, thread_slots
 
     def keep(self, letter: Letter) -> None:
-        seat = self.seats.get(threading.get_ident())
-        if seat is None or seat.step is None or seat.stage is None:
+        thread_slot = self.thread_slots.get(threading.get_ident())
+        if thread_slot is None or thread_slot.step is None or thread_slot.stage is None:
             self._all.keep(letter)
         else:
-            seat.step.letters.append((seat.stage.number, letter))
+            thread_slot.step.letters.append((thread_slot.stage.number, letter))
 
     def release(self, step: Step) -> None:
         """A complete step's letters, in program order."""

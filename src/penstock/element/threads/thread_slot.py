@@ -1,4 +1,4 @@
-"""A seat: what a thread of an element is doing, for all to see."""
+"""A thread slot: what a thread of an element is doing, for all to see."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.step import Step
 
 
-class Seat:
+class ThreadSlot:
     """`stage` is the one the thread is in, None while it is idle; writing it costs a thread next to nothing.
 
     `clock` is its CPU clock, which other threads can read while it lives.
@@ -27,7 +27,7 @@ class Seat:
         self.clock: int | None = None
 
     def take(self) -> None:
-        """Called on the thread that sits down, so that others can read its clock."""
+        """Called on the thread that takes it, so that others can read its clock."""
         self.native_id = threading.get_native_id()
         self.clock = time.pthread_getcpuclockid(threading.get_ident())
 

@@ -20,15 +20,15 @@ from penstock.element.threads.setting_checks import checked_queues, checked_thre
 from penstock.element.threads.shards import sharded
 from penstock.element.threads.step import Step
 from penstock.element.threads.step_letters import StepLetters
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.element.threads.timing.calls import EVERY, TimedCalls
 from penstock.element.threads.timing.rate import Moment, Rate
 from penstock.element.threads.timing.sampler import PERIOD_S, Sampler
 from penstock.element.threads.wiring import Wiring, wire
 from penstock.errors import OperatorError
 from penstock.measure.thread_figures import ThreadFigures
-from penstock.operators.factory import running_operator
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.factory import make_operator
+from penstock.operators.protocol import OperatorRuntime
 
 BLOCKS_PER_THREAD = 4
 MAX_THREADS = 64
@@ -72,7 +72,7 @@ class ThreadedElement:
         threads: int = 0,
         queued: Iterable[str] = (),
         positioned: frozenset[str] | None = None,
-        make: MakeOperator = running_operator,
+        make: MakeOperator = make_operator,
         schedule: str = OLDEST_FIRST,
         ordered: bool = True,
         shards: int | None = None,
@@ -86,21 +86,23 @@ class ThreadedElement:
         self.graph, self.max_threads, self._blocks_per_thread = graph, max_threads, blocks_per_thread
         own = letters if isinstance(letters, StepLetters) else StepLetters(letters, {})
         self._results = _Results(own)
-        if shards is None and make is not running_operator:
+        if shards is None and make is not make_operator:
             shards = 1  # another maker's state may not bear to be made twice
         if around is None:
             element = Element(graph, own, wanted, positioned=positioned, make=sharded(make, shards))
             around = Around(element, wire(element, graph), TimedCalls(time_every))
-        self.running: dict[str, RunningOperator] = around.element.running
+        self.runtimes: dict[str, OperatorRuntime] = around.element.runtimes
         self._rate = Rate(clock)
         self._runtime = Runtime(
             around.element, around.wiring, schedule_of(schedule), self._results.release,
-            ordered=ordered, rate=self._rate, seats=own.seats, calls=around.calls,
+            ordered=ordered, rate=self._rate, thread_slots=own.thread_slots, calls=around.calls,
         )  # fmt: skip
         self._threads: list[SchedulerThread] = []
-        self._seat, self._feeder, self._steps = Seat(), -1, 0
+        self._thread_slot, self._feeder, self._steps = ThreadSlot(), -1, 0
         self._looked_at = 0.0, Moment()
-        self._sampler = None if sample_period_s is None else Sampler(self._runtime.seats, sample_period_s, self._seat)
+        self._sampler = (
+            None if sample_period_s is None else Sampler(self._runtime.thread_slots, sample_period_s, self._thread_slot)
+        )
         self._finalize = weakref.finalize(self, _end, self._runtime, self._sampler)
         self.set(threads, queued)
         if self._sampler is not None:
@@ -112,7 +114,7 @@ class ThreadedElement:
         Waits while too many steps are in flight, so memory is bounded however fast blocks come.
         """
         self._begin()
-        self._runtime.feed(self._seat, self._steps, blocks, frontier)
+        self._runtime.feed(self._thread_slot, self._steps, blocks, frontier)
         self._steps += 1
         return self._taken()
 
@@ -126,7 +128,7 @@ class ThreadedElement:
     def drain(self) -> list[Finished]:
         """Waits until everything that was fed is complete, and gives the rest of it."""
         self._begin()
-        self._runtime.finish(self._seat, all_at_once=True)
+        self._runtime.finish(self._thread_slot, all_at_once=True)
         self._pause()
         return self._taken()
 
@@ -134,7 +136,7 @@ class ThreadedElement:
         """Everything that was fed and not given yet, as soon as it is complete."""
         yield from self._taken()
         self._begin()
-        while self._runtime.finish(self._seat, all_at_once=False):
+        while self._runtime.finish(self._thread_slot, all_at_once=False):
             yield from self._taken()
             self._begin()
         self._pause()
@@ -249,9 +251,9 @@ class ThreadedElement:
         ident = threading.get_ident()
         if ident != self._feeder:
             with self._runtime.lock:
-                self._runtime.seats.pop(self._feeder, None)
-                self._runtime.seats[ident] = self._seat
-            self._seat.take()
+                self._runtime.thread_slots.pop(self._feeder, None)
+                self._runtime.thread_slots[ident] = self._thread_slot
+            self._thread_slot.take()
             self._feeder = ident
         if not self._rate.is_running:
             self._rate.resume()
@@ -278,7 +280,7 @@ class ThreadedElement:
         while len(self._threads) < level:
             self._threads.append(SchedulerThread(runtime, len(self._threads)))
             self._threads[-1].start()
-        for waiting in (runtime.awake, runtime.work, runtime.room):
+        for waiting in (runtime.awake, runtime.work, runtime.space):
             waiting.notify_all()
 
     def _samples(self) -> dict[str, float]:
@@ -310,7 +312,7 @@ class _Results:
 def _end(runtime: Runtime, sampler: Sampler | None) -> None:
     with runtime.lock:
         runtime.is_closed = True
-        for waiting in (runtime.awake, runtime.work, runtime.room):
+        for waiting in (runtime.awake, runtime.work, runtime.space):
             waiting.notify_all()
     if sampler is not None:
         sampler.end()

@@ -66,23 +66,23 @@ def wired(stages: list[ThreadedStage], sources: set[int], wanted: set[int], empt
 
 
 def _stages_of(stage: Stage, graph: Graph, empty: list[Block]) -> list[ThreadedStage]:
-    running, operator = stage.running, stage.operator
-    if not isinstance(running, ShardedOperator):
-        made = ThreadedStage(operator, running.process, stage.inputs, stage.outputs)
+    runtime, operator = stage.runtime, stage.operator
+    if not isinstance(runtime, ShardedOperator):
+        made = ThreadedStage(operator, runtime.process, stage.inputs, stage.outputs)
         made.always, made.places, made.is_ordered = stage.always, stage.places, is_ordered(operator, graph)
         return [made]
-    dealt = tuple(range(len(empty), len(empty) + len(running.shards)))
+    dealt = tuple(range(len(empty), len(empty) + len(runtime.shards)))
     done = tuple(range(len(empty) + len(dealt), len(empty) + 2 * len(dealt)))
     empty += [empty[stage.inputs[0]]] * len(dealt) + [empty[stage.outputs[0]]] * len(done)
-    deal = ThreadedStage(operator, running.deal, stage.inputs, dealt)
+    deal = ThreadedStage(operator, runtime.deal, stage.inputs, dealt)
     shards = [
         ThreadedStage(operator, shard.process, (i,), (o,))
-        for shard, i, o in zip(running.shards, dealt, done, strict=True)
+        for shard, i, o in zip(runtime.shards, dealt, done, strict=True)
     ]
     deal.places = None
     for shard in shards:
         shard.is_ordered, shard.places = True, None
-    merge = ThreadedStage(operator, running.merge, (*stage.inputs, *done), stage.outputs)
+    merge = ThreadedStage(operator, runtime.merge, (*stage.inputs, *done), stage.outputs)
     merge.places, merge.can_queue = stage.places, False
     return [deal, *shards, merge]
 

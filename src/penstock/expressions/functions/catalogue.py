@@ -4,13 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.expressions.functions.aggregate_functions import AGGREGATE_FUNCTIONS
-from penstock.expressions.functions.function import Function, index_by_spelling
+from penstock.expressions.functions import type_rules as rules
+from penstock.expressions.functions.function import Function, function, index_by_spelling
 from penstock.expressions.functions.number_functions import CHOICES, NUMBERS
 from penstock.expressions.functions.operators import OPERATORS
 from penstock.expressions.functions.text_functions import TEXTS
 from penstock.expressions.functions.time_functions import LISTS, TIMES
 
+AGGREGATE_FUNCTIONS = (
+    function(
+        "any(x:any)",
+        rules.unchanged,
+        "One of the values: the oldest, as with `first`, so that replays agree.",
+        "any(ticker)",
+        "the argument's type",
+    ),
+    function("first(x:any)", rules.unchanged, "The oldest value.", "first(price)", "the argument's type"),
+    function("last(x:any)", rules.unchanged, "The newest value.", "last(price)", "the argument's type"),
+    function(
+        "count(x:any?)", rules.INT, "How many tuples, or how many values that are not null.", "count()", "int64", "cnt"
+    ),
+    function(
+        "mcnt(x:any?)",
+        rules.INT,
+        "SPADE's MCnt: how many tuples the window holds, whatever their group.",
+        "mcnt()",
+        "int64",
+    ),
+    function("sum(x:number)", rules.same, "The sum.", "sum(volume)", "int64 or float64"),
+    function("avg(x:number)", rules.FLOAT, "The mean.", "avg(price)", "float64", "mean"),
+    function("min(x:any)", rules.ordered_unchanged("min"), "The smallest value.", "min(price)", "the argument's type"),
+    function("max(x:any)", rules.ordered_unchanged("max"), "The largest value.", "max(price)", "the argument's type"),
+    function("stddev(x:number)", rules.FLOAT, "The standard deviation.", "stddev(price)", "float64", "std"),
+    function("count_distinct(x:any)", rules.INT, "How many different values.", "count_distinct(ticker)", "int64"),
+    function(
+        "collect(x:any)", rules.list_of, "All values, oldest first.", "collect(price)", "list<the argument's type>"
+    ),
+    function("window_start()", rules.TIME, "Where the window starts.", "window_start()", "timestamp"),
+    function("window_end()", rules.TIME, "Where the window ends.", "window_end()", "timestamp"),
+)
 GROUPS: Mapping[str, tuple[Function, ...]] = {
     "Numbers": NUMBERS,
     "Choices": CHOICES,

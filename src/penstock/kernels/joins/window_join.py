@@ -28,13 +28,13 @@ from penstock.kernels.joins.window_join_loop import (
     mark_live,
     renumber_rows,
 )
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 _MEASURES = {"count": COUNT, "time": TIME, "delta": DELTA}
 _LONGEST_PIECE_LOG2 = 31
-_KEPT = (
+_SNAPSHOT_FIELDS = (
     "_ports",
     "_loop",
     "_rings",
@@ -67,7 +67,7 @@ class Pairs:
     right: Ints
 
 
-class WindowJoin(Kept):
+class WindowJoin(SnapshotFields):
     """Pairs each arriving tuple with those of the other port's window that have its key, oldest first.
 
     A tuple first enters its own window, which evicts.  A count window holds the newest tuples of its port; a time
@@ -97,7 +97,7 @@ class WindowJoin(Kept):
         self._clock: Array | None = None
         self._sizes: Array | None = None
         self._by_value = any(side.measure != "count" for side in self._sides)
-        self._room_for_pairs = 1_024
+        self._pair_capacity = 1_024
         for port, side in zip(self._ports, self._sides, strict=True):
             if not side.size > 0 or (side.measure == "count" and side.size != int(side.size)):
                 raise InputError(f"a {side.measure} window of a join needs a positive size; got {side.size!r}")
@@ -106,7 +106,7 @@ class WindowJoin(Kept):
             port["size"] = side.size if side.measure == "count" else 0
         of_streams = not self._by_value and not any(side.per_group for side in self._sides)
         self._links = LinkedWindows(int(left.size), int(right.size)) if of_streams else None
-        self.kept = _KEPT if self._links is None else ("_links",)
+        self.snapshot_fields = _SNAPSHOT_FIELDS if self._links is None else ("_links",)
 
     @property
     def state_bytes(self) -> int:
@@ -136,9 +136,9 @@ class WindowJoin(Kept):
             self._start_values(values)
         if values is not None:
             values = read_only(values)
-        self._make_room(len(keys), key_count)
+        self._reserve(len(keys), key_count)
         self._loop["filled"] = 0
-        out = np.empty((3, self._room_for_pairs), np.int64)
+        out = np.empty((3, self._pair_capacity), np.int64)
         row = 0
         while True:
             row = join(
@@ -153,7 +153,7 @@ class WindowJoin(Kept):
             else:
                 self._grow_pool()
         filled = int(self._loop["filled"][0])
-        self._room_for_pairs = max(1_024, 1 << (filled + filled // 8).bit_length())  # sizes that malloc sees again
+        self._pair_capacity = max(1_024, 1 << (filled + filled // 8).bit_length())  # sizes that malloc sees again
         return Pairs(out[0, :filled], out[1, :filled], out[2, :filled])
 
     def live(self, port: int) -> Ints:
@@ -202,7 +202,7 @@ class WindowJoin(Kept):
         assert self._clock is not None
         if clock is not None:
             self._clock[0], self._loop["clock_runs"] = clock, 1
-        self._make_room(max(len(keys) for keys, _ in sides), key_count)
+        self._reserve(max(len(keys) for keys, _ in sides), key_count)
         for port, (keys, values) in enumerate(sides):
             self._hold(port, keys, values)
 
@@ -234,7 +234,7 @@ class WindowJoin(Kept):
         self._sizes, self._clock = np.array(sizes, values.dtype), np.zeros(1, values.dtype)
         self._pool_values, self._newest = np.zeros(len(self._pool), values.dtype), np.zeros(0, values.dtype)
 
-    def _make_room(self, rows: int, key_count: int) -> None:
+    def _reserve(self, rows: int, key_count: int) -> None:
         """Lets the rings have all keys and the queues `rows` more tuples."""
         if 2 * key_count > len(self._rings):
             self._rings = _wider(self._rings, max(2 * key_count, 2 * len(self._rings)))

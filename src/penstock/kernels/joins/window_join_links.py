@@ -12,16 +12,16 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 Ints = npt.NDArray[np.int64]
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-class LinkedWindows(Kept):
+class LinkedWindows(SnapshotFields):
     """Both windows; pairs come as three rows: trigger, left, right.  Stores are the caller's, as `WindowJoin` says."""
 
-    kept = ("_seen", "_dropped", "_newest", "_links", "_met")
+    snapshot_fields = ("_seen", "_dropped", "_newest", "_links", "_met")
 
     def __init__(self, left_size: int, right_size: int) -> None:
         self._sizes = np.array([left_size, right_size], np.int64)
@@ -31,7 +31,7 @@ class LinkedWindows(Kept):
         self._met: Ints = np.empty((4, 1), np.int64)
         self._largest = max(left_size, right_size)
         self._filled = np.zeros(1, np.int64)
-        self._room_for_pairs = 1_024
+        self._pair_capacity = 1_024
 
     @property
     def state_bytes(self) -> int:
@@ -42,14 +42,14 @@ class LinkedWindows(Kept):
 
     def process(self, ports: npt.NDArray[np.uint8], keys: npt.NDArray[np.int32], key_count: int) -> Ints:
         """Takes merged tuples and gives the pairs."""
-        self._make_room(len(keys), key_count)
-        out, state = np.empty(3 * self._room_for_pairs, np.int64), (self._met, self._dropped, self._links, self._filled)
+        self._reserve(len(keys), key_count)
+        out, state = np.empty(3 * self._pair_capacity, np.int64), (self._met, self._dropped, self._links, self._filled)
         count, done = join_links(ports, keys, self._seen, self._sizes, self._newest, *state, out)
         while done < count:
-            out = _with_more_room(out)
+            out = _enlarged(out)
             done = pair(ports, done, count, *state, out)
         filled = self._filled.item(0)
-        self._room_for_pairs = max(1_024, 1 << (filled + filled // 8).bit_length())  # sizes that malloc sees again
+        self._pair_capacity = max(1_024, 1 << (filled + filled // 8).bit_length())  # sizes that malloc sees again
         return out.reshape(3, -1)[:, :filled]
 
     def live(self, port: int) -> Ints:
@@ -61,7 +61,7 @@ class LinkedWindows(Kept):
         """Follows the caller, who has cut a port's store down to its live rows."""
         self._dropped[port] = self._seen[port] - len(live)
 
-    def _make_room(self, rows: int, key_count: int) -> None:
+    def _reserve(self, rows: int, key_count: int) -> None:
         if 2 * key_count > len(self._newest):
             newest = np.zeros(max(2 * key_count, 2 * len(self._newest)), np.int64)
             newest[: len(self._newest)] = self._newest
@@ -84,7 +84,7 @@ def _wider(links: Ints, seen: Ints, length: int) -> Ints:
     return longer
 
 
-def _with_more_room(out: Ints) -> Ints:
+def _enlarged(out: Ints) -> Ints:
     longer = np.empty((3, 2 * len(out) // 3), np.int64)
     longer[:, : len(out) // 3] = out.reshape(3, -1)
     return longer.reshape(-1)

@@ -1,1 +1,4 @@
-"""keys."""
+"""Keys become dense ids, on which all keyed state is indexed.
+
+May import what `kernels` may.  Begin with `key_ids.py`.
+"""

@@ -57,10 +57,10 @@ class IntegerKeys:
         while row < len(values):
             row = kernel(values, mask, row, self._direct, self._table, self._keys, self._counts, ids)
             if row < len(values):
-                self._make_room(int(values[row]))
+                self._reserve(int(values[row]))
         return ids
 
-    def _make_room(self, value: int) -> None:
+    def _reserve(self, value: int) -> None:
         """Doubles whatever stopped the kernel at this value."""
         if self.count == len(self._keys):
             self._keys = np.concatenate((self._keys, np.zeros_like(self._keys)))

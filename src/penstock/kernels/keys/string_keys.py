@@ -86,10 +86,10 @@ class StringKeys:
             row = kernel(codes, mask, offsets, text, row, *tables, known_ids, ids)
             if row < len(ids):
                 place = row if codes is _NO_CODES else codes[row]
-                self._make_room(int(offsets[place + 1] - offsets[place]))
+                self._reserve(int(offsets[place + 1] - offsets[place]))
         return ids
 
-    def _make_room(self, length: int) -> None:
+    def _reserve(self, length: int) -> None:
         """Doubles whatever lacks room for one more key of this length; what `dictionary` gave stays as it was."""
         if self.count + 1 == len(self._offsets):
             self._offsets = _longer(self._offsets, 2 * self.count + 1)
@@ -165,15 +165,15 @@ _word_at: Any = intrinsic(_generate_word_at)
 
 # The functions below take addresses, not arrays: numba would count references to each array at every call.
 @njit(forceinline=True)
-def _tag(address, room, length):  # type: ignore[no-untyped-def]
-    """The tag of the string at an address, after which there are `room` bytes; never reads further."""
+def _tag(address, readable, length):  # type: ignore[no-untyped-def]
+    """The tag of the string at an address, after which there are `readable` bytes; never reads further."""
     if length < 8:
         word = np.uint64(0)
-        if room >= 8:
+        if readable >= 8:
             word = _word_at(address)
         elif length > 0:
             # The word that ends with the text; the text has at least eight bytes.
-            word = _word_at(address + room - 8) >> np.uint64(8 * (8 - room))
+            word = _word_at(address + readable - 8) >> np.uint64(8 * (8 - readable))
         word &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
         return word | (np.uint64(length) << np.uint64(56))
     state = np.uint64(length)

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from penstock.kernels.text import calendar as moments
+from penstock.kernels.text import calendar
 
 _inline: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
-days_of = njit(**_inline)(moments.days_of)
-year = njit(**_inline)(moments.year_of)
-month = njit(**_inline)(moments.month_of)
-day = njit(**_inline)(moments.day_of)
-days_in_month = njit(**_inline)(moments.days_in_month)
+days_of = njit(**_inline)(calendar.days_of)
+year = njit(**_inline)(calendar.year_of)
+month = njit(**_inline)(calendar.month_of)
+day = njit(**_inline)(calendar.day_of)
+days_in_month = njit(**_inline)(calendar.days_in_month)
 
 # numba's cache of a caller does not see changes here, so callers' texts carry this mark
-MARK = hashlib.sha256(Path(__file__).read_bytes() + Path(moments.__file__).read_bytes()).hexdigest()[:16]
+MARK = hashlib.sha256(Path(__file__).read_bytes() + Path(calendar.__file__).read_bytes()).hexdigest()[:16]
 
 _LIMIT = 9223372036854775808.0  # 2^63: the first float above every int64
 

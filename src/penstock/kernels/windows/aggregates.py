@@ -75,10 +75,10 @@ class Term:
             return _merge_moments(into, older, newer, nullable)
         return self._merge_extremes(result, *((b, a) if into == newer else (a, b)))
 
-    def _merge_extremes(self, result: str, kept: str, other: str) -> list[str]:
-        """Compares in the way one machine instruction does, which keeps `kept` if it is NaN but not if `other` is."""
-        left, right = (f"np.uint64({other})", f"np.uint64({kept})") if self.number == "u" else (other, kept)
-        choice = [f"{result} = {other} if {left} {'<' if self.kind == 'min' else '>'} {right} else {kept}"]
+    def _merge_extremes(self, result: str, current: str, other: str) -> list[str]:
+        """Compares as one machine instruction does, which keeps `current` if it is NaN but not if `other` is."""
+        left, right = (f"np.uint64({other})", f"np.uint64({current})") if self.number == "u" else (other, current)
+        choice = [f"{result} = {other} if {left} {'<' if self.kind == 'min' else '>'} {right} else {current}"]
         return [*choice, f"if {other} != {other}:", f"    {result} = {other}"] if self.number == "f" else choice
 
     def nothing(self) -> tuple[int | float, ...]:

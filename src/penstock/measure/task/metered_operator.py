@@ -12,7 +12,7 @@ import pyarrow as pa
 from penstock.block.block import Block, empty_block
 from penstock.block.position import EVERYTHING, Frontier
 from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
 _UNTIMED = -1
 Call = tuple[int, int, int]  # tuples in, tuples out, CPU ns or _UNTIMED
@@ -38,32 +38,32 @@ class OperatorMeter:
 
 
 class MeteredOperator:
-    """Stands in front of a running operator."""
+    """Stands in front of a runtime operator."""
 
-    __slots__ = ("_meter", "_running")
+    __slots__ = ("_meter", "_runtime")
 
-    def __init__(self, running: RunningOperator, meter: OperatorMeter) -> None:
-        self._running, self._meter = running, meter
+    def __init__(self, runtime: OperatorRuntime, meter: OperatorMeter) -> None:
+        self._runtime, self._meter = runtime, meter
 
     @property
     def state_bytes(self) -> int:
-        return self._running.state_bytes
+        return self._runtime.state_bytes
 
     def export(self) -> dict[str, Any]:
-        return self._running.export()
+        return self._runtime.export()
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._running.restore(state)
+        self._runtime.restore(state)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         """What the operator emits; a hot path: an untimed call costs about a microsecond more."""
         meter = self._meter
         if meter.turn.is_due():
             start = time.thread_time_ns()
-            outputs = self._running.process(inputs, frontier)
+            outputs = self._runtime.process(inputs, frontier)
             cpu_ns = time.thread_time_ns() - start
         else:
-            outputs, cpu_ns = self._running.process(inputs, frontier), _UNTIMED
+            outputs, cpu_ns = self._runtime.process(inputs, frontier), _UNTIMED
         taken = inputs[0].rows if len(inputs) == 1 else sum([block.rows for block in inputs])
         given = outputs[0].rows if len(outputs) == 1 else sum([block.rows for block in outputs])
         meter.calls.append((taken, given, cpu_ns))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -16,16 +17,15 @@ from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.task.cpu_budget import Allowance
 from penstock.measure.task.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
 from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
-from penstock.measure.task.service_times import ServiceTimes
 from penstock.measure.task.slot_counts import SlotCounts, counting_ns
 from penstock.measure.task.task_report import PlainReport, encode
-from penstock.measure.task.transfer_time import Gate
 from penstock.measure.task.triggers import Triggers
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 
-# Between two blocks kernels push the meters' code and data out of the caches: `benchmarks measuring` shows about
+# Between two blocks kernels push the meters' code and data out of the caches: benchmark `measuring` shows about
 # three times the cost of a loop that does nothing else.
 _COLD = 3
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class ElementMeters:
         self.operators: dict[str, OperatorMeter] = {}
         self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
 
-    def metered(self, name: str, running: RunningOperator) -> MeteredOperator:
+    def metered(self, name: str, runtime: OperatorRuntime) -> MeteredOperator:
         """The operator with a meter in front; copies of an operator share one."""
-        return MeteredOperator(running, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
+        return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
 
     def begin(self, replica: int, start: TaskStart) -> TaskFigures:
         """The figures of a task."""
@@ -81,7 +81,7 @@ class TaskFigures:
     def __init__(self, meters: ElementMeters, replica: int, start: TaskStart, loop_cpu_s: float) -> None:
         self._meters, self._replica = meters, replica
         self._start, self._loop_cpu_s = start, loop_cpu_s
-        self.entry, self.exit = Gate(Pace()), Gate(meters.pace)  # what comes in comes in few, long passages
+        self.entry, self.exit = TransferTime(Pace()), TransferTime(meters.pace)  # few, long passages come in
         self.service, self.step_turn = ServiceTimes(), meters.step_turn
         self.slots = SlotCounts(meters.slot_turn)
         self._inputs: dict[str, list[int]] = {}
@@ -191,7 +191,7 @@ def _ports(ports: dict[str, list[int]]) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def _block_ns() -> int:
-    """What counting one block costs here: a gate, a step, two ports and a result."""
+    """What counting one block costs here: a passage, a step, two ports and a result."""
     meters, rounds = ElementMeters(), 100
     meters.pace.below = 0
     figures = TaskFigures(meters, 0, TaskStart(), 0.0)
@@ -206,3 +206,80 @@ def _block_ns() -> int:
             figures.triggers.add(block, 0, i, 1)
         spent_ns.append(time.thread_time_ns() - start)
     return spent_ns[1] // rounds
+
+
+class TransferTime:
+    """Time in Spark's hands, inwards or outwards: times some passages and takes them for all."""
+
+    __slots__ = ("_turn", "_waiting_ns", "passages", "timed")
+
+    def __init__(self, pace: Pace) -> None:
+        self._turn = Turn(pace)
+        self.passages = self.timed = self._waiting_ns = 0
+
+    @property
+    def waiting_s(self) -> float:
+        """Time in which nothing was done: all of it but the CPU."""
+        return self._waiting_ns * self.passages / self.timed / 1e9 if self.timed else 0.0
+
+    def inward(self, items: Iterable[T]) -> Iterator[T]:
+        """The items; asking for the next one is a passage."""
+        source = iter(items)
+        while True:
+            self.passages += 1
+            start = (time.perf_counter_ns(), time.thread_time_ns()) if self._turn.is_due() else None
+            try:
+                item = next(source)
+            except StopIteration:
+                self._note(start)
+                return
+            self._note(start)
+            yield item
+
+    def outward(self, items: Iterable[T]) -> Iterator[T]:
+        """The items; handing one over, until the next is asked for, is a passage."""
+        for item in items:
+            self.passages += 1
+            if self._turn.is_due():
+                start = time.perf_counter_ns(), time.thread_time_ns()
+                yield item
+                self._note(start)
+            else:
+                yield item
+
+    def _note(self, start: tuple[int, int] | None) -> None:
+        if start is not None:
+            cpu_ns = time.thread_time_ns() - start[1] - clock_pair_ns() // 2
+            self._waiting_ns += max(0, time.perf_counter_ns() - start[0] - max(cpu_ns, 0))
+            self.timed += 1
+
+
+class ServiceTimes:
+    """Sums over blocks: tuples k, seconds T, and T^2 / k."""
+
+    __slots__ = ("_squares", "blocks", "seconds", "tuples")
+
+    def __init__(self) -> None:
+        self.blocks = self.tuples = 0
+        self.seconds = self._squares = 0.0
+
+    def add(self, tuples: int, elapsed_ns: int) -> None:
+        """A block was taken through all operators, and timed."""
+        self.blocks += 1
+        if tuples:
+            seconds = elapsed_ns * 1e-9
+            self.tuples += tuples
+            self.seconds += seconds
+            self._squares += seconds * seconds / tuples
+
+    @property
+    def variance_s2(self) -> float | None:
+        """The variance of one tuple's service time, None below two blocks.
+
+        A block of k independent tuples of mean m and variance v takes T with mean k m and variance k v, so that v is
+        the mean of (T - k m)^2 / k; with m = sum T / sum k the squares sum to (sum T^2 / k) - m sum T.
+        """
+        if self.blocks < 2 or not self.tuples:
+            return None
+        mean_s = self.seconds / self.tuples
+        return max(0.0, self._squares - mean_s * self.seconds) / (self.blocks - 1)

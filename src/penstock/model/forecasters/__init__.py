@@ -1,1 +1,4 @@
-"""Online forecasters of a rate: one per file, all with the same two functions."""
+"""Online forecasters of a rate: one per file, all with the same two functions.
+
+May import what `model` may.  Begin with `protocol.py`; `mixture.py` is the default.
+"""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from penstock.model.forecasters.holt import Holt
-from penstock.model.forecasters.season import season_length
 
 _LOOK_EVERY = 16
+_SHORTEST_SEASON = 4
+_SEASONS_SEEN = 3  # a season must have come back at least twice
+_CLEAR_CORRELATION = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +88,42 @@ def _unbounded(base: Holt, steps: int) -> list[float]:
         reach += weight
         values.append(base.level + reach * base.trend)
     return values
+
+
+def season_length(values: Sequence[float]) -> int | None:
+    """The lag after which the series, less its trend, looks most like itself again; None where none is clear.
+
+    >>> season_length([0, 5, 9, 5, 0, 1] * 8)
+    6
+    """
+    series = np.asarray(values, np.float64)
+    longest = len(series) // _SEASONS_SEEN
+    if longest < _SHORTEST_SEASON:
+        return None
+    correlation = _autocorrelation(_without_trend(series))[: longest + 1]
+    peaks = [
+        lag
+        for lag in range(_SHORTEST_SEASON, longest)
+        if correlation[lag] >= _CLEAR_CORRELATION and correlation[lag - 1] < correlation[lag] >= correlation[lag + 1]
+    ]
+    if not peaks:
+        return None
+    highest = max(float(correlation[lag]) for lag in peaks)
+    # Multiples of a season correlate as well as it does: the shortest of the good ones is it.
+    return next(lag for lag in peaks if correlation[lag] >= 0.9 * highest)
+
+
+def _without_trend(series: np.ndarray) -> np.ndarray:
+    time = np.arange(len(series), dtype=np.float64)
+    time -= time.mean()
+    slope = (time @ series) / (time @ time)
+    return np.asarray(series - series.mean() - slope * time)
+
+
+def _autocorrelation(series: np.ndarray) -> np.ndarray:
+    """By lag, each lag's sum divided by its number of pairs; all 0 for a constant series."""
+    n = len(series)
+    spectrum = np.fft.rfft(series, 2 * n)
+    sums = np.fft.irfft(spectrum * spectrum.conj())[:n] / np.arange(n, 0, -1)
+    # A straight line leaves rounding only, which must not look like a season.
+    return np.asarray(sums / sums[0]) if sums[0] > 1e-18 * max(1.0, float(np.abs(series).max())) else np.zeros(n)

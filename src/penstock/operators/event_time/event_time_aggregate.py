@@ -18,16 +18,17 @@ from penstock.app.operators import Aggregate
 from penstock.block.block import Block, concat_blocks
 from penstock.block.column import Column, FixedColumn, Mask
 from penstock.block.dead_letters import DeadLetters
+from penstock.block.ordering import in_order
 from penstock.block.position import ABSENT, Frontier, Integers, Position, merge_order
 from penstock.kernels.windows.held_rows import Firings
 from penstock.kernels.windows.time.time_window import TimeFired
-from penstock.operators.event_time.event_time_windows import ClockedWindows, make_clocked_windows
-from penstock.operators.event_time.keyed_event_time import KeyedSlots, SlotState, Told
+from penstock.operators.event_time.event_time_windows import make_event_time_windows
+from penstock.operators.event_time.keyed_event_time import KeyedSlots, SideInput, SlotState
 from penstock.operators.event_time.partial_aggregates import Partials
 from penstock.operators.event_time.position_columns import arrival_columns, arrival_types, ascending_bits
 from penstock.operators.event_time.shared_panes import NEVER, joined, late_rows, places
 from penstock.operators.event_time.watermark_broadcast import Waiting
-from penstock.operators.windows.aggregate import LATE, NO_MARKS, Results, RunningAggregate
+from penstock.operators.windows.aggregate import LATE, NO_MARKS, AggregateRuntime, Results
 from penstock.operators.windows.window_attribute import event_times_us, window_values, without_missing
 from penstock.state.slots.slot_functions import SlotFunction
 
@@ -42,7 +43,7 @@ class _Fired:
     results: Results
 
 
-class ClockedAggregate(RunningAggregate):
+class EventTimeAggregate(AggregateRuntime):
     """`depth` is that of its input's positions; `ordered`: whether its outputs must know theirs."""
 
     def __init__(
@@ -62,15 +63,15 @@ class ClockedAggregate(RunningAggregate):
         self._ticks, self._waiting_partials = Waiting(), Waiting()
         self._partials = Partials(operator, schema, depth=depth, ordered=ordered) if self.times is not None else None
         self._slots = KeyedSlots(self.keys, slots)
-        self._windows: ClockedWindows = make_clocked_windows(self.times, self.held, operator.window, self._slots, types)
+        self._windows = make_event_time_windows(self.times, self.held, operator.window, self._slots, types)
         self._clock = self._windows.clock
 
-    def tell(self, told: Told) -> None:
+    def take_side_input(self, given: SideInput) -> None:
         started, pane, *_ = self._windows.clock
         reached = pane if started else NEVER
-        ticks = self._ticks.give(told.ticks.get(0, ()), lambda block: _of_new_panes(block, self.operator, reached))
-        self._waiting_partials.give(told.partials)
-        for share in told.shares:
+        ticks = self._ticks.give(given.ticks.get(0, ()), lambda block: _of_new_panes(block, self.operator, reached))
+        self._waiting_partials.give(given.partials)
+        for share in given.shares:
             late = late_rows(share, ticks, reached, self.operator)
             self.letters.add_rows(self.operator.name, LATE, share, late)
 
@@ -88,7 +89,8 @@ class ClockedAggregate(RunningAggregate):
             fired = self._held(block, groups, is_tick, tags)
         fired = self._without_failures(fired)
         columns = self._columns(fired.results, len(fired.rows))
-        return (Block(self.operator.schema, columns, len(fired.rows), self._position(block, fired)),)
+        results = Block(self.operator.schema, columns, len(fired.rows), self._position(block, fired))
+        return (in_order([results]),)  # partials came into their panes behind tuples that are younger
 
     def changed(self, slots: Integers) -> Integers:
         touched, before = self._slots.touched(), self._clock

@@ -14,17 +14,17 @@ from penstock.block.column import Column, FixedColumn, concat, empty_column
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.plain_columns import Pieces, column_from
 from penstock.block.position import Frontier, Integers, Position, merge_order
-from penstock.operators.event_time.keyed_event_time import KeyedSlots, SlotState, Told, runs_by_slot
+from penstock.operators.event_time.keyed_event_time import KeyedSlots, SideInput, SlotState, runs_by_slot
 from penstock.operators.event_time.watermark_broadcast import Waiting
 from penstock.operators.stateless.merging import Merged
-from penstock.operators.windows.join import RunningJoin
+from penstock.operators.windows.join import JoinRuntime
 from penstock.operators.windows.window_attribute import window_values
 from penstock.state.slots.slot_functions import SlotFunction
 
 _TICK = -1
 
 
-class ClockedJoin(RunningJoin):
+class EventTimeJoin(JoinRuntime):
     """A slot's state is the clock and, of each side, the rows that its window holds: keys, times, columns."""
 
     def __init__(
@@ -43,9 +43,9 @@ class ClockedJoin(RunningJoin):
         self._slots = KeyedSlots(self.keys, slots)
         self._clock = self.kernel.clock
 
-    def tell(self, told: Told) -> None:
+    def take_side_input(self, given: SideInput) -> None:
         for port, own in enumerate(self._ticks):
-            own.give(told.ticks.get(port, ()), self._that_move_it)
+            own.give(given.ticks.get(port, ()), self._that_move_it)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         ticks = [own.take(frontier) for own in self._ticks]

@@ -1,4 +1,4 @@
-"""The windows of a clocked aggregate by slot: running values of panes, or held rows; group 0 is the ticks'."""
+"""The windows of an event-time aggregate by slot: running values of panes, or held rows; group 0 is the ticks'."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from penstock.kernels.windows.time.time_window import TimeWindow
 from penstock.operators.event_time.keyed_event_time import KeyedSlots, SlotState, runs_by_slot
 from penstock.operators.windows.row_windows import HeldWindows
 
-_NO_ROWS = np.zeros(0, np.int64)
 
-
-class ClockedWindows(Protocol):
+class EventTimeWindows(Protocol):
     """State by slot: the clock, the slot's keys, and what its groups hold, numbered by those keys."""
 
     @property
@@ -32,13 +30,13 @@ class ClockedWindows(Protocol):
     def restore_slots(self, states: Sequence[SlotState]) -> None: ...
 
 
-def make_clocked_windows(
+def make_event_time_windows(
     times: TimeWindow | None,
     held: HeldWindows | None,
     window: Window,
     slots: KeyedSlots,
     tags: tuple[np.dtype[Any], ...],
-) -> ClockedWindows:
+) -> EventTimeWindows:
     """The windows by slot of an aggregate whose last columns are its tuples' positions, of these types."""
     if times is not None:
         return _Panes(times, int(window.size // window.every), slots, len(tags))

@@ -1,4 +1,4 @@
-"""What operators by key share whose replicas are told the clock: state that is taken out and put in by slot."""
+"""Base for keyed event-time operators with a broadcast watermark: state that is taken out and put in by slot."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from penstock.block.column import Mask
 from penstock.block.plain_columns import Pieces, Plain, column_from
 from penstock.block.position import Integers
 from penstock.kernels.keys.key_ids import KeyIndex
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 from penstock.state.slots.slot_functions import SlotFunction
 
 SlotState = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a replica is told of a micro-batch beside the tuples of its slots.
+class SideInput:
+    """What a replica gets of a micro-batch beside the tuples of its slots.
 
     `ticks` by input; of split slots the `partials` of keys that it owns, and `shares` of tuples to be checked.
     """
@@ -32,10 +32,10 @@ class Told:
     shares: Sequence[Block] = ()
 
 
-class ClockedOperator(RunningOperator, Protocol):
-    """A running operator that serves some slots, and hears of the whole stream's clock."""
+class KeyedEventTimeOperator(OperatorRuntime, Protocol):
+    """An operator that serves some slots, and follows the watermark of the whole stream."""
 
-    def tell(self, told: Told) -> None:
+    def take_side_input(self, given: SideInput) -> None:
         """What goes with the tuples of the next micro-batch."""
         ...
 

@@ -14,7 +14,7 @@ from penstock.kernels.keys.key_ids import KeyIndex
 from penstock.kernels.windows.aggregates import sum_number
 from penstock.kernels.windows.time.time_window import TimeWindow
 from penstock.operators.event_time.position_columns import arrival_columns, arrival_types
-from penstock.operators.windows.aggregate import RunningAggregate
+from penstock.operators.windows.aggregate import AggregateRuntime
 from penstock.operators.windows.window_attribute import event_times_us, with_value
 
 _PANE = "#pane"
@@ -22,7 +22,7 @@ _PANE = "#pane"
 
 def can_be_split(operator: Aggregate, schema: pa.Schema) -> bool:
     """Whether its aggregates can be put together from parts with the same bits: no sums of floats, nothing of rows."""
-    times = RunningAggregate(operator, schema, DeadLetters()).times if operator.window.measure == "time" else None
+    times = AggregateRuntime(operator, schema, DeadLetters()).times if operator.window.measure == "time" else None
     if times is None:
         return False
     calls, types = times.shape
@@ -51,7 +51,7 @@ class Partials:
 
     def __init__(self, operator: Aggregate, schema: pa.Schema, *, depth: int, ordered: bool) -> None:
         firsts = arrival_types(depth) if ordered else ()
-        self._aggregate = RunningAggregate(operator, schema, DeadLetters(), firsts)
+        self._aggregate = AggregateRuntime(operator, schema, DeadLetters(), firsts)
         self._depth, self._ordered = depth, ordered
         assert self._aggregate.times is not None
         self._shape = self._aggregate.times.shape

@@ -17,7 +17,7 @@ from penstock.expressions.tree import uses_sequence
 from penstock.operators.protocol import Stateless
 
 
-class RunningFunctor(Stateless):
+class FunctorRuntime(Stateless):
     """One kernel per emit; several emits of a tuple come one after the other."""
 
     def __init__(self, operator: Functor, schema: pa.Schema) -> None:
@@ -26,7 +26,7 @@ class RunningFunctor(Stateless):
             FunctorKernel(operator.where, tuple(emit.expression for emit in emits), schema) for emits in operator.emits
         ]
         self.sequence = 0
-        self.kept = ("sequence",) if _numbers_tuples(operator) else ()
+        self.snapshot_fields = ("sequence",) if _numbers_tuples(operator) else ()
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block = inputs[0]

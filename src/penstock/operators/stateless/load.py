@@ -17,7 +17,7 @@ _MOST_ROWS = 8192
 _TRIAL_FLOP = 2_000_000
 
 
-class RunningLoad(Stateless):
+class LoadRuntime(Stateless):
     """Computes without the GIL, and waits as a call of a service would."""
 
     def __init__(self, operator: Load) -> None:

@@ -11,13 +11,13 @@ from penstock.block.block import Block, concat_blocks
 from penstock.block.position import LAST, Frontier, Position, concat_position_list, later_rows
 from penstock.block.punctuation import Punctuations
 from penstock.kernels.pacing import paced_stamps
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 
-class _Holding(Kept):
+class _Holding(SnapshotFields):
     """Holds tuples back until the frontier has reached their new position."""
 
-    kept: tuple[str, ...] = ("_held",)
+    snapshot_fields: tuple[str, ...] = ("_held",)
 
     def __init__(self) -> None:
         self._held: Block | None = None
@@ -41,7 +41,7 @@ class _Holding(Kept):
         return first
 
 
-class RunningDelay(_Holding):
+class DelayRuntime(_Holding):
     """Stamps moved by a fixed time."""
 
     def __init__(self, operator: Delay) -> None:
@@ -61,10 +61,10 @@ class RunningDelay(_Holding):
         return position.shift(position.stamp + self.delay_s)
 
 
-class RunningThrottle(_Holding):
+class ThrottleRuntime(_Holding):
     """Stamps at least a period apart; a punctuation stays behind the tuple before it."""
 
-    kept = ("_held", "_last")
+    snapshot_fields = ("_held", "_last")
 
     def __init__(self, operator: Throttle) -> None:
         super().__init__()

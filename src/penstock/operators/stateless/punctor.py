@@ -17,10 +17,10 @@ from penstock.operators.protocol import Stateless
 from penstock.operators.stateless.routing import truth
 
 
-class RunningPunctor(Stateless):
+class PunctorRuntime(Stateless):
     """Passes all tuples and adds a mark where its condition is true."""
 
-    kept = ("marks",)
+    snapshot_fields = ("marks",)
 
     def __init__(self, operator: Punctor, number: int) -> None:
         self.when, self.before, self.number = operator.when, operator.before, number

@@ -18,7 +18,7 @@ from penstock.block.position import Frontier, Integers, output_numbers
 from penstock.expressions.evaluation.compiled_functor import FunctorKernel
 from penstock.expressions.tree import Attribute
 from penstock.kernels.keys.key_ids import KeyIndex
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.count.count_window import CountWindow, Fired
 from penstock.kernels.windows.time.time_window import TimeFired, TimeWindow
@@ -33,7 +33,7 @@ Groups = npt.NDArray[np.int32]
 Results = dict[int, Column]
 
 
-class RunningAggregate(Kept):
+class AggregateRuntime(SnapshotFields):
     """Groups, arguments, windows, and the expressions around the calls.
 
     `firsts` are the types of columns of which a time window's kernel is to keep the oldest tuple's value besides.
@@ -57,7 +57,7 @@ class RunningAggregate(Kept):
         self.counts, self.times = _kernels(operator, plan, firsts)
         needs_rows = bool(plan.by_rows) and not keeps_numbers(operator, plan)
         self.held = HeldWindows(operator.window) if needs_rows or not (self.counts or self.times) else None
-        self.kept = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
+        self.snapshot_fields = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
 
     @property
     def state_bytes(self) -> int:
@@ -85,9 +85,9 @@ class RunningAggregate(Kept):
         if not self.failed:
             return rows, results
         rows = np.arange(count) if rows is None else rows
-        kept = np.delete(np.arange(len(rows)), sorted(self.failed))
+        retained = np.delete(np.arange(len(rows)), sorted(self.failed))
         self.failed.clear()
-        return rows[kept], {call: column.take(kept) for call, column in results.items()}
+        return rows[retained], {call: column.take(retained) for call, column in results.items()}
 
     def _groups(self, block: Block) -> tuple[Groups, int]:
         if self.keys is None:
@@ -119,7 +119,7 @@ class RunningAggregate(Kept):
 
     def _of_kernel(self, fired: Fired) -> Results:
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
-        return results if fired.offsets is None else results | self._from_rows(fired.offsets, fired.kept)
+        return results if fired.offsets is None else results | self._from_rows(fired.offsets, fired.retained)
 
     def _time_windows(
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
@@ -249,11 +249,11 @@ def _kernels(
     places = {argument: i for i, argument in enumerate(_kernel_arguments(operator, plan))}
     calls = tuple(_kernel_call(function, None if a is None else places[a]) for _, function, a in plan.by_kernel)
     types = tuple(numpy_type(plan.argument_types[a]) for a in places)
-    kept = tuple(places[a] for a in plan.row_arguments) if keeps_numbers(operator, plan) else ()
-    if has_own_windows(operator) and (calls or kept or not plan.by_rows):
+    retained = tuple(places[a] for a in plan.row_arguments) if keeps_numbers(operator, plan) else ()
+    if has_own_windows(operator) and (calls or retained or not plan.by_rows):
         calls = calls or (AggregateCall("count", None),)
         tumbling = window.kind == "tumbling"
-        return CountWindow(int(window.size), int(window.every), tumbling, calls, types, kept=kept), None
+        return CountWindow(int(window.size), int(window.every), tumbling, calls, types, retained=retained), None
     if window.measure == "time" and not plan.by_rows:
         calls = (
             *calls,
@@ -269,8 +269,8 @@ def _kernel_call(function: str, argument: int | None) -> AggregateCall:
 
 
 def _kernel_arguments(operator: Aggregate, plan: Plan) -> tuple[int, ...]:
-    kept = plan.row_arguments if keeps_numbers(operator, plan) else ()
-    return tuple(dict.fromkeys((*(a for _, _, a in plan.by_kernel if a is not None), *kept)))
+    retained = plan.row_arguments if keeps_numbers(operator, plan) else ()
+    return tuple(dict.fromkeys((*(a for _, _, a in plan.by_kernel if a is not None), *retained)))
 
 
 def _row_places(plan: Plan) -> dict[int, int]:

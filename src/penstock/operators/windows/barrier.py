@@ -12,13 +12,13 @@ from penstock.block.column import Column
 from penstock.block.position import Frontier, Position, concat_position_list, later_rows
 from penstock.expressions.evaluation.environment import Environment
 from penstock.expressions.evaluation.evaluate import evaluate
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 
-class RunningBarrier(Kept):
+class BarrierRuntime(SnapshotFields):
     """Holds what is ahead of the slowest input."""
 
-    kept = ("pending",)
+    snapshot_fields = ("pending",)
 
     def __init__(self, operator: Barrier) -> None:
         self.operator = operator

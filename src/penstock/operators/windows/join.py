@@ -15,14 +15,14 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import Frontier, Integers, output_numbers
 from penstock.kernels.joins.window_join import JoinWindow, Pairs, WindowJoin
 from penstock.kernels.keys.key_ids import KeyIndex
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.operators.stateless.merging import Merged, merge
 from penstock.operators.windows.join_emits import JoinEmits
 from penstock.operators.windows.join_store import JoinStore
 from penstock.operators.windows.window_attribute import window_values, without_missing
 
 
-class RunningJoin(Kept):
+class JoinRuntime(SnapshotFields):
     """Two stores of rows, the kernel that pairs them, and the predicate and emits over pairs."""
 
     def __init__(
@@ -43,7 +43,7 @@ class RunningJoin(Kept):
             JoinStore(self.kernel, port, schema, self.emits.columns_of(port), self.key_columns[port])
             for port, schema in enumerate(schemas)
         )
-        self.kept = ("kernel", "stores", *(("keys",) if self.keys is not None else ()))
+        self.snapshot_fields = ("kernel", "stores", *(("keys",) if self.keys is not None else ()))
 
     @property
     def state_bytes(self) -> int:

@@ -11,15 +11,15 @@ from penstock.block.block import Block
 from penstock.block.column import Array, CodedColumn, Column, FixedColumn, Mask, concat, empty_column
 from penstock.block.position import Integers
 from penstock.kernels.joins.window_join import WindowJoin
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 
 _COMPACT_ABOVE_ROWS = 16_384
 
 
-class JoinStore(Kept):
+class JoinStore(SnapshotFields):
     """Columns of one port: retained rows, then the newest block's; cut down to live rows now and then."""
 
-    kept = ("_columns", "_missing", "_rows", "_live")
+    snapshot_fields = ("_columns", "_missing", "_rows", "_live")
 
     def __init__(self, kernel: WindowJoin, port: int, schema: pa.Schema, reads: list[int], keys: list[int]) -> None:
         self._kernel, self._port, self._keys = kernel, port, keys

@@ -10,16 +10,16 @@ import numpy.typing as npt
 from penstock.app.windows import Window
 from penstock.block.column import Column, concat
 from penstock.block.position import Integers
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.kernels.windows.held_rows import Firings, HeldRows
 
 _COMPACT_ABOVE_ROWS = 4096
 
 
-class HeldWindows(Kept):
+class HeldWindows(SnapshotFields):
     """Windows over stored columns."""
 
-    kept = ("rows", "columns")
+    snapshot_fields = ("rows", "columns")
 
     def __init__(self, window: Window) -> None:
         tumbling = window.kind == "tumbling"

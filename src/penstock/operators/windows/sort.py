@@ -13,20 +13,20 @@ from penstock.block.block import Block, concat_blocks
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.emission import emitted
 from penstock.block.position import Frontier, Integers, output_numbers
-from penstock.kernels.snapshot import Kept
+from penstock.kernels.snapshot import SnapshotFields
 from penstock.kernels.windows.release import release_lowest
 from penstock.operators.windows.row_windows import HeldWindows
 from penstock.operators.windows.window_attribute import window_values, without_missing
 
 
-class RunningSort(Kept):
+class SortRuntime(SnapshotFields):
     """A tumbling window emits all it holds, sorted; a sliding one its lowest tuple when it overflows."""
 
     def __init__(self, operator: Sort, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self.windows = HeldWindows(operator.window) if operator.window.kind == "tumbling" else None
         self.store: Block | None = None
-        self.kept = ("store",) if self.windows is None else ("windows",)
+        self.snapshot_fields = ("store",) if self.windows is None else ("windows",)
 
     @property
     def state_bytes(self) -> int:

@@ -10,7 +10,7 @@ from penstock.block.block import Block
 from penstock.block.column import Column, FixedColumn
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import Integers
-from penstock.operators.windows.aggregate import Groups, Results, RunningAggregate
+from penstock.operators.windows.aggregate import AggregateRuntime, Groups, Results
 from penstock.operators.windows.aggregate_plan import has_own_windows, keeps_numbers, plan_aggregate
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.rows.stored_count_window import StoredCountWindow
@@ -25,7 +25,7 @@ def can_be_stored(operator: Aggregate, schema: pa.Schema) -> bool:
     return has_own_windows(operator) and (not plan.by_rows or keeps_numbers(operator, plan))
 
 
-class StoredAggregate(RunningAggregate):
+class StoredAggregate(AggregateRuntime):
     """The same aggregate with its windows in slots; `stored` is opened and committed by the task that uses it."""
 
     def __init__(
@@ -45,11 +45,11 @@ class StoredAggregate(RunningAggregate):
         column_types = tuple(self.plan.argument_types[i] for i in self.kernel_arguments)
         self.stored = StoredCountWindow(
             int(window.size), int(window.every), window.kind == "tumbling", self.counts.calls, key_types, column_types,
-            slots=slots.slots, host_directory=host_directory, logs=logs, kept=self.counts.kept,
+            slots=slots.slots, host_directory=host_directory, logs=logs, retained=self.counts.retained,
         )  # fmt: skip
         self.slots = None if isinstance(slots, HashSlots) else slots
         self.counts = None
-        self.kept = ()  # its slots have it all
+        self.snapshot_fields = ()  # its slots have it all
 
     @property
     def state_bytes(self) -> int:

@@ -17,7 +17,7 @@ def has_time_windows(operator: ops.Operator) -> bool:
     return any(window.measure == "time" for window in _windows(operator))
 
 
-def is_clocked(graph: Graph, operator: ops.Operator) -> bool:
+def is_keyed_event_time(graph: Graph, operator: ops.Operator) -> bool:
     """Whether an operator with time windows can run by key, told the clock of the whole stream.
 
     The results of one firing are numbered over all groups.  Replicas know their order, not their numbers, and these

@@ -45,23 +45,23 @@ def fuse(graph: Graph) -> Fusion:
     A partition is split where a path leaves it and comes back, since an element passes its tuples on only when it is
     done with them; and where its operators ask for different hosts.  Parts stay on the host that was asked for.
     """
-    wishes = _wishes(graph)
+    last_requests = _last_requests(graph)
     parts: list[_Part] = []
     for operator in graph.operators:
-        request = wishes.get(operator.name, Request(operator.name))
+        request = last_requests.get(operator.name, Request(operator.name))
         before = _parts_before(graph, operator, parts)
-        fitting = (
+        candidates = (
             i
             for i, part in enumerate(parts)
-            if _same_wish(part, request) and not _reaches(graph, parts, i, before - {i})
+            if _is_asked_for(part, request) and not _reaches(graph, parts, i, before - {i})
         )
-        place = next(fitting, None)
+        place = next(candidates, None)
         if place is None:
             parts.append(_Part(request.partition, request.host, (operator.name,)))
         else:
             old = parts[place]
             parts[place] = _Part(old.partition, old.host, (*old.operators, operator.name))
-    return Fusion(tuple(_elements(parts)), tuple(_notes(graph, wishes, parts)))
+    return Fusion(tuple(_elements(parts)), tuple(_notes(graph, last_requests, parts)))
 
 
 def is_convex(graph: Graph, operators: Iterable[str]) -> bool:
@@ -69,21 +69,21 @@ def is_convex(graph: Graph, operators: Iterable[str]) -> bool:
     return _path_back(graph, set(operators)) is None
 
 
-def _wishes(graph: Graph) -> dict[str, Request]:
+def _last_requests(graph: Graph) -> dict[str, Request]:
     """The last request of each operator; where a partition has one host, all of its operators are on it."""
-    wishes = {request.operator: request for request in graph.requests}
+    last_requests = {request.operator: request for request in graph.requests}
     hosts: dict[str, set[str]] = {}
-    for request in wishes.values():
+    for request in last_requests.values():
         if request.partition is not None and request.host is not None:
             hosts.setdefault(request.partition, set()).add(request.host)
-    for name, request in wishes.items():
+    for name, request in last_requests.items():
         shared = hosts.get(request.partition, set()) if request.partition is not None else set()
         if request.host is None and len(shared) == 1:
-            wishes[name] = Request(name, request.partition, next(iter(shared)))
-    return wishes
+            last_requests[name] = Request(name, request.partition, next(iter(shared)))
+    return last_requests
 
 
-def _same_wish(part: _Part, request: Request) -> bool:
+def _is_asked_for(part: _Part, request: Request) -> bool:
     return part.partition is not None and (part.partition, part.host) == (request.partition, request.host)
 
 
@@ -120,9 +120,9 @@ def _elements(parts: Sequence[_Part]) -> Iterable[Element]:
         yield Element(name, part.operators, part.partition, part.host)
 
 
-def _notes(graph: Graph, wishes: dict[str, Request], parts: Sequence[_Part]) -> Iterable[str]:
+def _notes(graph: Graph, last_requests: dict[str, Request], parts: Sequence[_Part]) -> Iterable[str]:
     known = {operator.name for operator in graph.operators}
-    for request in wishes.values():
+    for request in last_requests.values():
         if request.operator not in known:
             yield f"a request names the operator '{request.operator}', which application '{graph.name}' does not have"
     elements = list(_elements(parts))

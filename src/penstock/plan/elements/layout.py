@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.connectors.discard import DiscardSink
-from penstock.plan.elements.event_time import is_clocked
+from penstock.plan.elements.event_time import is_keyed_event_time
 from penstock.plan.elements.order import is_paced, streams_with_positions
 from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of
 
@@ -17,18 +17,18 @@ from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_
 class Layout:
     """`positioned` are the streams whose tuples must know their positions; `paced` the elements that time acts on.
 
-    `clocked` are the elements by key whose replicas are all told the clock of the whole stream.
+    `event_time_elements` are the elements by key whose replicas are all told the clock of the whole stream.
     """
 
     pipeline: Pipeline
     positioned: frozenset[str]
     paced: tuple[int, ...]
-    clocked: tuple[int, ...]
+    event_time_elements: tuple[int, ...]
 
 
 def layout_of(graph: Graph, unfused: Iterable[str] = ()) -> Layout:
     pipeline = pipeline_of(graph, unfused)
-    return Layout(pipeline, _positioned(graph, pipeline), _paced(graph, pipeline), _clocked(graph, pipeline))
+    return Layout(pipeline, _positioned(graph, pipeline), _paced(graph, pipeline), _event_time(graph, pipeline))
 
 
 def _positioned(graph: Graph, pipeline: Pipeline) -> frozenset[str]:
@@ -47,7 +47,7 @@ def _keeps_order(sink: ops.Sink) -> bool:
 
 def _from_replicas(graph: Graph, pipeline: Pipeline) -> set[str]:
     """Streams between elements whose order the exchange does not keep; tuples of sources are in order of offsets."""
-    found = {stream for number in _clocked(graph, pipeline) for stream in pipeline.elements[number].inputs}
+    found = {stream for number in _event_time(graph, pipeline) for stream in pipeline.elements[number].inputs}
     for element in pipeline.elements[1:]:
         if element.scope == "none":
             continue
@@ -74,9 +74,9 @@ def _paced(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
     )
 
 
-def _clocked(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
+def _event_time(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
     return tuple(
         number
         for number, element in enumerate(pipeline.elements)
-        if element.scope == "key" and is_clocked(graph, graph.operator(element.operators[0]))
+        if element.scope == "key" and is_keyed_event_time(graph, graph.operator(element.operators[0]))
     )

@@ -11,7 +11,7 @@ from penstock.connectors.files.readers import is_one_file
 from penstock.connectors.recorded import RecordedSource
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.elements.event_time import has_time_windows, is_clocked
+from penstock.plan.elements.event_time import has_time_windows, is_keyed_event_time
 from penstock.plan.elements.keys import Scope, origin, partitioning_of
 from penstock.plan.elements.order import is_paced, streams_with_positions
 from penstock.plan.elements.punctuated_streams import punctors_by_stream
@@ -108,7 +108,7 @@ class _Drafts:
         if counts or any(self.marked[stream] for stream in operator.inputs) or _needs_marks(operator):
             return "stream", None
         if has_time_windows(operator):  # alone with what is stateless: its tuples are not the only ones it hears of
-            return ("key" if is_clocked(self.graph, operator) else "stream"), None
+            return ("key" if is_keyed_event_time(self.graph, operator) else "stream"), None
         if partitioning.scope != "key":
             return partitioning.scope, None
         found = [

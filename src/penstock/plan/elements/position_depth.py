@@ -10,12 +10,12 @@ from penstock.app.operators import Aggregate, Operator, Sort
 ROOT_LEVELS = 3  # stamp, place and sequence, as levels
 
 
-def depth_by_stream(graph: Graph, clocked: Container[str] = ()) -> dict[str, int]:
+def depth_by_stream(graph: Graph, event_time: Container[str] = ()) -> dict[str, int]:
     """Levels of every stream's positions, the same for all its tuples, so that numbers stand in one column.
 
     An operator that reads streams of different depths fills the shallower positions up before it adds its numbers;
     otherwise what it emits for p, (p, 0) and (p, 1), would stand around what it emits for the later (p, 0): (p, 0, 0).
-    `clocked` are aggregates over time windows by key: for the number of an output they have the window's end and the
+    `event_time` are aggregates over time windows by key: for the number of an output they have the window's end and the
     position of the group's oldest tuple, as replicas know the order of outputs alone.
     """
     depths: dict[str, int] = {}
@@ -23,7 +23,7 @@ def depth_by_stream(graph: Graph, clocked: Container[str] = ()) -> dict[str, int
         depth = max((depths[stream] for stream in operator.inputs), default=-1) + 1
         if _fires_at_punctuations(operator):
             depth += 1
-        if operator.name in clocked and isinstance(operator, Aggregate):
+        if operator.name in event_time and isinstance(operator, Aggregate):
             depth += ROOT_LEVELS + depth - 1
         depths |= dict.fromkeys(operator.outputs, depth)
     return depths

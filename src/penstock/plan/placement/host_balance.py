@@ -16,17 +16,17 @@ def even_out_load(
     load_by_replica: Sequence[float],
     held: Sequence[Mapping[str, int]],
     cores_by_host: Mapping[str, int],
-    beside: Mapping[str, float],
+    other_load: Mapping[str, float],
 ) -> None:
     """Takes load off the fullest host while it is too full: of the changes that are enough, the one with least to copy.
 
     A change is a replica that goes to another host, or two that change places; hosts have as many replicas for their
-    cores as before, but for one.  `held`: how many slots of each replica a host has.  `beside`: load of other elements.
+    cores as before, but for one.  `held`: how many slots of each replica a host has.  `other_load`: of other elements.
     """
-    mean = (sum(load_by_replica) + sum(beside.values())) / sum(cores_by_host.values())
+    mean = (sum(load_by_replica) + sum(other_load.values())) / sum(cores_by_host.values())
     ceiling = (1 + HOST_IMBALANCE) * mean
     for _ in homes:
-        load = _load_by_host(homes, load_by_replica, cores_by_host, beside)
+        load = _load_by_host(homes, load_by_replica, cores_by_host, other_load)
         fullest = max(load, key=lambda host: (load[host], host))
         if load[fullest] <= ceiling:
             return
@@ -48,10 +48,10 @@ def _load_by_host(
     homes: Sequence[str],
     load_by_replica: Sequence[float],
     cores_by_host: Mapping[str, int],
-    beside: Mapping[str, float],
+    other_load: Mapping[str, float],
 ) -> dict[str, float]:
     """For each core."""
-    load = {host: beside.get(host, 0.0) for host in cores_by_host}
+    load = {host: other_load.get(host, 0.0) for host in cores_by_host}
     for replica, host in enumerate(homes):
         load[host] += load_by_replica[replica]
     return {host: own / cores_by_host[host] for host, own in load.items()}
@@ -75,13 +75,13 @@ def _peak_after(
 
 def _changes(homes: Sequence[str], fullest: str, cores_by_host: Mapping[str, int]) -> Iterator[Change]:
     number = Counter(homes)
-    with_room = [
+    with_space = [
         host
         for host in cores_by_host
         if host != fullest and is_even(number + Counter([host]) - Counter([fullest]), cores_by_host)
     ]
     for given in (r for r, host in enumerate(homes) if host == fullest):
-        yield from ({given: target} for target in with_room)
+        yield from ({given: target} for target in with_space)
         for taken, host in enumerate(homes):
             if host != fullest:
                 yield {given: host, taken: fullest}

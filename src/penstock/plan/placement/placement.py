@@ -31,16 +31,16 @@ class Packing:
 
     def __init__(self, cores_by_host: Mapping[str, int], loads: Mapping[str, Sequence[float]] | None = None) -> None:
         self._cores, self._loads = cores_by_host, loads or {}
-        self._beside = dict.fromkeys(cores_by_host, 0.0)
+        self._other_load = dict.fromkeys(cores_by_host, 0.0)
 
     def place(
         self, name: str, replicas: int, route: tuple[int, ...], before: Placement | None, aim: Placement | None = None
     ) -> Placement:
         """One element's replicas on hosts that have executors now; `aim`: where they are going already."""
         loads = _load_by_replica(replicas, route, self._loads[name]) if self._loads else [1.0] * replicas
-        placement = aim or place(replicas, route, self._cores, before, loads, self._beside)
+        placement = aim or place(replicas, route, self._cores, before, loads, self._other_load)
         for replica, host in enumerate(placement.hosts):
-            self._beside[host] += loads[replica]
+            self._other_load[host] += loads[replica]
         return placement
 
 
@@ -50,13 +50,13 @@ def place(
     cores_by_host: Mapping[str, int],
     before: Placement | None,
     load_by_replica: Sequence[float] = (),
-    beside: Mapping[str, float] | None = None,
+    other_load: Mapping[str, float] | None = None,
 ) -> Placement:
     """Replicas on the hosts that have executors now, at least one.
 
     A replica stays at its home, and leaves it only while that is gone.  Where a route has changed, replicas go to
     where most of their slots are, unless hosts would differ clearly in load.  A host that is new gets replicas only as
-    far as others have too many.  `beside`: the load of other elements by host.
+    far as others have too many.  `other_load`: the load of other elements by host.
     """
     if before is not None and len(before.homes) == replicas and before.route == route:
         homes = list(before.homes)
@@ -64,7 +64,7 @@ def place(
         _even_out(homes, hosts, cores_by_host, route)
         return Placement(tuple(homes), tuple(hosts), route)
     loads = load_by_replica if any(load_by_replica) else [1.0] * replicas
-    others, held = beside or {}, _slots_held(replicas, route, before)
+    others, held = other_load or {}, _slots_held(replicas, route, before)
     homes = _homes_by_slots(held, loads, cores_by_host, others)
     _even_out(homes, list(homes), cores_by_host, route)
     even_out_load(homes, loads, held, cores_by_host, others)
@@ -84,18 +84,21 @@ def _load_by_replica(replicas: int, route: tuple[int, ...], loads: Sequence[floa
 
 
 def _homes_by_slots(
-    held: Sequence[Counter[str]], loads: Sequence[float], cores_by_host: Mapping[str, int], beside: Mapping[str, float]
+    held: Sequence[Counter[str]],
+    loads: Sequence[float],
+    cores_by_host: Mapping[str, int],
+    other_load: Mapping[str, float],
 ) -> list[str]:
     """For each replica the host that has most of its slots; where that has its share already, the next best."""
     total = sum(cores_by_host.values())
     share = {host: math.ceil(len(held) * cores / total) for host, cores in cores_by_host.items()}
     number: Counter[str] = Counter()
-    load = {host: beside.get(host, 0.0) for host in cores_by_host}
+    load = {host: other_load.get(host, 0.0) for host in cores_by_host}
     homes = [""] * len(held)
     for replica in sorted(range(len(held)), key=lambda r: (-max(held[r].values(), default=0), -loads[r], r)):
-        room = [host for host in cores_by_host if number[host] < share[host]]
+        free = [host for host in cores_by_host if number[host] < share[host]]
         own = loads[replica]
-        homes[replica] = min(room, key=lambda h: (-held[replica][h], (load[h] + own) / cores_by_host[h], h))
+        homes[replica] = min(free, key=lambda h: (-held[replica][h], (load[h] + own) / cores_by_host[h], h))
         number[homes[replica]] += 1
         load[homes[replica]] += own
     return homes

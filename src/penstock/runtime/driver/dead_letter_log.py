@@ -11,25 +11,25 @@ from penstock.block.dead_letters import SCHEMA
 from penstock.connectors.files.writers import write_table
 from penstock.errors import InputError, OperatorError
 
-KEPT = 10_000
+IN_MEMORY = 10_000
 BEFORE_ALL = -1  # what was found in files that were read before the first batch
 
 
 class LetterBox:
     """Takes the dead letters of each batch; with `on_error='fail'` the first one stops the application instead.
 
-    `kept` is how many are kept in memory (None: all).
+    `limit` is how many are kept in memory (None: all).
     """
 
     def __init__(
-        self, directory: str | Path | None = None, *, on_error: str = "dead_letter", kept: int | None = KEPT
+        self, directory: str | Path | None = None, *, on_error: str = "dead_letter", limit: int | None = IN_MEMORY
     ) -> None:
         if on_error not in ("dead_letter", "fail"):
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self._directory = None if directory is None else Path(directory)
-        self._fail, self._limit = on_error == "fail", kept
+        self._fail, self._limit = on_error == "fail", limit
         self._tables: list[pa.Table] = []
-        self._kept = 0
+        self._in_memory = 0
         self.count = 0
 
     @property
@@ -52,10 +52,10 @@ class LetterBox:
             name = "before-all" if batch == BEFORE_ALL else f"batch-{batch:012d}"
             write_table(table, self._directory, name, "parquet")
         self.count += table.num_rows
-        room = table.num_rows if self._limit is None else min(table.num_rows, self._limit - self._kept)
-        if room:  # a slice would keep all of the table in memory
-            self._tables.append(table if room == table.num_rows else table.take(pa.array(range(room))))
-            self._kept += room
+        taken = table.num_rows if self._limit is None else min(table.num_rows, self._limit - self._in_memory)
+        if taken:  # a slice would keep all of the table in memory
+            self._tables.append(table if taken == table.num_rows else table.take(pa.array(range(taken))))
+            self._in_memory += taken
 
 
 def failure(letter: dict[str, str]) -> str:

@@ -13,10 +13,10 @@ from penstock.state.checkpoint.progress import Progress
 
 def is_finished(graph: Graph, checkpoint: Checkpoint) -> bool:
     """Whether all tuples were taken and none waits; InputError where the checkpoint is another application's."""
-    kept = checkpoint.kept(graph)
-    if kept is None:
+    stored = checkpoint.stored(graph)
+    if stored is None:
         return False
-    total, progress = total_tuples(kept.graph), progress_of(checkpoint)
+    total, progress = total_tuples(stored.graph), progress_of(checkpoint)
     is_taken = total is not None and progress.tuples >= total and is_committed(checkpoint, progress.batch)
     return is_taken and not has_waiting(checkpoint)
 

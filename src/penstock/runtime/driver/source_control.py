@@ -12,7 +12,7 @@ from penstock.host.atomic_file import write_whole
 from penstock.plan.configuration import Configuration
 
 
-class Intake:
+class SourceControl:
     """Written by whoever applies a Configuration, by the batch at hand and by the copier, maybe at once.
 
     `configuration` gives the newest one.  A beat has a micro-batch run although no tuples may have come.  Beats grow
@@ -21,7 +21,7 @@ class Intake:
 
     def __init__(self, directory: Path, configuration: Callable[[], Configuration]) -> None:
         self._path, self._configuration, self._lock = directory / "intake", configuration, threading.Lock()
-        self._beat = _kept_beat(self._path)
+        self._beat = _last_beat(self._path)
 
     def beat(self) -> None:
         """Has a micro-batch run."""
@@ -42,7 +42,7 @@ class Intake:
             write_whole("writing what the source may take in", str(self._path), json.dumps(body).encode())
 
 
-def _kept_beat(path: Path) -> int:
+def _last_beat(path: Path) -> int:
     """The one of the driver before."""
     try:
         return int(json.loads(path.read_bytes())["beat"])

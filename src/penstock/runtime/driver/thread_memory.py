@@ -11,7 +11,7 @@ from penstock.plan.thread_setting import ElasticThreads
 Learned = Mapping[str, Mapping[int, str]]
 
 
-class LearnedByReplica:
+class ThreadMemory:
     """The newest of each element and replica; those of replicas that are gone are kept until they come back."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ SlotsOf = Callable[[str, Block], Slots]
 
 
 class DeferredTuples:
-    """What one element puts off: per task `open`, `earlier`, `kept_back` for each block, `commit`."""
+    """What one element puts off: per task `open`, `earlier`, `ready` for each block, `commit`."""
 
     def __init__(self, store: BlobStore, slots_of: SlotsOf) -> None:
         self._store, self._slots_of = store, slots_of
@@ -53,7 +53,7 @@ class DeferredTuples:
         """What earlier batches put off for slots that are ready now, slot by slot, oldest first."""
         return [w for slot, waited in self._waited.items() if self._may_work_on(slot) for w in waited]
 
-    def kept_back(self, stream: str, sequence: int, block: Block) -> Block:
+    def ready(self, stream: str, sequence: int, block: Block) -> Block:
         """The tuples of a block that may be worked on; the others are kept for later."""
         if self._is_ready is None:
             return block

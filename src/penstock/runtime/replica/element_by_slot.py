@@ -16,7 +16,7 @@ from penstock.block.ordering import in_order
 from penstock.block.position import Frontier
 from penstock.element.element import Element
 from penstock.element.intake_element import IntakeElement
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.protocol import OperatorRuntime
 from penstock.state.checkpoint.entries import Entries
 from penstock.state.checkpoint.state_before import StateBefore
 from penstock.state.rows.blob_store import BlobStore, BlobTask
@@ -42,26 +42,26 @@ class Exported:
 class Live:
     """The state of an operator of this process; what is logged of it is its export."""
 
-    __slots__ = ("running",)
+    __slots__ = ("runtime",)
 
-    def __init__(self, running: RunningOperator) -> None:
-        self.running = running
+    def __init__(self, runtime: OperatorRuntime) -> None:
+        self.runtime = runtime
 
     @property
     def state(self) -> dict[str, Any]:
-        return self.running.export()
+        return self.runtime.export()
 
     def __reduce__(self) -> tuple[type[Exported], tuple[dict[str, Any]]]:
-        return Exported, (self.running.export(),)
+        return Exported, (self.runtime.export(),)
 
 
-class SlottedElement:
+class ElementBySlot:
     """One element per slot, made when the slot has its first tuples in this process; whole elements have one slot."""
 
     def __init__(self, make: MakeElement, make_store: MakeStore, slots: int, slots_of: SlotsOf | None) -> None:
         self._make, self._slots, self._slots_of = make, slots, slots_of
         self._first: AnyElement | None = make()
-        self.stateful = tuple(name for name, running in self._first.running.items() if running.export())
+        self.stateful = tuple(name for name, own in self._first.runtimes.items() if own.export())
         self._stores = {name: make_store(name) for name in self.stateful}
         self._tasks: dict[str, BlobTask] = {}
         self._elements: dict[int, AnyElement] = {}
@@ -84,8 +84,8 @@ class SlottedElement:
     def state_bytes(self) -> dict[str, int]:
         """Memory of each operator's state in this process."""
         elements = [*self._elements.values(), *([self._first] if self._first is not None else [])]
-        names = {name for element in elements for name in element.running}
-        return {name: sum(e.running[name].state_bytes for e in elements) for name in names}
+        names = {name for element in elements for name in element.runtimes}
+        return {name: sum(e.runtimes[name].state_bytes for e in elements) for name in names}
 
     @property
     def frontier(self) -> Frontier | None:
@@ -130,7 +130,7 @@ class SlottedElement:
         """Logs what changed."""
         for slot in sorted(self._stepped):
             for name, task in self._tasks.items():
-                task.put(slot, Live(self._elements[slot].running[name]))
+                task.put(slot, Live(self._elements[slot].runtimes[name]))
         entries = {name: task.commit() for name, task in self._tasks.items()}
         self._tasks = {}
         return entries
@@ -159,15 +159,15 @@ class SlottedElement:
     def _checked_element(self, slot: int) -> AnyElement:
         values = {name: task.get(slot) for name, task in self._tasks.items()}
         element = self._elements.get(slot)
-        if element is None or not all(_is_of(value, element.running[name]) for name, value in values.items()):
+        if element is None or not all(_is_of(value, element.runtimes[name]) for name, value in values.items()):
             element, self._first = self._first or self._make(), None
             for name, value in values.items():
                 if value is not None:
-                    element.running[name].restore(value.state)
+                    element.runtimes[name].restore(value.state)
             self._elements[slot] = element
         self._checked.add(slot)
         return element
 
 
-def _is_of(value: Exported | Live | None, running: RunningOperator) -> bool:
-    return isinstance(value, Live) and value.running is running
+def _is_of(value: Exported | Live | None, runtime: OperatorRuntime) -> bool:
+    return isinstance(value, Live) and value.runtime is runtime

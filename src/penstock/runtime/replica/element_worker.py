@@ -23,12 +23,12 @@ from penstock.element.threads.step_letters import StepLetters
 from penstock.element.threads.threaded_element import MAX_THREADS
 from penstock.host.directories import host_directory
 from penstock.measure.task.task_meters import ElementMeters
-from penstock.operators.event_time.event_time_aggregate import ClockedAggregate
-from penstock.operators.event_time.event_time_join import ClockedJoin
-from penstock.operators.event_time.keyed_event_time import ClockedOperator, Told
+from penstock.operators.event_time.event_time_aggregate import EventTimeAggregate
+from penstock.operators.event_time.event_time_join import EventTimeJoin
+from penstock.operators.event_time.keyed_event_time import KeyedEventTimeOperator, SideInput
 from penstock.operators.event_time.partial_aggregates import Partials
-from penstock.operators.factory import running_operator
-from penstock.operators.protocol import RunningOperator
+from penstock.operators.factory import make_operator
+from penstock.operators.protocol import OperatorRuntime
 from penstock.operators.windows.stored_aggregate import StoredAggregate, can_be_stored
 from penstock.plan.elements.layout import Layout, keeps_sequence, layout_of
 from penstock.plan.elements.pipeline import INTAKE, PipelineElement
@@ -36,10 +36,10 @@ from penstock.plan.elements.position_depth import depth_by_stream
 from penstock.plan.elements.source_offsets import source_places
 from penstock.runtime.migration.deferred_tuples import DeferredTuples
 from penstock.runtime.migration.waiting_tuples import deferred_name, waiting_store
-from penstock.runtime.replica.element_by_slot import AnyElement, Before, SlottedElement
-from penstock.runtime.replica.event_time_element import ClockedElement
+from penstock.runtime.replica.element_by_slot import AnyElement, Before, ElementBySlot
+from penstock.runtime.replica.event_time_element import EventTimeElement
 from penstock.runtime.replica.task_cores import cores_of_task
-from penstock.runtime.slots.state_slots import can_defer, must_be_slotted, slot_function, state_slots
+from penstock.runtime.slots.state_slots import can_defer, needs_element_by_slot, slot_function, state_slots
 from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Dumps, Fixed
 from penstock.state.checkpoint.entries import Entries
 from penstock.state.checkpoint.logs import Logs
@@ -70,26 +70,30 @@ class ElementWorker:
         self._step_letters = StepLetters(self.letters, {})
         self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned)
         self.is_intake = pipeline.has_intake and number == 1
-        self.clocked = fixed.graph.operator(self.planned.operators[0]) if number in layout.clocked else None
-        self.is_slotted = self.clocked is None and must_be_slotted(fixed.graph, self.planned)
+        self.event_time_operator = (
+            fixed.graph.operator(self.planned.operators[0]) if number in layout.event_time_elements else None
+        )
+        self.is_by_slot = self.event_time_operator is None and needs_element_by_slot(fixed.graph, self.planned)
         self.stored: dict[str, StoredAggregate] = {}
         self.meters = ElementMeters()
         self.source_places = source_places(fixed.graph, pipeline, self.planned)
         self._wanted = {name: name for name in (*self.outputs, *(s.name for s in self.sinks))}
-        self._depths = depth_by_stream(fixed.graph, {pipeline.elements[n].operators[0] for n in layout.clocked})
-        self._slots = slot_function(fixed, self.planned).slots if self.is_slotted or self.clocked else 1
+        self._depths = depth_by_stream(
+            fixed.graph, {pipeline.elements[n].operators[0] for n in layout.event_time_elements}
+        )
+        self._slots = slot_function(fixed, self.planned).slots if self.is_by_slot or self.event_time_operator else 1
         self._partials: dict[str, Partials] = {}  # by element
-        self._head: ClockedOperator | None = None  # the clocked operator that was made last
+        self._head: KeyedEventTimeOperator | None = None  # the event-time operator that was made last
         self.deferred = self._deferred() if can_defer(fixed.graph, layout, self.planned) else None
         self.operators = self._made_operators()
         self._threads: ElementThreads | None = None  # once there are any
         self._lanes: SlotLanes | None = None
 
-    def _made_operators(self) -> SlottedElement | ClockedElement:
-        if self.clocked is not None:
-            store = BlobStore(self._slots, self._logs(self.clocked.name))  # plain arrays, pickled as such
-            return ClockedElement(self._clocked_element, self.clocked.name, store)
-        return SlottedElement(self._element, self._blobs, self._slots, self._slots_of if self.is_slotted else None)
+    def _made_operators(self) -> ElementBySlot | EventTimeElement:
+        if self.event_time_operator is not None:
+            store = BlobStore(self._slots, self._logs(self.event_time_operator.name))  # plain arrays, pickled as such
+            return EventTimeElement(self._event_time_element, self.event_time_operator.name, store)
+        return ElementBySlot(self._element, self._blobs, self._slots, self._slots_of if self.is_by_slot else None)
 
     @property
     def state_bytes(self) -> dict[str, int]:
@@ -107,7 +111,7 @@ class ElementWorker:
         def before(name: str, count: int) -> StateBefore:
             return StateBefore(self.checkpoint.manifests, plan.previous, name, count)
 
-        by_slot = self.is_slotted or self.clocked is not None
+        by_slot = self.is_by_slot or self.event_time_operator is not None
         held = routed if by_slot and routed is not None else np.arange(self._slots)
         rebuilt = self.operators.open(held, before, token)
         ready = routed if self.deferred is None or routed is None else self._defer(plan, routed, before, token)
@@ -151,10 +155,10 @@ class ElementWorker:
         self.deferred.open(routed, ready, own, token, plan.configuration.block_rows)
         return ready
 
-    def tell(self, told: Told) -> None:
-        """What a clocked operator is told beside its tuples."""
-        if isinstance(self.operators, ClockedElement):
-            self.operators.tell(told)
+    def take_side_input(self, given: SideInput) -> None:
+        """What an event-time operator gets beside its tuples."""
+        if isinstance(self.operators, EventTimeElement):
+            self.operators.take_side_input(given)
 
     def partials(self, element: PipelineElement) -> Partials:
         """How blocks become partial aggregates for a split element."""
@@ -185,12 +189,12 @@ class ElementWorker:
 
     def _staged(self) -> Element | SlotLanes:
         """What threads work on: the element itself, or the elements of its slots."""
-        if not self.is_slotted:
+        if not self.is_by_slot:
             element = self.operators.whole
             return element.element if isinstance(element, IntakeElement) else element
         if self._lanes is None:
             operators = self.operators
-            assert isinstance(operators, SlottedElement)
+            assert isinstance(operators, ElementBySlot)
             schemas = {name: self.fixed.graph.producer(name).schema for name in (*self.planned.inputs, *self._wanted)}
             empty = {name: empty_block(schema) for name, schema in schemas.items()}
             self._lanes = SlotLanes(
@@ -228,7 +232,7 @@ class ElementWorker:
         letters = self._step_letters
         return Element(self.graph, letters, self._wanted, positioned=positioned, make=self._make, depths=depths)
 
-    def _clocked_element(self) -> tuple[Element, ClockedOperator]:
+    def _event_time_element(self) -> tuple[Element, KeyedEventTimeOperator]:
         element = self._plain_element()
         element.stages[0].always = True  # it acts on ticks, too
         assert self._head is not None
@@ -242,17 +246,17 @@ class ElementWorker:
             return intake
         return element
 
-    def _make(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+    def _make(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> OperatorRuntime:
         return self.meters.metered(operator.name, self._made(operator, graph, letters))
 
-    def _made(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> RunningOperator:
+    def _made(self, operator: ops.Operator, graph: Graph, letters: DeadLetters) -> OperatorRuntime:
         schema = graph.producer(operator.inputs[0]).schema
-        if self.clocked is not None and operator.name == self.clocked.name:
-            self._head = self._made_clocked(operator, letters)
+        if self.event_time_operator is not None and operator.name == self.event_time_operator.name:
+            self._head = self._made_event_time_operator(operator, letters)
             return self._head
-        stored = self.number > 0 and not self.is_slotted and isinstance(operator, ops.Aggregate)
+        stored = self.number > 0 and not self.is_by_slot and isinstance(operator, ops.Aggregate)
         if not stored or not can_be_stored(operator, schema):  # type: ignore[arg-type]
-            return running_operator(operator, self.fixed.graph, letters, self.layout.positioned)
+            return make_operator(operator, self.fixed.graph, letters, self.layout.positioned)
         if operator.name not in self.stored:
             self.stored[operator.name] = StoredAggregate(
                 operator, schema, letters,  # type: ignore[arg-type]
@@ -266,15 +270,15 @@ class ElementWorker:
         slots, name = slot_function(self.fixed, self.planned).slots, deferred_name(self.planned.name)
         return DeferredTuples(waiting_store(self.checkpoint, self.fixed, name, slots), self._slots_of)
 
-    def _made_clocked(self, operator: ops.Operator, letters: DeadLetters) -> ClockedOperator:
+    def _made_event_time_operator(self, operator: ops.Operator, letters: DeadLetters) -> KeyedEventTimeOperator:
         slots, positioned = slot_function(self.fixed, self.planned), self.layout.positioned
         schemas = [self.fixed.graph.producer(stream).schema for stream in operator.inputs]
         ordered = operator.name in positioned
         if isinstance(operator, ops.Join):
-            return ClockedJoin(operator, (schemas[0], schemas[1]), letters, slots, positioned=ordered)
+            return EventTimeJoin(operator, (schemas[0], schemas[1]), letters, slots, positioned=ordered)
         assert isinstance(operator, ops.Aggregate)
         depth = self._depths[operator.inputs[0]]
-        return ClockedAggregate(operator, schemas[0], letters, slots, depth=depth, ordered=ordered)
+        return EventTimeAggregate(operator, schemas[0], letters, slots, depth=depth, ordered=ordered)
 
     def _blobs(self, operator: str) -> BlobStore:
         return BlobStore(

@@ -11,13 +11,13 @@ from penstock.block.block import Block
 from penstock.block.position import Frontier, Integers
 from penstock.element.element import Element
 from penstock.errors import StateError
-from penstock.operators.event_time.keyed_event_time import ClockedOperator, SlotState, Told
+from penstock.operators.event_time.keyed_event_time import KeyedEventTimeOperator, SideInput, SlotState
 from penstock.runtime.replica.element_by_slot import Before
 from penstock.state.checkpoint.entries import Entries, token_of
 from penstock.state.rows.blob_store import BlobStore, BlobTask
 from penstock.state.token import Token
 
-MakeClocked = Callable[[], tuple[Element, ClockedOperator]]
+MakeEventTimeElement = Callable[[], tuple[Element, KeyedEventTimeOperator]]
 
 
 class SlotOfOperator:
@@ -25,7 +25,7 @@ class SlotOfOperator:
 
     __slots__ = ("_operator", "_slot", "_state")
 
-    def __init__(self, state: SlotState | None, operator: ClockedOperator | None = None, slot: int = 0) -> None:
+    def __init__(self, state: SlotState | None, operator: KeyedEventTimeOperator | None = None, slot: int = 0) -> None:
         self._state, self._operator, self._slot = state, operator, slot
 
     def states(self, others: Sequence[SlotOfOperator]) -> list[SlotState]:
@@ -48,14 +48,14 @@ class SlotOfOperator:
         return SlotOfOperator, (self._state,)
 
 
-class ClockedElement:
+class EventTimeElement:
     """One element for all slots of a replica.
 
     It goes on from task to task as long as the manifest says so of each of its slots; else a new one is made from their
     states.
     """
 
-    def __init__(self, make: MakeClocked, name: str, store: BlobStore) -> None:
+    def __init__(self, make: MakeEventTimeElement, name: str, store: BlobStore) -> None:
         self._make, self._name, self._store = make, name, store
         self._element, self._operator = make()
         self._is_fresh = True  # nothing has happened to it yet
@@ -66,7 +66,7 @@ class ClockedElement:
 
     @property
     def state_bytes(self) -> dict[str, int]:
-        return {name: running.state_bytes for name, running in self._element.running.items()}
+        return {name: own.state_bytes for name, own in self._element.runtimes.items()}
 
     def open(self, slots: Iterable[int], before: Before, token: Token) -> int:
         """Takes slots for a task; gives how many had to be read from logs."""
@@ -83,9 +83,9 @@ class ClockedElement:
         self._held, self._wanted, self._tokens, self._is_fresh = held, wanted, None, False
         return len(self._task.rebuilt)
 
-    def tell(self, told: Told) -> None:
+    def take_side_input(self, given: SideInput) -> None:
         """What goes with the tuples of a micro-batch."""
-        self._operator.tell(told)
+        self._operator.take_side_input(given)
 
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         return self._element.step(blocks, frontier)

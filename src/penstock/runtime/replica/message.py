@@ -23,7 +23,7 @@ SQL = "replica int, element int, kind string, name string, sequence long, payloa
 RESULT = -1
 _FRONTIER = np.dtype([("stamp", np.float64), ("place", np.int64), ("sequence", np.int64)])
 BLOCK, FRONTIER, ENDED = "block", "frontier", "ended"  # to elements
-TICKS, PARTIALS, SHARE = "ticks", "partials", "share"  # to clocked elements
+TICKS, PARTIALS, SHARE = "ticks", "partials", "share"  # to elements that go by event time
 SINK, DISCARD, STATE, LETTERS, MEASURE, FILE = "sink", "discard", "state", "letters", "measure", "file"  # results
 # Results too: what a splitter holds, how many tuples a replica puts off, what was done on a host, what a replica (the
 # sequence) has found about its threads.  The sequence of a measure is the number of tuples that its task took.

@@ -13,7 +13,7 @@ from penstock.block.block import Block
 from penstock.block.envelope import seal, unseal
 from penstock.kernels.dealing import deal
 from penstock.measure.task.task_meters import TaskFigures
-from penstock.operators.event_time.keyed_event_time import Told
+from penstock.operators.event_time.keyed_event_time import SideInput
 from penstock.operators.event_time.partial_aggregates import on_time
 from penstock.operators.event_time.watermark_broadcast import tick_schema, ticks_of
 from penstock.plan.configuration import ElementConfiguration
@@ -24,8 +24,8 @@ from penstock.runtime.slots.state_slots import slot_function
 from penstock.state.slots.hashing import Slots
 
 
-class Beside:
-    """What one task sends to one clocked element, as that is configured."""
+class SideInputSender:
+    """What one task sends to one event-time element, as that is configured."""
 
     def __init__(self, worker: ElementWorker, number: int, own: ElementConfiguration, figures: TaskFigures) -> None:
         self._worker, self._number, self._own, self._figures = worker, number, own, figures
@@ -86,17 +86,17 @@ class Beside:
         return Message(replica, self._number, kind, stream, sequence, payload)
 
 
-def told(worker: ElementWorker, mine: Iterable[Message], opened: Callable[[Message], Block]) -> Told:
-    """What came to a clocked element beside its tuples; `opened` unseals tuples and counts them."""
-    assert worker.clocked is not None
+def read_side_input(worker: ElementWorker, mine: Iterable[Message], opened: Callable[[Message], Block]) -> SideInput:
+    """What came to an event-time element beside its tuples; `opened` unseals tuples and counts them."""
+    assert worker.event_time_operator is not None
     ticks: dict[int, list[Block]] = {}
     partials, shares = [], []
     for m in mine:
         if m.kind == message.TICKS:
-            schema = tick_schema(worker.clocked, worker.graph.producer(m.name).schema)
+            schema = tick_schema(worker.event_time_operator, worker.graph.producer(m.name).schema)
             ticks.setdefault(m.sequence, []).append(unseal(m.payload, schema))
         elif m.kind == message.PARTIALS:
             partials.append(unseal(m.payload, worker.partials(worker.planned).schema))
         elif m.kind == message.SHARE:
             shares.append(opened(m))
-    return Told(ticks, partials, shares)
+    return SideInput(ticks, partials, shares)

@@ -30,10 +30,10 @@ from penstock.runtime.migration.deferred_tuples import together
 from penstock.runtime.migration.held_tuples import held_before
 from penstock.runtime.migration.waiting_tuples import Waiting
 from penstock.runtime.replica import message
-from penstock.runtime.replica.element_by_slot import SlottedElement
+from penstock.runtime.replica.element_by_slot import ElementBySlot
 from penstock.runtime.replica.element_worker import ElementWorker
 from penstock.runtime.replica.message import Message
-from penstock.runtime.replica.side_input import Beside, told
+from penstock.runtime.replica.side_input import SideInputSender, read_side_input
 from penstock.runtime.replica.source_rows import LETTERS
 from penstock.runtime.slots.state_slots import slot_function
 from penstock.state.checkpoint.checkpoint import BatchPlan
@@ -118,14 +118,14 @@ class ElementTask:
             self.trigger = (self.worker.source_places.get(stream, UNKNOWN), waiting.sequence, waiting.offsets)
             yield from self._step({stream: block}, EVERYTHING, waiting.sequence)
         frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
-        if self.worker.clocked is not None:
-            self.worker.tell(told(self.worker, mine, self._opened))
+        if self.worker.event_time_operator is not None:
+            self.worker.take_side_input(read_side_input(self.worker, mine, self._opened))
         for m in mine:
             if m.kind != message.BLOCK:
                 continue
             block = self._opened(m)
             if self.worker.deferred is not None:
-                block = self.worker.deferred.kept_back(m.name, m.sequence, block)
+                block = self.worker.deferred.ready(m.name, m.sequence, block)
                 if not block.rows:
                     continue
             rows = self.plan.configuration.block_rows
@@ -140,7 +140,7 @@ class ElementTask:
             yield from self._step(blocks, frontier, self.steps)
         if frontiers and self.worker.number in self.worker.layout.paced:
             yield from self._step({}, max(frontiers), self.steps)
-        if self.worker.clocked is not None:
+        if self.worker.event_time_operator is not None:
             yield from self._step({}, EVERYTHING, self.steps)
 
     def _earlier(self) -> Mapping[str, tuple[Waiting, Block]]:
@@ -153,7 +153,7 @@ class ElementTask:
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
         raw: dict[str, list[Block]] = {}
         intake = self.worker.operators
-        assert isinstance(intake, SlottedElement)
+        assert isinstance(intake, ElementBySlot)
         intake.end_sources(m.name for m in mine if m.kind == message.ENDED)
         for m in mine:
             if m.kind == message.BLOCK:
@@ -184,7 +184,7 @@ class ElementTask:
     def _stepped(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
         if self.threads is not None:
             intake = self.worker.operators
-            assert isinstance(intake, SlottedElement)
+            assert isinstance(intake, ElementBySlot)
             return intake.intake.step(blocks, frontier, self.threads.run)
         if not self.figures.step_turn.is_due():
             return self.worker.step(blocks, frontier)
@@ -242,10 +242,12 @@ class ElementTask:
                 if element.name in self.plan.held:
                     rest, held = self._split(element, stream, block)
                     yield from self._held(element.name, stream, sequence, held)
-                elif number in self.worker.layout.clocked:
-                    beside = Beside(self.worker, number, self.plan.configuration.element(element.name), self.figures)
-                    yield from beside.ticks(stream, block)
-                    rest, messages = beside.split(stream, block, sequence)
+                elif number in self.worker.layout.event_time_elements:
+                    sender = SideInputSender(
+                        self.worker, number, self.plan.configuration.element(element.name), self.figures
+                    )
+                    yield from sender.ticks(stream, block)
+                    rest, messages = sender.split(stream, block, sequence)
                     yield from messages
                 for replica, part in self._dealt(element, stream, rest) if rest.rows or rest is block else ():
                     yield self._envelope(replica, number, stream, sequence, part)

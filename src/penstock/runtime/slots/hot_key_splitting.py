@@ -21,7 +21,7 @@ def why_whole(graph: Graph, layout: Layout, element: PipelineElement) -> str | N
     """Why slots of an element cannot be split; None where they can."""
     number = layout.pipeline.elements.index(element)
     operator = graph.operator(element.operators[0]) if element.operators else None
-    if number not in layout.clocked or not isinstance(operator, ops.Aggregate):
+    if number not in layout.event_time_elements or not isinstance(operator, ops.Aggregate):
         return "only aggregates over time windows by key can be computed in two stages"
     stream = operator.inputs[0]
     if not can_be_split(operator, graph.producer(stream).schema):

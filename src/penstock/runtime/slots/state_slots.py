@@ -30,7 +30,7 @@ def keeps_state(operator: ops.Operator) -> bool:
     return isinstance(operator, ops.Aggregate | ops.Join | ops.Custom | ops.Sort | ops.Barrier)
 
 
-def must_be_slotted(graph: Graph, element: PipelineElement) -> bool:
+def needs_element_by_slot(graph: Graph, element: PipelineElement) -> bool:
     """Whether each slot needs operators of its own, since one by key keeps state that is not rows."""
     if element.scope != "key":
         return False
@@ -42,15 +42,15 @@ def must_be_slotted(graph: Graph, element: PipelineElement) -> bool:
 
 def stored_operators(graph: Graph, element: PipelineElement) -> tuple[str, ...]:
     """The operators of an element whose state is rows that the processes of a host share."""
-    if must_be_slotted(graph, element):
+    if needs_element_by_slot(graph, element):
         return ()
     return tuple(name for name in element.operators if is_stored(graph, graph.operator(name)))
 
 
 def can_defer(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
     """Whether tuples may be put off to a later batch: by key, and nobody behind it minds the order of other keys."""
-    is_clocked = layout.pipeline.elements.index(element) in layout.clocked
-    if element.scope != "key" or is_clocked or not stored_operators(graph, element):
+    is_keyed_event_time = layout.pipeline.elements.index(element) in layout.event_time_elements
+    if element.scope != "key" or is_keyed_event_time or not stored_operators(graph, element):
         return False
     sinks = [graph.operator(name) for name in element.operators if isinstance(graph.operator(name), ops.Sink)]
     leaving = {*layout.pipeline.outputs_of(element, graph), *(stream for sink in sinks for stream in sink.inputs)}

@@ -1,4 +1,4 @@
-"""What a master has room for, and a Configuration to begin with in it."""
+"""The capacity of a master, and a Configuration to begin with that fits into it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from penstock.control.goals.limits import Limits
-from penstock.control.loop.control_request import ControlWish
+from penstock.control.loop.control_request import ControlRequest
 from penstock.control.routes.routing import narrowed
 from penstock.control.rules.batch_cap import first_pace
 from penstock.errors import InputError
@@ -21,7 +21,7 @@ LOCAL_TASK_SLOTS = 16  # on a local master: so many replicas of an element can r
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """What a master has: cores that compute at once, task slots, executors."""
 
     cores: int
@@ -37,13 +37,13 @@ class Room:
         return limits.max_executors or self.executors
 
 
-def room_of(session: SparkSession) -> Room:
+def capacity_of(session: SparkSession) -> Capacity:
     """Local masters have more task slots than cores: elements that wait for services use them."""
     slots = max(sum(cores_by_host(session).values()), 1)
     if not is_local(session):
-        return Room(slots, slots, len(ClusterExecutors(session).executors()))
+        return Capacity(slots, slots, len(ClusterExecutors(session).executors()))
     cores = min(session.sparkContext.defaultParallelism, own_cores(), slots)
-    return Room(cores, slots)
+    return Capacity(cores, slots)
 
 
 def local_task_slots(limits: Limits | None) -> int:
@@ -57,41 +57,45 @@ def local_task_slots(limits: Limits | None) -> int:
     return max(LOCAL_TASK_SLOTS, limits.min_replicas, limits.max_replicas or 0)
 
 
-def highest_of(limits: Limits, room: Room) -> int:
+def highest_of(limits: Limits, capacity: Capacity) -> int:
     """The most replicas: what the limits say, as far as there is or may come to be room for them."""
-    most = _most(limits, room)
+    most = _most(limits, capacity)
     return min(limits.max_replicas or most, most)
 
 
-def check_room(limits: Limits, room: Room) -> None:
+def check_capacity(limits: Limits, capacity: Capacity) -> None:
     """Raises InputError where there is no room for the fewest replicas."""
-    if limits.min_replicas > _most(limits, room):
-        raise InputError(f"min_replicas of the limits is {limits.min_replicas}, but {_room_text(limits, room)}")
+    if limits.min_replicas > _most(limits, capacity):
+        raise InputError(f"min_replicas of the limits is {limits.min_replicas}, but {_capacity_text(limits, capacity)}")
 
 
-def room_sentence(limits: Limits, room: Room) -> str | None:
+def capacity_sentence(limits: Limits, capacity: Capacity) -> str | None:
     """What a user has to know where there is no room for the most replicas."""
-    if limits.max_replicas is None or limits.max_replicas <= _most(limits, room):
+    if limits.max_replicas is None or limits.max_replicas <= _most(limits, capacity):
         return None
-    return f"max_replicas of the limits is {limits.max_replicas}, but {_room_text(limits, room)}"
+    return f"max_replicas of the limits is {limits.max_replicas}, but {_capacity_text(limits, capacity)}"
 
 
-def _most(limits: Limits, room: Room) -> int:
+def _most(limits: Limits, capacity: Capacity) -> int:
     """Replicas, as far as there is or may come to be room for them."""
-    return room.most_executors(limits) * room.cores_each if limits.max_executors and room.executors else room.task_slots
+    if limits.max_executors and capacity.executors:
+        return capacity.most_executors(limits) * capacity.cores_each
+    return capacity.task_slots
 
 
-def _room_text(limits: Limits, room: Room) -> str:
-    text = f"there is room for {_most(limits, room)}"
-    if not room.executors:
+def _capacity_text(limits: Limits, capacity: Capacity) -> str:
+    text = f"there is room for {_most(limits, capacity)}"
+    if not capacity.executors:
         return f"{text}, the task slots of this session"
-    executors = room.most_executors(limits)
+    executors = capacity.most_executors(limits)
     return f"{text} on {executors} executor{'s' if executors != 1 else ''}; max_executors lets there be more"
 
 
-def within_limits(configuration: Configuration, pipeline: Pipeline, limits: Limits, room: Room) -> Configuration:
+def within_limits(
+    configuration: Configuration, pipeline: Pipeline, limits: Limits, capacity: Capacity
+) -> Configuration:
     """A Configuration to begin with: no element above or below the limits, and no more replicas than there is room."""
-    highest = min(highest_of(limits, room), room.task_slots)
+    highest = min(highest_of(limits, capacity), capacity.task_slots)
     lowest = min(limits.min_replicas, highest)
     configuration = narrowed(configuration, highest)
     for element in pipeline.elements:
@@ -103,7 +107,7 @@ def within_limits(configuration: Configuration, pipeline: Pipeline, limits: Limi
     return replace(configuration, micro_batch_tuples=first_pace(most).cap_tuples)
 
 
-def with_cap(wish: ControlWish, cap_tuples: int) -> ControlWish:
-    """The wish with a cap of micro-batches in its limits, the user's or the one given."""
-    most = min(wish.limits.max_micro_batch_tuples or cap_tuples, cap_tuples)
-    return replace(wish, limits=replace(wish.limits, max_micro_batch_tuples=most))
+def with_cap(request: ControlRequest, cap_tuples: int) -> ControlRequest:
+    """The request with a cap of micro-batches in its limits, the user's or the one given."""
+    most = min(request.limits.max_micro_batch_tuples or cap_tuples, cap_tuples)
+    return replace(request, limits=replace(request.limits, max_micro_batch_tuples=most))

@@ -1,9 +1,6 @@
-"""Control as a user wishes it, put together for one running application: grid, policy, loop, plant, controller."""
+"""Control as a user requests it, put together for one running application: grid, policy, loop, plant, controller."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +13,7 @@ from penstock.control.live.executor_pool import ExecutorPool
 from penstock.control.live.frequency_dry_run import FrequencyDryRun
 from penstock.control.live.frequency_setter import FrequencySetter, frequencies_within
 from penstock.control.live.micro_batch_plant import Application, Resources, SparkPlant
-from penstock.control.loop.control_request import ControlWish, policy_of
+from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.loop import Loop
 from penstock.control.routes.routing import Routing
 from penstock.control.rules.batch_cap import first_pace
@@ -27,7 +24,7 @@ from penstock.host.energy import energy_of
 from penstock.plan.elements.layout import layout_of
 from penstock.plan.elements.pipeline import Pipeline, pipeline_of
 from penstock.runtime.slots.hot_key_splitting import splittable
-from penstock.spark.driver.capacity import Room, highest_of, room_of, room_sentence
+from penstock.spark.driver.capacity import Capacity, capacity_of, capacity_sentence, highest_of
 from penstock.spark.executors.cluster_executors import ClusterExecutors
 from penstock.spark.executors.pinning import is_local
 from penstock.spark.executors.placer import Placer
@@ -37,71 +34,70 @@ _DEVIATIONS = 3.0
 
 def controller_of(
     application: Application,
-    wish: ControlWish,
+    request: ControlRequest,
     session: SparkSession,
     graph: Graph,
     places: Placer,
     notebook: Notebook,
-    *,
-    tell: Callable[[str], None] = print,
-    root: Path = Path("/"),
 ) -> Controller:
     """A controller that waits to be started."""
-    room, configuration = room_of(session), application.configuration
+    capacity, configuration = capacity_of(session), application.configuration
     pipeline = pipeline_of(graph, configuration.unfused)
     single = single_elements(pipeline)
-    dry_run = wish.limits.frequency_dry_run
+    dry_run = request.limits.frequency_dry_run
     frequencies, refused = frequencies_within(
-        wish.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or wish.passive, root=root
+        request.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or request.passive
     )
-    energy, unmeasured = energy_of(root, is_local=is_local(session))
-    for sentence in (refused, _energy_sentence(wish, unmeasured), *_room_sentences(wish.limits, room)):
+    energy, unmeasured = energy_of(is_local=is_local(session))
+    for sentence in (refused, _energy_sentence(request, unmeasured), *_limit_sentences(request.limits, capacity)):
         if sentence is not None:
-            tell(sentence)
-    highest = highest_of(wish.limits, room) if len(single) < len(pipeline.elements) else 1
-    most_tuples = wish.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
-    grid = grid_within(wish.limits, highest, most_tuples, () if frequencies is None else wish.limits.frequencies_ghz)
+            print(sentence)
+    highest = highest_of(request.limits, capacity) if len(single) < len(pipeline.elements) else 1
+    most_tuples = request.limits.max_micro_batch_tuples or configuration.micro_batch_tuples
+    grid = grid_within(
+        request.limits, highest, most_tuples, () if frequencies is None else request.limits.frequencies_ghz
+    )
     resources: Resources | None = None
-    setter = None if frequencies is None or wish.passive or dry_run else FrequencySetter(frequencies)
+    setter = None if frequencies is None or request.passive or dry_run else FrequencySetter(frequencies)
     if setter is not None:
         resources = setter
-    elif room.executors and not wish.passive:
-        resources = _pool(session, wish.limits, room, places, tell)
+    elif capacity.executors and not request.passive:
+        resources = _pool(session, request.limits, capacity, places)
     loop = Loop(
-        policy_of(wish, grid, speed_up=speed_up_of(graph)),
-        wish.goal,
+        policy_of(request, grid, speed_up=speed_up_of(graph)),
+        request.goal,
         Guard(),
         Routing(
-            allowed=wish.limits.max_imbalance,
+            allowed=request.limits.max_imbalance,
             scalable=_free_elements(pipeline),
             deviations=_DEVIATIONS,
             splittable=splittable(graph, layout_of(graph, configuration.unfused)),
         ),
-        wish.passive,
-        highest=HighestReplicas(highest if room.executors else room.cores, highest, single, grid.replicas[0]),
+        request.passive,
+        highest=HighestReplicas(highest if capacity.executors else capacity.cores, highest, single, grid.replicas[0]),
         bounds=Bounds(grid.replicas[0], grid.replicas[-1]),
         keeps_frequency=lambda: dry_run or (setter is not None and setter.has_failed),
     )
-    pace = None if wish.passive else first_pace(most_tuples)
+    pace = None if request.passive else first_pace(most_tuples)
     plant = SparkPlant(
-        application, single=single, resources=resources, pace=pace, energy=energy, cores=room.cores, places=places
+        application, single=single, resources=resources, pace=pace, energy=energy, cores=capacity.cores, places=places
     )
-    told = None if setter is None else setter.sentences
+    sentences = None if setter is None else setter.sentences
     if dry_run and frequencies is not None:
-        told = FrequencyDryRun(frequencies).sentences
-    return Controller(plant, loop, notebook, tell=tell, sentences=told)
+        sentences = FrequencyDryRun(frequencies).sentences
+    return Controller(plant, loop, notebook, sentences=sentences)
 
 
-def _energy_sentence(wish: ControlWish, unmeasured: str | None) -> str | None:
+def _energy_sentence(request: ControlRequest, unmeasured: str | None) -> str | None:
     """Why energy is not measured; who pays for it wants to know."""
-    return unmeasured if wish.price.kwh > 0 or wish.limits.frequencies_ghz else None
+    return unmeasured if request.price.kwh > 0 or request.limits.frequencies_ghz else None
 
 
-def _room_sentences(limits: Limits, room: Room) -> tuple[str | None, ...]:
+def _limit_sentences(limits: Limits, capacity: Capacity) -> tuple[str | None, ...]:
     """Which limits do not count, or cannot be reached here."""
-    local = limits.max_executors is not None and not room.executors
+    local = limits.max_executors is not None and not capacity.executors
     executors = "max_executors of the limits counts on a cluster; a local master has task slots alone"
-    return executors if local else None, room_sentence(limits, room)
+    return executors if local else None, capacity_sentence(limits, capacity)
 
 
 def single_elements(pipeline: Pipeline) -> frozenset[str]:
@@ -114,19 +110,17 @@ def _free_elements(pipeline: Pipeline) -> tuple[str, ...]:
     return tuple(element.name for element in pipeline.elements if element.scope == "none")
 
 
-def _pool(
-    session: SparkSession, limits: Limits, room: Room, places: Placer, tell: Callable[[str], None]
-) -> ExecutorPool | None:
+def _pool(session: SparkSession, limits: Limits, capacity: Capacity, places: Placer) -> ExecutorPool | None:
     cluster = ClusterExecutors(session)
     if not cluster.is_possible:
-        tell("Spark's dynamic allocation is on in this session, so that executors are left to it")
+        print("Spark's dynamic allocation is on in this session, so that executors are left to it")
         return None
     if not cluster.decommissions:
-        tell(
+        print(
             "spark.decommission.enabled is off in this session: executors that are given back end with the tasks they "
             "have, which run again elsewhere"
         )
-    return ExecutorPool(cluster, places, ExecutorBounds(1, room.most_executors(limits), room.cores_each))
+    return ExecutorPool(cluster, places, ExecutorBounds(1, capacity.most_executors(limits), capacity.cores_each))
 
 
 def speed_up_of(graph: Graph) -> float:

@@ -40,8 +40,8 @@ class FiniteRun:
     def __init__(self, graph: Graph, taps: Iterable[str], configuration: Configuration | None, block_rows: int) -> None:
         check_block_rows(block_rows)
         self.graph, self.streams = graph, collected_streams(graph, taps)
-        self.kept = _with_memory(graph, self.streams)
-        self.configuration = None if configuration is None else _fitted(configuration, self.kept)
+        self.with_memory = _with_memory(graph, self.streams)
+        self.configuration = None if configuration is None else _fitted(configuration, self.with_memory)
         self.block_rows = block_rows
 
     def evaluate(
@@ -55,11 +55,11 @@ class FiniteRun:
     ) -> Tables:
         check_arguments("ps.evaluate", session=(session, or_none(kind("a SparkSession", SparkSession))))
         master_of(master, None, 1)
-        box, letters = LetterBox(on_error=on_error, kept=None), DeadLetters(fail=on_error == "fail")
+        box, letters = LetterBox(on_error=on_error, limit=None), DeadLetters(fail=on_error == "fail")
         tables = read_inputs(self.graph, inputs, letters, data_dir)
         total = sum(table.num_rows for table in tables.values())
         with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
-            graph = recorded(self.kept, tables, str(Path(folder) / "tables"), letters)
+            graph = recorded(self.with_memory, tables, str(Path(folder) / "tables"), letters)
             handle = launch(
                 graph, Checkpoint(folder), box, configuration=self.configuration, block_rows=self.block_rows,
                 session=lambda: session or spark_session(master),

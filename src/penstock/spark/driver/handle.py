@@ -21,7 +21,7 @@ from penstock.arguments import TEXT, check_arguments, kind, number, or_none
 from penstock.block.dead_letters import SCHEMA as LETTERS
 from penstock.block.ordering import in_order
 from penstock.control.journal.run_start import run_start
-from penstock.control.loop.control_request import ControlWish
+from penstock.control.loop.control_request import ControlRequest
 from penstock.errors import PenstockError
 from penstock.host.directories import remove_host_state
 from penstock.measure.batch.measured_batch import MeasuredBatch
@@ -30,7 +30,7 @@ from penstock.plan.configuration import Configuration
 from penstock.runtime.driver.dead_letter_log import LetterBox
 from penstock.runtime.driver.finished import is_committed, progress_of, total_tuples
 from penstock.runtime.driver.sink_folders import sweep_sinks
-from penstock.runtime.driver.source_control import Intake
+from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.migration.migration import PRE_COPY, check_migration
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots
 from penstock.spark.driver.control_setup import controller_of, speed_up_of
@@ -39,7 +39,7 @@ from penstock.spark.driver.observer import EVERY_S, observer_of
 from penstock.spark.driver.sink_delivery import SinkDelivery
 from penstock.spark.executors.executor_watch import ExecutorWatch
 from penstock.spark.executors.pinning import is_local
-from penstock.spark.session.failures import stopped, told_if_spark_died
+from penstock.spark.session.failures import check_spark_lives, stopped
 from penstock.spark.session.session import with_runtime_settings
 from penstock.spark.sources.source_frames import source_frame
 from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
@@ -99,7 +99,7 @@ class Handle:
         letters: LetterBox,
         *,
         is_scratch: bool = False,
-        control: ControlWish | None = None,
+        control: ControlRequest | None = None,
         own_cap_tuples: int | None = None,
     ) -> None:
         self.session, self.fixed, self.checkpoint, self._lease = session, fixed, checkpoint, lease
@@ -109,7 +109,7 @@ class Handle:
         self.result = RunResult()
         self._sinks, self._letters = SinkDelivery(graph, session, durable=fixed.durable), letters
         self._failure: PenstockError | None = None
-        self._told = False  # whether the failure was raised
+        self._is_raised = False  # whether the failure was raised
         self._gives_up = False  # whether a micro-batch that is at work now has been given up
         self._stopping, self._in_batch = threading.Event(), threading.Event()
         self._total = total_tuples(fixed.graph)
@@ -117,13 +117,13 @@ class Handle:
         self._executors = ExecutorWatch(session)
         self._observer = observer_of(session, checkpoint.directory, fixed, self._keep)
         self._observer.started(run_start(speed_up_of(fixed.graph), control))
-        self._intake = Intake(checkpoint.directory, lambda: self._configuration)
+        self._source_control = SourceControl(checkpoint.directory, lambda: self._configuration)
         self._batches = MicroBatches(
             checkpoint, fixed, lease.epoch, lambda: self.configuration, self._deliver,
             accept=lambda result: letters.refuse(result.letters), migration=lambda: self._migration,
-            wake=self._intake.beat, own_cap=lambda: own_cap_tuples if self._is_controlled else None,
+            wake=self._source_control.beat, own_cap=lambda: own_cap_tuples if self._is_controlled else None,
         )  # fmt: skip
-        self._intake.beat() if self._batches.has_waiting else self._intake.write()
+        self._source_control.beat() if self._batches.has_waiting else self._source_control.write()
         self.controller = None if control is None else controller_of(
             self, control, session, fixed.graph, self._batches.placer, self._observer
         )  # fmt: skip
@@ -161,13 +161,13 @@ class Handle:
         self._check(configuration)
         with self._lock:
             self._configuration, self._migration = configuration, migration
-        self._intake.write()
+        self._source_control.write()
 
     def apply_cap(self, tuples: int) -> None:
         """Another cap of micro-batches, and nothing else: neither what somebody applies meanwhile, nor its way."""
         with self._lock:
             self._configuration = replace(self._configuration, micro_batch_tuples=tuples)
-        self._intake.write()
+        self._source_control.write()
 
     def clear_frequency(self) -> None:
         """Cores are left alone from now on, and nothing else changes."""
@@ -176,7 +176,7 @@ class Handle:
 
     def beat(self) -> None:
         """Has a micro-batch run although no tuples may have come."""
-        self._intake.beat()
+        self._source_control.beat()
 
     def _check(self, configuration: Configuration) -> None:
         """Raises InputError where a Configuration does not fit, or would cut state otherwise than it is."""
@@ -192,7 +192,7 @@ class Handle:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
         check_arguments("Handle.wait", timeout_s=(timeout_s, or_none(number(least=0))))
-        with told_if_spark_died():
+        with check_spark_lives():
             return self._waited(timeout_s)
 
     def _waited(self, timeout_s: float | None) -> bool:
@@ -205,7 +205,7 @@ class Handle:
             time.sleep(0.02)
         error = self._query.exception()
         if error is not None:
-            self._told = True
+            self._is_raised = True
             raise (self._failure or self._stopped(error)) from None
         return not self._query.isActive
 
@@ -248,8 +248,8 @@ class Handle:
             remove_host_state(self.fixed.checkpoint_id)
         if self._is_scratch:
             shutil.rmtree(self.checkpoint.directory, ignore_errors=True)
-        if self._failure is not None and not self._told:
-            self._told = True
+        if self._failure is not None and not self._is_raised:
+            self._is_raised = True
             raise self._failure
         return self.result
 

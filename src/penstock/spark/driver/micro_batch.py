@@ -24,7 +24,7 @@ from penstock.plan.elements.layout import Layout, layout_of
 from penstock.plan.elements.pipeline import INTAKE
 from penstock.runtime.driver.rolled_back import again_if_rolled_back
 from penstock.runtime.driver.sink_folders import sweep_batches
-from penstock.runtime.driver.thread_memory import LearnedByReplica
+from penstock.runtime.driver.thread_memory import ThreadMemory
 from penstock.runtime.migration.copier import BackgroundCopier, Copier
 from penstock.runtime.migration.copies import Movable, Portion, Published
 from penstock.runtime.migration.held_tuples import held_entries
@@ -99,7 +99,7 @@ class MicroBatches:
         self._sinks = frozenset(sink.name for sink in fixed.graph.sinks)
         self.manifests = Manifests(checkpoint.manifests)
         self.migration, self.wake, self.own_cap = migration, wake, own_cap
-        self.placer, self._learned = Placer(), LearnedByReplica()
+        self.placer, self._learned = Placer(), ThreadMemory()
         self._session: SparkSession | None = None
         self.in_force: Configuration | None = None  # of the newest batch
         self.copier = self.make_copier()

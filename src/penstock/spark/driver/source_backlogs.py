@@ -72,19 +72,19 @@ class SourceBacklogs:
         """The Observation with its backlog, as far as that is known, and arrivals that go with it."""
         if not self._sources or seen.arrivals is None:
             return seen
-        told = self._told(seen)
-        known = [tuples for tuples in told if tuples is not None]
+        waiting = self._waiting_by_source(seen)
+        known = [tuples for tuples in waiting if tuples is not None]
         backlog = seen.backlog_tuples
         if known:
             backlog = (backlog or 0) + round(sum(known))
-        is_whole = len(known) == len(told) and all(source.arrives for source in self._sources.values())
+        is_whole = len(known) == len(waiting) and all(source.arrives for source in self._sources.values())
         before, self._before_tuples = self._before_tuples, backlog if is_whole else None
         if before is None or backlog is None or not is_whole:
             return replace(seen, backlog_tuples=backlog, arrivals=replace(seen.arrivals, assumed=True))
         arrived = max(seen.tuples_in + backlog - before, 0)
         return replace(seen, backlog_tuples=backlog, arrivals=replace(seen.arrivals, tuples=arrived, assumed=False))
 
-    def _told(self, seen: Observation) -> list[float | None]:
+    def _waiting_by_source(self, seen: Observation) -> list[float | None]:
         before, after = self._between(seen.batch)
         if len(before) != len(after) or len(after) != max(self._lines.values()) + 1:
             return [None] * len(self._sources)  # a user's DataFrame of several streams has several lines

@@ -16,7 +16,7 @@ from penstock.app.graph import Graph
 from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, kind, number, or_none, whole
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
-from penstock.control.loop.control_request import DEFAULT_POLICY, ControlWish, control_wish
+from penstock.control.loop.control_request import DEFAULT_POLICY, ControlRequest, control_request
 from penstock.control.policy import Policy
 from penstock.control.setting import DEFAULT_CAP_TUPLES
 from penstock.plan.configuration import Configuration
@@ -26,7 +26,7 @@ from penstock.runtime.driver.finished import is_finished
 from penstock.runtime.driver.first_configuration import first_configuration
 from penstock.runtime.driver.sink_folders import claim_sinks, sweep_sinks
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
-from penstock.spark.driver.capacity import check_room, local_task_slots, room_of, with_cap, within_limits
+from penstock.spark.driver.capacity import capacity_of, check_capacity, local_task_slots, with_cap, within_limits
 from penstock.spark.driver.handle import Handle, RunResult
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.pickling import dumps_for_workers
@@ -86,7 +86,7 @@ def start(
         session=(session, or_none(kind("a SparkSession", SparkSession))),
     )  # fmt: skip
     master_of(master, None, 1)
-    control = control_wish(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
+    control = control_request(goal, price=price, limits=limits, policy=policy, passive=passive, willingness=willingness)
     graph = graph_of(app, "ps.start")
     check_sources(graph)
     check_goal(graph, goal)
@@ -112,7 +112,7 @@ def launch(
     slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
-    control: ControlWish | None = None,
+    control: ControlRequest | None = None,
 ) -> Handle:
     """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
     lease = Lease(str(directory.directory))
@@ -139,10 +139,10 @@ def launch(
         chosen = configuration or first_configuration(fixed, spark.sparkContext.defaultParallelism, block_rows)
         chosen = replace(chosen, frequency_ghz=None)  # cores are as the machine has them: nobody has set them yet
         if control is not None:
-            room = room_of(spark)
-            check_room(control.limits, room)
+            capacity = capacity_of(spark)
+            check_capacity(control.limits, capacity)
             if not control.passive:
-                chosen = within_limits(chosen, pipeline_of(fixed.graph, chosen.unfused), control.limits, room)
+                chosen = within_limits(chosen, pipeline_of(fixed.graph, chosen.unfused), control.limits, capacity)
         return Handle(
             spark, directory, lease, fixed, chosen, graph, letters, is_scratch=is_scratch, control=control,
             own_cap_tuples=None if control is None or control.passive else own_cap,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.accumulators import Accumulator, _accumulatorRegistry
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -18,9 +20,10 @@ from penstock.element.pool.computing_tasks import computing_tasks_of_host
 from penstock.element.pool.level_hint import known_level_path
 from penstock.element.pool.level_keeper import LevelKeeper
 from penstock.element.pool.stream import ElasticStream
-from penstock.element.pool.stream_cache import KeptStreams
-from penstock.spark.elastic_map.accumulators import lock_accumulators
+from penstock.element.pool.stream_cache import StreamCache
 from penstock.spark.elastic_map.parameters import ERROR, Parameters, checked
+
+_lock = threading.Lock()
 
 
 def elastic_map(
@@ -67,7 +70,7 @@ def elastic_map(
         journal=journal,
     )  # fmt: skip
     schemas = checked(df, function, schema, own)
-    run = functools.partial(_run, function, _Map(uuid.uuid4().hex, own, schemas.given, schemas.kept_input))
+    run = functools.partial(_run, function, _Map(uuid.uuid4().hex, own, schemas.given, schemas.input_type))
     return df.mapInArrow(run, schemas.output)
 
 
@@ -78,10 +81,10 @@ class _Map:
     identity: str
     own: Parameters
     given: pa.Schema
-    kept_input: pa.DataType | None
+    input_type: pa.DataType | None
 
 
-_streams = KeptStreams()
+_streams = StreamCache()
 
 
 def _run(
@@ -96,7 +99,7 @@ def _stream(function: Callable[..., Any], wanted: _Map) -> ElasticStream:
     name = f"elastic_map: {getattr(function, '__name__', type(function).__name__)}"
     calls = Calls(
         function, wanted.given, per_tuple=own.per_tuple, retries=own.retries, timeout_s=own.timeout_s,
-        error_column=ERROR if own.on_error == "column" else None, kept_input=wanted.kept_input,
+        error_column=ERROR if own.on_error == "column" else None, input_type=wanted.input_type,
     )  # fmt: skip
     keeper = LevelKeeper(
         own.max_threads, own.period_s, known_level_path(wanted.identity),
@@ -104,3 +107,17 @@ def _stream(function: Callable[..., Any], wanted: _Map) -> ElasticStream:
         computing=computing_tasks_of_host(),
     )  # fmt: skip
     return ElasticStream(calls, keeper, ordered=own.ordered, block_rows=own.block_rows, name=name)
+
+
+class _LockedAccumulator(Accumulator[Any]):
+    """Spark's own reads its value, adds and writes: of two threads that do so at once one is not counted."""
+
+    def add(self, term: Any) -> None:
+        with _lock:
+            super().add(term)
+
+
+def lock_accumulators() -> None:
+    """Those of the task that begins, which Spark has registered as it unpickled the task's function."""
+    for accumulator in _accumulatorRegistry.values():
+        accumulator.__class__ = _LockedAccumulator

@@ -42,7 +42,7 @@ class Schemas:
 
     output: StructType
     given: pa.Schema
-    kept_input: pa.DataType | None = None
+    input_type: pa.DataType | None = None
 
 
 def checked(df: Any, function: Any, wanted: Any, own: Parameters) -> Schemas:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from penstock.host.low_priority import LEAST_PRIORITY, at_priority
 from penstock.runtime.migration.copies import Portion
 from penstock.runtime.migration.stale_copies import Leftover
+from penstock.runtime.replica import message
 from penstock.runtime.replica.element_worker import element_worker
-from penstock.spark.executors.host_job import on_each_host
-from penstock.spark.executors.pinning import cores_by_host
+from penstock.runtime.replica.message import Message, batch_of, messages_of
+from penstock.spark.executors.map_stage import MapStage
+from penstock.spark.executors.pinning import cores_by_host, on_hosts
 from penstock.spark.session.pickling import dumps
 from penstock.state.extents import Integers
 
@@ -73,3 +77,21 @@ def _given_way(
 def _copied(place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[int]) -> bytes:
     worker = element_worker(*place, dumps=dumps, freezes=True)
     return worker.copy(np.array(slots, np.int64), batch, epoch).astype(np.int64).tobytes()
+
+
+def on_each_host(session: SparkSession, hosts: Sequence[str], function: Callable[[int], bytes]) -> dict[str, bytes]:
+    """What `function(i)` gives on `hosts[i]`, by host; each takes a task slot there for as long as it works."""
+    session.sparkContext.setLocalProperty("spark.job.description", "penstock: slots on their way")
+    frame = MapStage(functools.partial(_on_host, function), message.SQL).after(on_hosts(session, hosts))
+    found = [m for batch in frame.toArrow().to_batches() for m in messages_of(batch)]
+    return {hosts[m.replica]: bytes(memoryview(m.payload)) for m in found}
+
+
+def _on_host(function: Callable[[int], bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What Spark calls on a host."""
+    context = TaskContext.get()
+    assert context is not None
+    own = context.partitionId()
+    for _ in batches:  # a worker that leaves input unread is not used again, and the next one is cold
+        pass
+    yield batch_of([Message(own, message.RESULT, message.DONE, "", 0, function(own))])

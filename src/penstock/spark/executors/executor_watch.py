@@ -17,16 +17,15 @@ _LOOK_EVERY_S = 1.0
 _SETTLE_S = 2.0
 
 
-def wait_for_executors(session: SparkSession, patience_s: float | None = None) -> None:
+def wait_for_executors(session: SparkSession) -> None:
     """Waits until a cluster has given executors, and for a moment no more of them; does nothing on a local master."""
     if is_local(session):
         return
-    patience_s = PATIENCE_S if patience_s is None else patience_s
     started_s = time.monotonic()
     cores, changed_s = cores_by_host(session), started_s
     while not cores or time.monotonic() - changed_s < _SETTLE_S:
-        if not cores and time.monotonic() - started_s > patience_s:
-            raise InputError(f"master '{session.sparkContext.master}' gave no executor within {patience_s:.0f} s; "
+        if not cores and time.monotonic() - started_s > PATIENCE_S:
+            raise InputError(f"master '{session.sparkContext.master}' gave no executor within {PATIENCE_S:.0f} s; "
                              "start workers, or free the cores and the memory that others hold")  # fmt: skip
         time.sleep(0.1)
         before, cores = cores, cores_by_host(session)

@@ -2,7 +2,7 @@
 
 Spark schedules a shuffled partition on any executor.  A union with an empty RDD of as many partitions, each of which
 prefers a host, carries these over and adds no row (docs/design/0011-pinning.md).  The names that Spark keeps
-to itself are all in this file; tests/spark/test_pinning.py says what must hold of them in another version.
+to itself are all in this file; tests/spark/cluster/test_pinning.py says what must hold of them in another version.
 """
 
 from __future__ import annotations
@@ -51,13 +51,8 @@ def is_local(session: SparkSession) -> bool:
     return str(session.sparkContext.master).startswith("local")
 
 
-def executor_hosts(session: SparkSession) -> tuple[str, ...]:
-    """The hosts that have executors now, each once, in alphabetical order; on a local master, the driver's."""
-    return tuple(sorted(cores_by_host(session)))
-
-
 def cores_by_host(session: SparkSession) -> dict[str, int]:
-    """The task slots of the executors that are there now, by host."""
+    """The task slots of the executors that are there now, by host; on a local master, of the driver's."""
     executors = session.sparkContext._jsc.sc().statusStore().executorList(True)
     cores: dict[str, int] = {}
     for executor in [executors.apply(i) for i in range(executors.size())]:

@@ -64,7 +64,7 @@ def sentence_of(text: str, folders: Iterable[str] = ()) -> str:
 
 
 @contextlib.contextmanager
-def told_if_spark_died() -> Iterator[None]:
+def check_spark_lives() -> Iterator[None]:
     """One sentence where the JVM that runs Spark does not answer any more."""
     try:
         yield

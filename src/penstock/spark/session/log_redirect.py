@@ -44,7 +44,7 @@ def _fresh_log() -> Path:
     return folder / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
 
 
-def quieten(log: Path) -> None:
+def redirect_python_logs(log: Path) -> None:
     """Sends the Python side's own reports into the log as well."""
     for name in _NOISY:
         logger = logging.getLogger(name)

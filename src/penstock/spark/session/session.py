@@ -31,7 +31,7 @@ from penstock.errors import InputError
 from penstock.host.cores import own_cores
 from penstock.host.java import java_home
 from penstock.runtime.replica.source_rows import BLOCK_ROWS
-from penstock.spark.session.log_redirect import environment, launch_jvm, one_sentence, open_log, quieten
+from penstock.spark.session.log_redirect import environment, launch_jvm, one_sentence, open_log, redirect_python_logs
 
 _log = logging.getLogger(__name__)
 
@@ -85,12 +85,12 @@ def master_of(text: str, task_slots: int | None, cores: int) -> Master:
     return Master(text, tuple((host, int(port)) for host, port in pairs))
 
 
-def require_answer(master: Master, timeout_s: float = _ANSWER_TIMEOUT_S) -> None:
+def require_answer(master: Master) -> None:
     """One clear sentence where no address of the master takes a connection; Spark itself would try for minutes."""
     reasons = []
     for host, port in master.addresses:
         try:
-            socket.create_connection((host, port), timeout=timeout_s).close()
+            socket.create_connection((host, port), timeout=_ANSWER_TIMEOUT_S).close()
             return
         except (OSError, OverflowError) as error:
             reasons.append(f"{host}:{port}: {getattr(error, 'strerror', None) or error}")
@@ -112,14 +112,16 @@ class LocalFolder:
         os.close(self.lock)
 
 
-def make_local_folder(memory_folder: Path = _MEMORY_FOLDER, room_mb: int = _SHUFFLE_ROOM_MB) -> LocalFolder:
+def make_local_folder(memory_folder: Path = _MEMORY_FOLDER, needed_mb: int = _SHUFFLE_ROOM_MB) -> LocalFolder:
     """A new directory for shuffle files, in memory where there is room; those of drivers that died are removed."""
     parent, because = Path(tempfile.gettempdir()), f"'{memory_folder}' is not there"
     if memory_folder.is_dir():
         free_mb = min(shutil.disk_usage(memory_folder).free >> 20, _available_memory_mb() // 2)
-        roomy = free_mb >= room_mb and os.access(memory_folder, os.W_OK)
-        parent = memory_folder if roomy else parent
-        because = f"'{memory_folder}' has room for {free_mb} MB, {'and' if roomy else 'but'} {room_mb} MB are wanted"
+        has_space = free_mb >= needed_mb and os.access(memory_folder, os.W_OK)
+        parent = memory_folder if has_space else parent
+        because = (
+            f"'{memory_folder}' has room for {free_mb} MB, {'and' if has_space else 'but'} {needed_mb} MB are wanted"
+        )
     _sweep(parent)
     path = Path(tempfile.mkdtemp(prefix=f"penstock-{os.getuid()}-", dir=parent))
     lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
@@ -279,7 +281,7 @@ def spark_session(
     wanted = master_of(master, task_slots, own_cores())
     context = SparkContext._active_spark_context
     if context is not None:
-        return _session_beside(context, wanted, master)
+        return _session_in(context, wanted, master)
     require_answer(wanted)
     home, log = java_home(), open_log(log_file)
     given = dict(conf or {})
@@ -309,7 +311,7 @@ def log_of(session: SparkSession) -> Path | None:
     return None if launch is None else launch.log
 
 
-def _session_beside(context: SparkContext, wanted: Master, asked: str) -> SparkSession:
+def _session_in(context: SparkContext, wanted: Master, asked: str) -> SparkSession:
     both_local = wanted.is_local and str(context.master).startswith("local")
     if asked != DEFAULT_MASTER and not both_local and context.master != wanted.url:
         raise InputError(f"a Spark session on '{context.master}' is open in this process already; stop it before one "
@@ -323,13 +325,13 @@ def _session_beside(context: SparkContext, wanted: Master, asked: str) -> SparkS
 def _start(launch: _Launch, settings: Mapping[str, str], home: Path, verbose: bool) -> SparkSession:
     conf = SparkConf()
     conf.setAll(list(settings.items()))
-    with environment(_variables(launch.master, home)), _interrupts_kept():
+    with environment(_variables(launch.master, home)), _interrupts_unchanged():
         launch.gateway = launch_jvm(conf, launch.log, home, verbose=verbose)
         context = _start_context(conf, launch)
         # Its thread prints a traceback where the JVM ends first.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     if not verbose:
-        quieten(launch.log)
+        redirect_python_logs(launch.log)
     if launch.folder is not None:
         _log.info("Spark's local directory is '%s': %s", launch.folder.path, launch.folder.because)
     return SparkSession(context)
@@ -368,7 +370,7 @@ def _expire(expired: threading.Event, process: subprocess.Popen[bytes] | None) -
 
 
 @contextlib.contextmanager
-def _interrupts_kept() -> Iterator[None]:
+def _interrupts_unchanged() -> Iterator[None]:
     """Ctrl-C stays what it was: a Spark context would have it cancel all jobs, whoever is about to stop a query."""
     if threading.current_thread() is not threading.main_thread():
         yield

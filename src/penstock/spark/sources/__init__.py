@@ -1,1 +1,4 @@
-"""sources."""
+"""All sources of an application as one streaming DataFrame of rows for its first element.
+
+May import what `spark` may.  Begin with `source_frames.py`, then `offset_reader.py`.
+"""

@@ -115,7 +115,7 @@ class Checkpoint:
         write_whole("writing the checkpoint's application", str(path), data, durable=durable)
         return fixed
 
-    def kept(self, graph: Graph) -> Fixed | None:
+    def stored(self, graph: Graph) -> Fixed | None:
         """What was fixed for an application, None where nothing was; InputError where it is another one's."""
         path = self.directory / "application"
         return self._check(path, graph) if path.is_file() else None
@@ -214,16 +214,17 @@ class Checkpoint:
         return digest.decode(), fixed
 
 
-def _check_same(name: str, given: object, kept: object) -> None:
-    if given is not None and given != kept:
-        raise InputError(f"{name} stay as they are for the life of a checkpoint: {kept}; got {given}; leave it out, or "
-                         "take another checkpoint")  # fmt: skip
+def _check_same(name: str, given: object, fixed: object) -> None:
+    if given is not None and given != fixed:
+        raise InputError(f"{name} stay as they are for the life of a checkpoint: {fixed}; got {given}; leave it out, "
+                         "or take another checkpoint")  # fmt: skip
 
 
-def _with_new_functions(kept: Graph, given: Graph) -> Graph:
+def _with_new_functions(stored: Graph, given: Graph) -> Graph:
     """The graph as it runs with the functions of a new driver; sources and sinks stay what they were."""
     operators = tuple(
-        old if isinstance(old, Source | Sink) else new for old, new in zip(kept.operators, given.operators, strict=True)
+        old if isinstance(old, Source | Sink) else new
+        for old, new in zip(stored.operators, given.operators, strict=True)
     )
     return replace(given, operators=operators)
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.errors import CorruptStateError
 from penstock.state.token import Token
 
 # One piece of a slot's history: bytes [offset, offset + length) of the log file that its token names.  A whole one
@@ -47,13 +46,6 @@ def no_entries() -> Entries:
 def no_heads(slots: int) -> Heads:
     """Slots that nothing was ever written to."""
     return np.zeros(slots, HEAD)
-
-
-def entries_of(data: bytes) -> Entries:
-    """Entries back from the bytes that `Entries.tobytes` gave, as they travel in a column of a result."""
-    if len(data) % ENTRY.itemsize:
-        raise CorruptStateError(f"entries of state come in pieces of {ENTRY.itemsize} bytes; got {len(data)} bytes")
-    return np.frombuffer(data, ENTRY)
 
 
 def token_of(entry: Any) -> Token:

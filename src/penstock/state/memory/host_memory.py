@@ -23,6 +23,7 @@ _FIRST_EXTENT_BYTES = 2048
 _FIRST_TEXT_SHIFT = 6
 _ROWS_AT_FIRST = 1 << 16
 _TEXT_AT_FIRST = 1 << 20
+_LOCK_PATIENCE_S = 30.0
 # Longer rows are filled bit by bit, so memory for them is taken as they are touched and not before.
 _WIDE_ROW_BYTES = 4096
 _ROOM_FOR_WIDE_ROWS_BYTES = 1 << 26
@@ -58,9 +59,9 @@ class RowLayout:
 class HostMemory:
     """Header, locks and tables of an operator; group g has row g + 1 of every table."""
 
-    def __init__(self, directory: str, layout: RowLayout, patience_s: float = 30.0) -> None:
+    def __init__(self, directory: str, layout: RowLayout) -> None:
         self.directory = os.path.join(directory, layout.fingerprint)
-        self.layout, self.codec, self._patience_s = layout, KeyCodec(layout.key_types), patience_s
+        self.layout, self.codec = layout, KeyCodec(layout.key_types)
         self._is_text = self.codec.is_text
         # As of the last `follow`: within a task, logs and kernels see one answer whatever other processes do.
         self.has_nulls = False
@@ -107,7 +108,7 @@ class HostMemory:
         self._map_all()
         self.has_nulls = bool(self.header.shared[Shared.HAS_NULLS])
         if self.layout.is_wide and to_fill:
-            self._check_room()
+            self._check_space()
 
     def reserve(self, slots: Integers, keys: Integers, text: Integers) -> None:
         """Makes room for so many keys and bytes of text in each slot; all slots are locked by the caller."""
@@ -148,7 +149,7 @@ class HostMemory:
 
     def _attach(self) -> None:
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
-        self.locks = SlotLocks(self._path("locks"), self._patience_s)
+        self.locks = SlotLocks(self._path("locks"), _LOCK_PATIENCE_S)
         with self.locks.allocation():
             self.header = Header(self._path("header"), self.layout.slots)
             if not self.header.is_ready:
@@ -253,10 +254,10 @@ class HostMemory:
     def _note_backed(self, backed: Field, slots: Integers, extents: Integers) -> None:
         self.header.fields[backed, slots] = np.maximum(self.header.fields[backed, slots], extents)
 
-    def _check_room(self) -> None:
+    def _check_space(self) -> None:
         """Memory that is not reserved must not run out in the middle of a task: that would be a bus error."""
-        room = os.statvfs(self.directory)
-        if room.f_bavail * room.f_frsize < _ROOM_FOR_WIDE_ROWS_BYTES:
+        space = os.statvfs(self.directory)
+        if space.f_bavail * space.f_frsize < _ROOM_FOR_WIDE_ROWS_BYTES:
             full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             raise file_error("reserving memory for state in", self.directory, full)
 

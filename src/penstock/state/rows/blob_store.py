@@ -26,7 +26,7 @@ class BlobStore:
 
     def __init__(self, slots: int, logs: Logs, dumps: Callable[[Any], bytes] = pickle.dumps) -> None:
         self.slots, self.logs, self.dumps = slots, logs, dumps
-        self._kept: dict[int, tuple[Token, Any]] = {}
+        self._cached: dict[int, tuple[Token, Any]] = {}
 
     def open(self, slots: Sequence[int] | Integers, heads: Heads, history: History, token: Token) -> BlobTask:
         """Takes slots for a task; objects that are not of the token that `heads` says come from the log."""
@@ -34,9 +34,9 @@ class BlobStore:
         if len(held) and not 0 <= held[0] <= held[-1] < self.slots:
             raise StateError(f"an operator of {self.slots} slots was asked for slots {held[0]} to {held[-1]}")
         wanted = {int(slot): token_of(heads[slot]) for slot in held[heads["epoch"][held] > 0]}
-        values = {slot: self._kept[slot][1] for slot, own in wanted.items() if self._is_kept(slot, own)}
+        values = {slot: self._cached[slot][1] for slot, own in wanted.items() if self._is_cached(slot, own)}
         # What a task may change is nobody's until it commits.
-        self._kept = {slot: kept for slot, kept in self._kept.items() if slot not in wanted}
+        self._cached = {slot: cached for slot, cached in self._cached.items() if slot not in wanted}
         missing = np.array(sorted(set(wanted) - set(values)), np.int64)
         if len(missing):
             values |= self._loaded(history(missing))
@@ -44,10 +44,10 @@ class BlobStore:
 
     def keep(self, values: dict[int, Any], tokens: dict[int, Token]) -> None:
         for slot, token in tokens.items():
-            self._kept[slot] = (token, values[slot])
+            self._cached[slot] = (token, values[slot])
 
-    def _is_kept(self, slot: int, token: Token) -> bool:
-        return slot in self._kept and self._kept[slot][0] == token
+    def _is_cached(self, slot: int, token: Token) -> bool:
+        return slot in self._cached and self._cached[slot][0] == token
 
     def _loaded(self, history: Entries) -> dict[int, Any]:
         values: dict[int, Any] = {}

@@ -65,7 +65,7 @@ class KeyCache:
     def place(self, columns: Sequence[Column], rows: int) -> tuple[Ids, Ids, int]:
         """The id and the group of each row's key, and how many rows have a key without a group."""
         ids = self.index.assign(columns, rows)
-        self._make_room()
+        self._reserve()
         groups, missing = self.find(ids)
         return ids, groups, missing
 
@@ -118,11 +118,11 @@ class KeyCache:
         known: tuple[Any, ...] = (self._keys[slots], self._text[slots])
         compiled("read_keys")(memory.view(), slots, *known, groups, locals_, words, text)
         ids = self.index.assign(memory.codec.decode(EncodedKeys(words, text)), total)
-        self._make_room()
+        self._reserve()
         self._note(ids, np.repeat(slots, counts), locals_, groups)
         self._keys[slots], self._text[slots] = fields[Field.KEYS, slots], fields[Field.TEXT, slots]
 
-    def _make_room(self) -> None:
+    def _reserve(self) -> None:
         have, needed = len(self.group), self.index.count
         if needed <= have:
             return

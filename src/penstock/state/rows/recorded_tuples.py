@@ -52,7 +52,7 @@ class RecordedTuples:
         if self.bytes > 8 * self._memory.row_words * max(self._keys, touched):
             self.is_complete = False
             return
-        self._make_room()
+        self._reserve()
         self._ids[start : self.count] = ids
         self.values[-1, start : self.count] = 0
         for place, column in enumerate(columns):
@@ -66,7 +66,7 @@ class RecordedTuples:
         rows_bytes = touched * (NUMBER_BYTES + 8 * self._memory.row_words)
         return self.is_complete and self.count > 0 and self.bytes < rows_bytes
 
-    def _make_room(self) -> None:
+    def _reserve(self) -> None:
         have = len(self._ids)
         if self.count <= have:
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.state.checkpoint.checksum import checksums
 from penstock.state.checkpoint.entries import ENTRY, Entries, Heads, no_entries
@@ -14,13 +15,15 @@ from penstock.state.extents import Integers
 from penstock.state.memory.header import Field
 from penstock.state.memory.host_memory import HostMemory
 from penstock.state.rows.key_cache import Ids, KeyCache
-from penstock.state.rows.log_policy import whole_slots
 from penstock.state.rows.recorded_tuples import NUMBER_BYTES, RecordedTuples
 from penstock.state.rows.row_kernels import compiled as row_kernel
 from penstock.state.rows.sections import HEAD_WORDS, ROWS, TUPLES, WHOLE, Sections, compiled
 from penstock.state.token import Token
 
 _BUFFER_WORDS = 1 << 23
+PIECES_MAX = 512
+AGE_MAX_BATCHES = 1024
+_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,3 +113,21 @@ def _buffers(lengths: Integers) -> Iterator[tuple[int, int]]:
             start, total = place, 0
         total += length
     yield start, len(lengths)
+
+
+def whole_slots(
+    slots: Integers, heads: Heads, change_bytes: Integers, whole_bytes: Integers, batch: int
+) -> npt.NDArray[np.bool_]:
+    """Whether each slot is to be written whole in this batch.
+
+    A change that is nearly everything, a history twice as long as the slot itself, one of too many pieces, or one whose
+    oldest piece would keep an old file alive (even where nothing changed).  Each slot has its own limit, so that those
+    which grow alike do not all come in one batch.
+    """
+    spread = (slots * _GOLDEN) % 1.0
+    changed = change_bytes > 0
+    nearly_all = 2 * change_bytes >= whole_bytes
+    too_long = heads["bytes"] + change_bytes >= whole_bytes * (1.5 + spread)
+    too_many = heads["pieces"] >= PIECES_MAX * (0.5 + 0.5 * spread)
+    too_old = (heads["pieces"] > 0) & (batch - heads["oldest_batch"] >= AGE_MAX_BATCHES * (0.5 + 0.5 * spread))
+    return changed & (nearly_all | too_long | too_many) | too_old

@@ -41,12 +41,12 @@ class StoredCountWindow:
         slots: int,
         host_directory: str,
         logs: Logs,
-        kept: tuple[int, ...] = (),
+        retained: tuple[int, ...] = (),
     ) -> None:
         types = tuple(numpy_type(type_) for type_ in column_types)
-        layout = count_window_layout(size, every, tumbling, aggregates, types, slots, key_types, column_types, kept)
+        layout = count_window_layout(size, every, tumbling, aggregates, types, slots, key_types, column_types, retained)
         self.memory = HostMemory(host_directory, layout)
-        self.window = CountWindow(size, every, tumbling, aggregates, types, self.memory.table, kept)
+        self.window = CountWindow(size, every, tumbling, aggregates, types, self.memory.table, retained)
         self.store = RowStore(self.memory, logs, self._replay)
         self._task: RowTask | None = None
         self._slots: Integers = np.empty(0, np.int64)
@@ -123,10 +123,10 @@ def count_window_layout(
     slots: int,
     key_types: tuple[pa.DataType, ...],
     column_types: tuple[pa.DataType, ...],
-    kept: tuple[int, ...] = (),
+    retained: tuple[int, ...] = (),
 ) -> RowLayout:
     """The rows that a count window's kernel works on."""
     step = size if tumbling else every
-    words = Shape(size, step, aggregates, types, nullable=False, kept=kept).words(about_nulls=False)
-    nulls = Shape(size, step, aggregates, types, nullable=True, kept=kept).words(about_nulls=True)
+    words = Shape(size, step, aggregates, types, nullable=False, retained=retained).words(about_nulls=False)
+    nulls = Shape(size, step, aggregates, types, nullable=True, retained=retained).words(about_nulls=True)
     return RowLayout(slots, key_types, words, nulls, column_types)

@@ -7,6 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import InputError
+from penstock.host.extras import require
+
+SUFFIXES = (".svg", ".png")
+
+
+def check_picture(path: Path | None) -> None:
+    """Raises a PenstockError where a `--picture` cannot be drawn, so that a command says it before it works."""
+    if path is None:
+        return
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--picture is a file that ends in {' or '.join(SUFFIXES)}; got {path}")
+    require("--picture", "plot")
 
 
 def new_figure(width_inches: float, height_inches: float) -> tuple[Any, Any]:
@@ -19,6 +31,7 @@ def new_figure(width_inches: float, height_inches: float) -> tuple[Any, Any]:
 
 def blank_figure(width_inches: float, height_inches: float) -> Any:
     """A figure that no global state of matplotlib knows, so that nothing must be closed."""
+    require("a picture", "plot")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

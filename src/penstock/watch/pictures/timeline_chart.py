@@ -21,7 +21,7 @@ from penstock.watch.timeline import Step, committed_at_s, timeline_of
 _MARK_LETTERS, _CAPTION_LETTERS = 25, 150
 _MARK_SHARE, _MARK_LEVELS = 0.13, 2  # of the width, that a mark's name takes; rows of names
 Floats = npt.NDArray[np.float64]
-_ARRIVALS, _PROCESSED, _QUIET, _MARK = "#9aa3af", "#1f5fa8", "#6b7280", "#b3541e"
+_ARRIVALS, _PROCESSED, _LIGHT, _MARK = "#9aa3af", "#1f5fa8", "#6b7280", "#b3541e"
 _LATENCY = (("p99", "#d7b5e0"), ("p95", "#8e44ad"), ("p50", "#4a235a"))
 _ELEMENTS = ("#2c7a4b", "#1f5fa8", "#b3541e", "#6b4fa0", "#8a6d1d")
 _SHADES = ("#1f5fa8", "#5b93cc", "#93bfe6", "#c3dcf3", "#7f8fa6", "#a9b4c4", "#ccd3dd", "#e3e7ec")
@@ -59,7 +59,7 @@ def save_run(
     figure = blank_figure(13.5, 9.4)
     figure.text(0.065, 0.958, text.title, fontsize=15, fontweight="bold")
     caption = textwrap.fill(text.caption, _CAPTION_LETTERS)
-    figure.text(0.065, 0.947, caption, fontsize=10, color=_QUIET, va="top", linespacing=1.35)
+    figure.text(0.065, 0.947, caption, fontsize=10, color=_LIGHT, va="top", linespacing=1.35)
     grid = figure.add_gridspec(
         4, 1, left=0.065, right=0.975, top=0.83, bottom=0.065, hspace=0.34, height_ratios=(3, 3, 1.6, 1.6)
     )
@@ -70,7 +70,7 @@ def save_run(
     _draw_replicas(axes[2], steps, configurations)
     _draw_shares(axes[3], steps, shared_element)
     for own in axes:
-        _quieten(own)
+        _lighten(own)
         own.tick_params(labelbottom=own is axes[-1])
     axes[0].set_xlim(0, max(steps[-1].committed_s, 1e-3))
     axes[-1].set_xlabel(text.time_axis, fontsize=9.5)
@@ -151,10 +151,10 @@ def _shared_element(configuration: Configuration) -> str:
 
 def _draw_marks(axes: Sequence[Any], marks: Sequence[tuple[float, str]]) -> None:
     """A line through all panels at every change, named above the first; names that would touch stand higher."""
-    room_s = _MARK_SHARE * float(axes[0].get_xlim()[1])
+    least_gap_s = _MARK_SHARE * float(axes[0].get_xlim()[1])
     level, before_s = 0, -np.inf
     for at_s, text in marks:
-        level = (level + 1) % _MARK_LEVELS if at_s - before_s < room_s else 0
+        level = (level + 1) % _MARK_LEVELS if at_s - before_s < least_gap_s else 0
         before_s = at_s
         for own in axes:
             own.axvline(at_s, color=_MARK, lw=1.0, ls=(0, (4, 3)), zorder=5)
@@ -170,11 +170,11 @@ def _title(axes: Any, text: str, unit: str) -> None:
     axes.set_ylabel(unit, fontsize=9.5)
 
 
-def _quieten(axes: Any) -> None:
+def _lighten(axes: Any) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color("#b8bdc6")
-    axes.tick_params(colors=_QUIET, labelsize=8.5)
+    axes.tick_params(colors=_LIGHT, labelsize=8.5)
     axes.grid(axis="y", color="#e6e8ec", lw=0.7)
     axes.set_axisbelow(True)

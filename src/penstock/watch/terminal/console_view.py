@@ -15,13 +15,13 @@ from penstock.plan.configuration import Configuration
 from penstock.watch.element_rows import ElementRow, element_rows
 from penstock.watch.figures import clock_text, configuration_text, count_text
 from penstock.watch.gauges import cpu_text, gauges
-from penstock.watch.terminal.sparkline import sparkline
 
 _WIDE, _NARROW = 80, 56
 _LABEL_WIDTH, _FIGURE_WIDTH = 13, 38
 _BARS_WIDTH = 60
 _OTHER_LINES = 13  # of a full view, beside elements, operators and events
 _COLOURS = {"throughput": "green", "latency": "magenta", "micro-batch": "yellow", "backlog": "blue"}
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +120,19 @@ def _shares(row: ElementRow) -> str:
     if len(tuples) < 2 or not sum(tuples):
         return ""
     return f"{sparkline(tuples)}  busiest {max(tuples) / sum(tuples):.0%}"
+
+
+def sparkline(values: Sequence[float | None]) -> str:
+    """One bar per value between 0 and the largest; a space where there is none.
+
+    >>> sparkline([0, 1, None, 4, 8])
+    '▁▂ ▅█'
+    """
+    known = [value for value in values if value is not None]
+    top = max(known, default=0.0)
+    return "".join(" " if value is None else _bar(value, top) for value in values)
+
+
+def _bar(value: float, top: float) -> str:
+    share = min(max(value / top, 0.0), 1.0) if top > 0 else 0.0
+    return _BARS[int(share * (len(_BARS) - 1) + 0.5)]

@@ -15,13 +15,13 @@ from rich.live import Live
 
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
+from penstock.watch.figures import clock_text, replicas_text
+from penstock.watch.gauges import gauges
 from penstock.watch.terminal.console_view import ConsoleView
-from penstock.watch.terminal.plain_line import plain_line
 
 _REFRESH_S = 0.5  # a view takes some 10 ms of CPU
 _PLAIN_EVERY_S = 5.0
 _EVENTS_SHOWN = 6
-
 Ending = Literal["done", "time is over", "interrupted"]
 
 
@@ -49,12 +49,11 @@ class LiveConsole:
         *,
         duration_s: float | None = None,
         expected_s: float | None = None,
-        plain_every_s: float = _PLAIN_EVERY_S,
         clock: Callable[[], float] = time.monotonic,
         control: Callable[[], Sequence[tuple[str, str]]] = lambda: (),
     ) -> None:
         self.screen, self.title, self.application, self.observations = screen, title, application, observations
-        self.duration_s, self._plain_every_s, self._clock = duration_s, plain_every_s, clock
+        self.duration_s, self._clock = duration_s, clock
         self._expected_s = duration_s if expected_s is None else expected_s
         self._control = control
         self.events: list[str] = []
@@ -96,7 +95,7 @@ class LiveConsole:
     def _show(self, live: Live) -> None:
         if self.screen.is_terminal:
             live.update(self.view(), refresh=True)
-        elif self._clock() - self._told_s >= self._plain_every_s:
+        elif self._clock() - self._told_s >= _PLAIN_EVERY_S:
             self._told_s = self._clock()
             line = plain_line(self.observations(), self.application.configuration, self.elapsed_s)
             self.screen.print(line, markup=False, soft_wrap=True)
@@ -131,3 +130,20 @@ def interrupts_noted() -> Iterator[threading.Event]:
         yield noted
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def plain_line(observations: Sequence[Observation], configuration: Configuration, elapsed_s: float) -> str:
+    """The moment, the main figures, the replicas in force, and dead letters if there were any."""
+    if not observations:
+        return f"{clock_text(elapsed_s)}  waiting for the first micro-batch"
+    figures = [f"{gauge.label} {gauge.figure}" for gauge in gauges(observations, bins=0)]
+    letters = sum(o.dead_letters for o in observations)
+    told = [f"micro-batches {len(observations):,}", *figures, f"replicas {replicas_text(configuration)}"]
+    return "; ".join(
+        [
+            f"{clock_text(elapsed_s)}  {told[0]}",
+            *told[1:],
+            *([f"dead letters {letters:,}"] if letters else []),
+            *observations[-1].advice,
+        ]
+    )

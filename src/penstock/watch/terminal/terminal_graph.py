@@ -28,7 +28,7 @@ class _Wire:
     ends: tuple[int, ...]
 
     @property
-    def is_straight(self) -> bool:
+    def is_vertical(self) -> bool:
         return self.ends == (self.start,)
 
     @property
@@ -83,13 +83,13 @@ def _left(layout: Layout, name: str, width: int) -> int:
 def _draw_wires(canvas: _Canvas, row: int, layout: Layout, number: int, width: Mapping[str, int]) -> int:
     """The lines between a layer and the next; gives the row at which the next layer starts."""
     wires = _wires(layout, number)
-    tracks = _tracks([wire for wire in wires if not wire.is_straight])
+    tracks = _tracks([wire for wire in wires if not wire.is_vertical])
     bottom = row + len(tracks)
     for track, shared in enumerate(tracks):
         for wire in shared:
             canvas.wire(row + track, row, bottom, wire)
     for wire in wires:
-        if wire.is_straight:
+        if wire.is_vertical:
             canvas.vertical(wire.start, row - 1, bottom)
     boxes = [name for name in layout.layers[number + 1] if name in width]
     for wire in wires:

@@ -13,11 +13,13 @@ from rich.console import Console
 
 from penstock import sinks, sources
 from penstock.block.block import block_of
+from penstock.cli import main
 from penstock.cli.demo.check import Counted, counted_in_process
+from penstock.cli.demo.command import DemoWish
 from penstock.cli.demo.report import Outcome, check_line, draw, show_summary
 from penstock.cli.demo.stages import FIRST, MOST_REPLICAS, STAGES, due_stage, skewed_route, staged
 from penstock.cli.demo.vwap import vwap_per_ticker
-from penstock.cli.demo.warm_up import rate_for
+from penstock.cli.demo.warm_up import QUICK, WarmUp, rate_for
 from penstock.element.evaluation import evaluate
 from penstock.plan.configuration import check_configuration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
@@ -111,3 +113,22 @@ def test_nothing_done_is_told_and_not_drawn(tmp_path: Path) -> None:
     assert draw(outcome(0, complete=False), None, tmp_path) == ()
     assert [path.name for path in draw(outcome(6), None, tmp_path)] == ["demo.png", "demo.svg"]
     assert "equal" not in (tmp_path / "demo.svg").read_text()
+
+
+@pytest.mark.parametrize("effort", [WarmUp(), QUICK])
+def test_a_warm_up_starts_all_workers_first_and_measures_later_batches(effort: WarmUp) -> None:
+    assert 0 < effort.wide_batches < effort.batches - effort.measured_batches
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds", "warm_up"),
+    [((), 60.0, WarmUp()), (("--quick",), 20.0, QUICK), (("--quick", "--seconds", "8"), 8.0, QUICK)],
+)
+def test_quick_is_a_shorter_stream_after_a_shorter_warm_up(
+    arguments: tuple[str, ...], seconds: float, warm_up: WarmUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[DemoWish] = []
+    monkeypatch.setattr("penstock.cli.demo.command.demo_command", asked.append)
+    with pytest.raises(SystemExit):
+        main(["demo", *arguments])
+    assert asked == [DemoWish(seconds, Path("out/demo"), "local[*]", None, warm_up)]

@@ -16,7 +16,7 @@ from penstock.cli.demo.limit_prices import LimitPrices, ask
 from penstock.cli.demo.price_service import limit_price, price_service
 from penstock.cli.demo.quotes import Quotes
 from penstock.cli.demo.regression import Regression, fitted
-from penstock.cli.demo.trading import market, trading, trading_day, trading_with_service
+from penstock.cli.demo.trading import market, trading
 from tests.reference.levenberg_marquardt import levenberg_marquardt
 from tests.reference.trading import estimates
 
@@ -113,13 +113,6 @@ def test_a_service_that_serves_one_at_once_keeps_the_order() -> None:
     with price_service(delay_ms=0.5, at_once=1) as port:
         block = pa.record_batch({"close": [1.0, 2.0, 3.0], "forecast": [1.0, 2.0, 3.0]})
         assert LimitPrices(port)(block)["limit_price"] == [1.0, 2.0, 3.0]
-
-
-@pytest.mark.parametrize("make", [trading_day, trading_with_service])
-def test_ready_made_applications_have_a_live_source(make: Any) -> None:
-    app = make()
-    assert app.graph.sources[0].connector.rate == "trading_day"
-    assert [o.name for o in app.graph.operators][:3] == ["quotes", "windows", "estimates"]
 
 
 def test_several_trace_files_are_one_symbol_each(tmp_path: Any) -> None:

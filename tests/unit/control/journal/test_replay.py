@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.options.control_options import ControlOptions
-from penstock.cli.replay import ReplayWish, replay_command, short_options
+from penstock.cli.replay import ReplayRequest, replay_command, short_options
 from penstock.control.journal.journal import Journal
 from penstock.control.loop.observed_steps import ObservedBatch, control_steps
 from penstock.control.policy_settings import POLICY_NAMES
@@ -85,7 +85,7 @@ def replayed(
     path: Path, capsys: pytest.CaptureFixture[str], speed_up: float | None = 1.0, **options: Any
 ) -> dict[str, Any]:
     """The JSON object of `penstock replay` with these options."""
-    replay_command(ReplayWish(path, ControlOptions(**options), speed_up, as_json=True))
+    replay_command(ReplayRequest(path, ControlOptions(**options), speed_up, as_json=True))
     body: dict[str, Any] = json.loads(capsys.readouterr().out)
     return body
 
@@ -96,7 +96,7 @@ def test_replay_prints_what_a_policy_would_have_decided(tmp_path: Path, capsys: 
     assert (body["application"], body["policy"], body["steps"]) == ("app", "mpc", 12)
     assert body["mean_replicas_used"] == 2
     assert max(d["wanted"] for d in body["decisions"][6:]) > 2
-    replay_command(ReplayWish(path, ControlOptions("latency p95_ms=500", "thresholds")))
+    replay_command(ReplayRequest(path, ControlOptions("latency p95_ms=500", "thresholds")))
     assert "would change" in capsys.readouterr().out
 
 
@@ -155,7 +155,7 @@ def test_wrong_wishes_are_refused(
 ) -> None:
     path = journal(tmp_path / "journal.jsonl", 4)
     with pytest.raises(InputError) as raised:
-        replay_command(ReplayWish(path, ControlOptions(**options), speed_up))
+        replay_command(ReplayRequest(path, ControlOptions(**options), speed_up))
     lines = str(raised.value).splitlines()
     assert len(lines) == len(sentences)
     assert all(re.match(sentence, line) for sentence, line in zip(sentences, lines, strict=True))
@@ -171,4 +171,4 @@ def test_two_options_have_a_short_form() -> None:
 def test_a_journal_without_a_whole_step_is_refused(tmp_path: Path) -> None:
     path = journal(tmp_path / "journal.jsonl", 1)
     with pytest.raises(InputError, match="no whole control step"):
-        replay_command(ReplayWish(path))
+        replay_command(ReplayRequest(path))

@@ -12,7 +12,7 @@ from penstock.control.goals.goal import latency
 from penstock.control.goals.limits import Limits
 from penstock.control.journal.journal import Journal, read_journal
 from penstock.control.journal.run_start import UNKNOWN_START, RunStart, run_start
-from penstock.control.loop.control_request import control_wish
+from penstock.control.loop.control_request import control_request
 from penstock.errors import InputError
 from tests.unit.control.journal.test_replay import configuration, observation, replayed
 
@@ -54,8 +54,8 @@ def test_a_journal_without_a_start_reads_as_before(tmp_path: Path, capsys: pytes
 
 
 def test_a_start_has_what_control_was_asked_for() -> None:
-    wish = control_wish(START.goal, limits=START.limits)
-    assert run_start(100.0, wish) == START
+    request = control_request(START.goal, limits=START.limits)
+    assert run_start(100.0, request) == START
     assert run_start(2.0, None) == RunStart(2.0)
 
 

@@ -15,7 +15,7 @@ from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits, grid_within
 from penstock.control.live.frequency_dry_run import FrequencyDryRun
 from penstock.control.live.frequency_setter import FrequencySetter, frequencies_within
-from penstock.control.loop.control_request import ControlWish, control_wish, policy_of
+from penstock.control.loop.control_request import ControlRequest, control_request, policy_of
 from penstock.control.loop.loop import Record
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.policy_settings import POLICY_NAMES
@@ -29,8 +29,8 @@ from tests.unit.host.test_frequency import ACPI, machine, value
 
 
 def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
-    assert control_wish(None) is None
-    assert control_wish(ps.throughput()) == ControlWish(ps.throughput())
+    assert control_request(None) is None
+    assert control_request(ps.throughput()) == ControlRequest(ps.throughput())
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
 )
 def test_everything_that_is_wrong_is_told_together(arguments: dict[str, object], sentences: list[str]) -> None:
     with pytest.raises(InputError) as raised:
-        control_wish(**arguments)  # type: ignore[arg-type]
+        control_request(**arguments)  # type: ignore[arg-type]
     lines = str(raised.value).splitlines()
     assert len(lines) == len(sentences)
     assert all(line.startswith(sentence) for line, sentence in zip(lines, sentences, strict=True))
@@ -192,7 +192,7 @@ def test_wrong_options_are_told_together(options: ControlOptions, sentences: lis
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_every_named_policy_keeps_to_the_grid(name: str) -> None:
     grid = Grid((1, 2, 3), caps_tuples=(500, 1000))
-    policy = policy_of(ControlWish(ps.latency(p95_ms=500), policy=name), grid)
+    policy = policy_of(ControlRequest(ps.latency(p95_ms=500), policy=name), grid)
     assert policy.name
     if isinstance(policy, LiveMpc):
         assert policy.mpc.grid == grid
@@ -239,7 +239,7 @@ def test_limits_of_balance_and_dry_runs_are_options() -> None:
 
 
 def test_mpc_knows_what_balancing_leaves() -> None:
-    policy = policy_of(ControlWish(ps.throughput(), limits=ps.Limits(max_imbalance=0.4)), Grid((1, 2, 3, 4)))
+    policy = policy_of(ControlRequest(ps.throughput(), limits=ps.Limits(max_imbalance=0.4)), Grid((1, 2, 3, 4)))
     assert isinstance(policy, LiveMpc)
     seen = step(1, replicas=4, imbalance=1.9, load_by_slot=(1.0,) * 8)
     above = [
@@ -252,7 +252,7 @@ def test_mpc_knows_what_balancing_leaves() -> None:
 
 def test_cores_left_alone_count_as_the_fastest_that_may_be_chosen() -> None:
     grid = Grid((1, 2), (1.2, 1.6))
-    policy = policy_of(ControlWish(ps.throughput()), grid)
+    policy = policy_of(ControlRequest(ps.throughput()), grid)
     assert isinstance(policy, LiveMpc)
     alone, fixed = step(1), replace(step(1), setting=replace(step(1).setting, frequency_ghz=1.6))
     cycles = [policy.mpc.learn(policy.start(), seen).gigacycles for seen in (alone, fixed)]

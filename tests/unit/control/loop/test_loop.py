@@ -19,7 +19,7 @@ from penstock.control.routes.hot_keys import advice, heaviest_slot, slots_to_spl
 from penstock.control.routes.routing import Routing
 from penstock.control.rules.guard import Guard, GuardState
 from penstock.control.rules.replica_bounds import Bounds
-from penstock.control.rules.within_limits import kept
+from penstock.control.rules.within_limits import within_limits
 from penstock.control.setting import Grid, Setting, amplitude
 from penstock.errors import InputError
 from penstock.plan.configuration import Configuration, ElementConfiguration, even_route
@@ -98,9 +98,9 @@ def test_what_is_outside_the_limits_is_not_held_on_to() -> None:
 
 def test_a_change_within_the_limits_that_is_on_its_way_is_left_alone() -> None:
     hold = Hold("enough")
-    assert kept(Bounds(3, 8), hold, Setting(2), asked=Setting(3)) == hold
-    assert kept(Bounds(3, 8), to(8), Setting(2), asked=Setting(3)) == to(8)
-    late = kept(Bounds(3, 8), hold, Setting(9, 1.2, 100), asked=Setting(9, 1.5, 400))
+    assert within_limits(Bounds(3, 8), hold, Setting(2), asked=Setting(3)) == hold
+    assert within_limits(Bounds(3, 8), to(8), Setting(2), asked=Setting(3)) == to(8)
+    late = within_limits(Bounds(3, 8), hold, Setting(9, 1.2, 100), asked=Setting(9, 1.5, 400))
     assert isinstance(late, Change)
     assert late.setting == Setting(8, 1.5, 400)
 

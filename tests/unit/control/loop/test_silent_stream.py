@@ -7,7 +7,7 @@ import pytest
 from penstock.control.goals.goal import throughput
 from penstock.control.goals.limits import Limits, grid_within
 from penstock.control.live.controller import Controller
-from penstock.control.loop.control_request import ControlWish, policy_of
+from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.observed_steps import ObservedBatch, control_steps
 from penstock.control.policy_settings import POLICY_NAMES
 from penstock.measure.observation import ArrivalObservation, BatchTimes, Observation, ReplicaObservation
@@ -78,7 +78,7 @@ def test_a_change_that_waits_for_executors_is_made_in_a_silent_stream_too() -> N
 
 def test_mpc_gives_replicas_back_when_the_stream_falls_silent() -> None:
     handle = FakeHandle(configured(4))
-    controller, _ = controlled(handle, policy_of(ControlWish(throughput()), GRID), idle_s=0.01)
+    controller, _ = controlled(handle, policy_of(ControlRequest(throughput()), GRID), idle_s=0.01)
     fed(controller, handle, 6)
     used = fed_by_beats(controller, handle, 8)
     controller.close()
@@ -89,7 +89,7 @@ def test_mpc_gives_replicas_back_when_the_stream_falls_silent() -> None:
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_every_policy_bears_silence_from_the_beginning_and_after_tuples(name: str) -> None:
     configuration = configured(2)
-    policy = policy_of(ControlWish(throughput(), policy=name), GRID)
+    policy = policy_of(ControlRequest(throughput(), policy=name), GRID)
     for tuples in (0, 5):
         seen = [observed(n, 2, 1.0) for n in range(tuples)] + [silent(n + tuples, configuration) for n in range(40)]
         state = policy.start()

@@ -45,15 +45,15 @@ def test_contention_never_gets_an_element_more_than_its_cores_bear(
     cores: int, computing: float, policy: str, seen: list[tuple[float, float]]
 ) -> None:
     """Beside others, and just after them, any part of a thread's computing may look like waiting; every thread pays."""
-    wish = ElasticThreads(policy=policy)  # type: ignore[arg-type]
-    control, alone = ThreadControl(wish, cores), 1
+    request = ElasticThreads(policy=policy)  # type: ignore[arg-type]
+    control, alone = ThreadControl(request, cores), 1
     for hidden, noise in seen:
         level = control.level
         assert level <= (cores if computing >= 0.5 else max(cores, threads_for(cores, computing)))
         alone = alone + 1 if level == 1 else 0
         share = computing if alone > 1 else computing * hidden
         control.take(shared(share, level, 1e3 * level * noise))
-        control = ThreadControl(wish, cores, learned_from_text(control.learned.to_text()))
+        control = ThreadControl(request, cores, learned_from_text(control.learned.to_text()))
 
 
 @given(
@@ -64,7 +64,7 @@ def test_more_than_the_cores_needs_two_periods_alone(cores: int, periods: list[t
     share, lowest = CoreShare(), 1.0
     before = 1.0
     for alone, seen in periods:
-        share = share.after_alone(seen, cores) if alone else share.after_beside(seen, cores, at_most=True)
+        share = share.after_alone(seen, cores) if alone else share.after_several(seen, cores, at_most=True)
         lowest = min(lowest, max(seen, before)) if alone else lowest
         before = seen if alone else 1.0
         assert share.most(cores) <= max(cores, threads_for(cores, lowest))
@@ -82,19 +82,19 @@ def test_a_look_takes_two_periods_and_one_where_the_first_says_that_it_computes(
 
 def test_an_element_that_waits_no_longer_is_found_at_any_level() -> None:
     waiting = CoreShare(0.1, waits=True, is_looking=False)
-    assert waiting.after_beside(0.6, 2, at_most=False).waits
-    after = waiting.after_beside(0.8, 2, at_most=False)
+    assert waiting.after_several(0.6, 2, at_most=False).waits
+    after = waiting.after_several(0.8, 2, at_most=False)
     assert (after.waits, after.most(2)) == (False, 2)
 
 
 def test_what_seems_to_wait_beside_others_is_looked_at_less_and_less_often_while_that_is_in_vain() -> None:
     share, looks = CoreShare(1.0, is_looking=False), []
     for period in range(160):
-        share = share.after_alone(1.0, 2) if share.is_looking else share.after_beside(0.1, 2, at_most=True)
+        share = share.after_alone(1.0, 2) if share.is_looking else share.after_several(0.1, 2, at_most=True)
         if share.is_looking:
             looks.append(period)
     assert looks == [9, 30, 71, 152]
-    assert not CoreShare(1.0, is_looking=False, periods=100).after_beside(0.1, 2, at_most=False).is_looking
+    assert not CoreShare(1.0, is_looking=False, periods=100).after_several(0.1, 2, at_most=False).is_looking
 
 
 @pytest.mark.parametrize(("before", "after"), [(1.0, 0.1), (0.3, 0.03)])

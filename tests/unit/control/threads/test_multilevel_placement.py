@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.control.threads.multilevel import group_search, piece_search
-from penstock.control.threads.multilevel.cuts import cut, front
 from penstock.control.threads.multilevel.group_search import GroupSearch, start_group_search
-from penstock.control.threads.multilevel.groups import cost_groups
-from penstock.control.threads.multilevel.history import PlacementRecord
+from penstock.control.threads.multilevel.piece_search import cut, front
+from penstock.control.threads.multilevel.policy import PlacementRecord, cost_groups
 from penstock.control.threads.multilevel.rules import OURS, PAPER
 
 TEN = tuple(f"op{n}" for n in range(10))

@@ -14,7 +14,7 @@ from penstock.control.threads.thread_control import LearnedThreads, Share, Threa
 from penstock.measure.element_observation import ElementObservation
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.thread_setting import ElasticThreads, ThreadPolicy
-from penstock.runtime.driver.thread_memory import LearnedByReplica
+from penstock.runtime.driver.thread_memory import ThreadMemory
 
 FRONT = frozenset({"service"})
 
@@ -28,7 +28,7 @@ def share(level: int, rate_tuples_s: float, *, busy_s: float = 0.25, waits: bool
 
 
 def run(
-    wish: ElasticThreads,
+    request: ElasticThreads,
     cores: int,
     rate: Callable[[int], float],
     *,
@@ -37,17 +37,17 @@ def run(
     learned: LearnedThreads | None = None,
 ) -> tuple[ThreadControl, list[int]]:
     """Task after task, each by a new worker that knows only what the one before wrote down."""
-    control, levels = ThreadControl(wish, cores, learned), []
+    control, levels = ThreadControl(request, cores, learned), []
     for _ in range(tasks):
         levels.append(control.level)
         control.take(share(control.level, rate(control.level), waits=waits))
-        control = ThreadControl(wish, cores, learned_from_text(control.learned.to_text()))
+        control = ThreadControl(request, cores, learned_from_text(control.learned.to_text()))
     return control, levels
 
 
-def looked(wish: ElasticThreads) -> ThreadControl:
+def looked(request: ElasticThreads) -> ThreadControl:
     """After the look at one thread alone."""
-    control = ThreadControl(wish, 2)
+    control = ThreadControl(request, 2)
     control.take(share(1, 1e4, busy_s=1.0, waits=False))
     return control
 
@@ -70,8 +70,8 @@ def test_a_computing_element_keeps_to_the_cores_even_if_more_seems_to_pay(cores:
 
 
 def test_an_element_that_waits_no_longer_goes_back_to_the_cores() -> None:
-    wish = ElasticThreads(most=32)
-    control, _ = run(wish, 2, lambda n: 1e4 * min(n, 12), waits=True)
+    request = ElasticThreads(most=32)
+    control, _ = run(request, 2, lambda n: 1e4 * min(n, 12), waits=True)
     for _ in range(8):
         control.take(share(control.level, 1e5, waits=False))
     assert control.level <= 2
@@ -93,10 +93,10 @@ def test_levels_above_the_least_are_found(policy: ThreadPolicy, least: int) -> N
 
 
 def test_levels_above_the_least_are_found_once_they_pay() -> None:
-    wish = ElasticThreads(least=4, most=32)
-    control, _ = run(wish, 2, lambda n: 1e4, waits=True)
+    request = ElasticThreads(least=4, most=32)
+    control, _ = run(request, 2, lambda n: 1e4, waits=True)
     assert control.level == 4
-    control, _ = run(wish, 2, lambda n: 2e4 * min(n, 12), waits=True, learned=control.learned)
+    control, _ = run(request, 2, lambda n: 2e4 * min(n, 12), waits=True, learned=control.learned)
     assert 12 <= control.level <= 13
 
 
@@ -119,19 +119,19 @@ def test_multilevel_sets_queues_too_and_keeps_them_from_task_to_task() -> None:
 
 def test_sensitivity_says_how_much_more_threads_must_gain_for_the_search_to_go_on() -> None:
     def tried(sensitivity: float | None) -> list[int]:
-        wish = ElasticThreads(most=32, policy="multilevel", period_s=1.0, sensitivity=sensitivity)
-        return run(wish, 2, lambda n: 1e4 * n**0.3, waits=True)[1]  # twice the threads gain 23 %
+        request = ElasticThreads(most=32, policy="multilevel", period_s=1.0, sensitivity=sensitivity)
+        return run(request, 2, lambda n: 1e4 * n**0.3, waits=True)[1]  # twice the threads gain 23 %
 
     assert max(tried(0.5)) < max(tried(None)) == max(tried(0.05))
 
 
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_the_settings_of_multilevel_reach_its_rules(as_printed: bool) -> None:
-    wish = ElasticThreads(policy="multilevel", sensitivity=0.2, satisfaction=None, as_printed=as_printed)
-    rules = ThreadControl(wish, 2)._policy().rules  # type: ignore[attr-defined]
+    request = ElasticThreads(policy="multilevel", sensitivity=0.2, satisfaction=None, as_printed=as_printed)
+    rules = ThreadControl(request, 2)._policy().rules  # type: ignore[attr-defined]
     assert (rules.sensitivity, rules.satisfaction) == (0.2, None)
     assert (rules.placement, rules.levels.least_gain) == (("groups", 0.05) if as_printed else ("pieces", 0.2))
-    assert ThreadControl(replace(wish, sensitivity=None), 2)._policy().rules.sensitivity == 0.05  # type: ignore[attr-defined]
+    assert ThreadControl(replace(request, sensitivity=None), 2)._policy().rules.sensitivity == 0.05  # type: ignore[attr-defined]
 
 
 def test_one_thread_is_the_feeding_one_and_more_have_queues_in_front() -> None:
@@ -165,7 +165,7 @@ def test_new_replicas_start_from_what_a_settled_one_has_found_and_old_ones_from_
     configuration = Configuration(
         (ElementConfiguration("a", 3, threads=ElasticThreads()), ElementConfiguration("b", 2))
     )
-    learned = LearnedByReplica()
+    learned = ThreadMemory()
     learned.take([("a", 0, young.learned.to_text()), ("a", 1, settled.learned.to_text())])
     plan = learned.for_plan(configuration, {})
     assert set(plan) == {"a"}
@@ -173,5 +173,5 @@ def test_new_replicas_start_from_what_a_settled_one_has_found_and_old_ones_from_
     new = learned_from_text(plan["a"][2])
     assert new is not None
     assert (new.setting.threads, new.settled, new.busy_s) == (16, True, 0.0)
-    again = LearnedByReplica().for_plan(configuration, plan)  # a new driver, with the plan before
+    again = ThreadMemory().for_plan(configuration, plan)  # a new driver, with the plan before
     assert again == plan

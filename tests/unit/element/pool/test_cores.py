@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.element.pool.computing_tasks import ComputingTasks
-from penstock.element.pool.level_hint import LevelHint, known_level_path, tell_level, told_level
+from penstock.element.pool.level_hint import LevelHint, known_level_path, read_level_hint, write_level_hint
 from penstock.element.pool.level_keeper import LevelKeeper
 from penstock.host.process import this_process
 
@@ -96,10 +96,10 @@ def test_a_new_worker_knows_that_calls_compute(tmp_path: Path) -> None:
     known = tmp_path / "level.json"
     host = Host(tmp_path / "computing", computing=1.0, known=known)
     host.run(100)
-    assert told_level(known) == LevelHint(CORES, 1.0)
-    tell_level(known, LevelHint(64, 1.0))
+    assert read_level_hint(known) == LevelHint(CORES, 1.0)
+    write_level_hint(known, LevelHint(64, 1.0))
     assert Host(tmp_path / "computing", computing=1.0, known=known).keeper.level == CORES
-    tell_level(known, LevelHint(64, 0.02))
+    write_level_hint(known, LevelHint(64, 0.02))
     assert Host(tmp_path / "computing", computing=0.02, known=known).keeper.level == 64
 
 

@@ -224,10 +224,10 @@ def test_failed_rows_have_their_input_whatever_they_failed_by() -> None:
         return {"m": row["n"]} if row["n"] != 4 else {"mm": 4}
 
     got = results(asked, batch.drop_columns(["day"]).append_column("day", days.cast(pa.int32())), retries=0,
-                  timeout_s=0.2, kept_input=pa.struct({"n": pa.int64(), "day": pa.int32()}))  # fmt: skip
+                  timeout_s=0.2, input_type=pa.struct({"n": pa.int64(), "day": pa.int32()}))  # fmt: skip
     assert [row["m"] for row in got] == [0, 1, None, None, None]
     assert [row["input"] and row["input"]["n"] for row in got] == [None, None, 2, 3, 4]
-    failed = Calls(asked, OUT, per_tuple=True, retries=0, error_column="error", timeout_s=None, kept_input=pa.struct(
+    failed = Calls(asked, OUT, per_tuple=True, retries=0, error_column="error", timeout_s=None, input_type=pa.struct(
         {"n": pa.int64(), "day": pa.date32()}))  # fmt: skip
     (unreadable,) = (row for row in failed.arguments(batch) if not isinstance(row, dict))
     unit = Unit(0, batch)

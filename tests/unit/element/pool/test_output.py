@@ -223,7 +223,7 @@ def test_rows_with_and_without_errors_have_one_schema() -> None:
 
 def test_failed_rows_can_keep_their_input() -> None:
     kept = pa.struct({"n": pa.int64(), "at": pa.date32()})
-    output = Output(pa.schema({"id": pa.int64()}), error_column="error", kept_input=kept)
+    output = Output(pa.schema({"id": pa.int64()}), error_column="error", input_type=kept)
     batch = output.of_rows([*output.rows({"id": 1}), output.failed_row(UNIT, 1, "was late")])
     last = {"n": 11, "at": datetime.date(2026, 1, 1)}
     assert batch.to_pylist() == [

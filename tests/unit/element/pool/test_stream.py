@@ -92,9 +92,7 @@ def test_an_error_is_raised_with_the_function_and_the_line() -> None:
     def bad(row: dict[str, Any]) -> dict[str, Any]:
         return {"m": 1 // (row["n"] - 7)}
 
-    with pytest.raises(
-        ElasticFailure, match=r"doubled failed with ZeroDivisionError: .* at test_stream.py:\d+"
-    ):
+    with pytest.raises(ElasticFailure, match=r"doubled failed with ZeroDivisionError: .* at test_stream.py:\d+"):
         results(stream(bad), [20])
 
 

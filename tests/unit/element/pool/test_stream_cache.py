@@ -15,8 +15,8 @@ import pytest
 from penstock.element.pool.calls import Calls
 from penstock.element.pool.level_keeper import LevelKeeper
 from penstock.element.pool.stream import ElasticStream
-from penstock.element.pool.stream_cache import KeptStreams
-from penstock.spark.elastic_map.accumulators import lock_accumulators
+from penstock.element.pool.stream_cache import StreamCache
+from penstock.spark.elastic_map.elastic_map import lock_accumulators
 
 THREADS, MOST = 6, 2
 NUMBERS = pa.RecordBatch.from_pydict({"n": [0, 1, 2]})
@@ -34,7 +34,7 @@ class Worker:
     """A worker process with many calls of `elastic_map`."""
 
     def __init__(self) -> None:
-        self.kept, self.made = KeptStreams(MOST), dict[str, ElasticStream]()
+        self.kept, self.made = StreamCache(MOST), dict[str, ElasticStream]()
 
     def run(self, identity: str, function: Callable[..., Any] = same) -> list[dict[str, Any]]:
         def make() -> ElasticStream:

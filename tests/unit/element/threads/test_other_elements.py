@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.element.threads.timing.live_set import LiveSet
-from penstock.element.threads.timing.other_elements import Seated, UnknownThreads, seats_by_feeder
+from penstock.element.threads.timing.other_elements import HasThreadSlots, UnknownThreads, thread_slots_by_feeder
 
 
-class Clocked(Seat):
-    """A seat whose clock is set by hand."""
+class Clocked(ThreadSlot):
+    """A thread slot whose clock is set by hand."""
 
     __slots__ = ("seconds",)
 
@@ -24,10 +24,10 @@ class Clocked(Seat):
 
 
 class Some:
-    """An element with seats."""
+    """An element with thread slots."""
 
     def __init__(self, *threads: int) -> None:
-        self.seats: dict[int, Seat] = {thread: Clocked(-thread) for thread in threads}
+        self.thread_slots: dict[int, ThreadSlot] = {thread: Clocked(-thread) for thread in threads}
 
 
 class Clocks:
@@ -71,10 +71,10 @@ def test_without_other_elements_nothing_is_told() -> None:
 
 
 def test_elements_that_this_thread_feeds_may_work_for_it() -> None:
-    elements: LiveSet[Seated] = LiveSet()
+    elements: LiveSet[HasThreadSlots] = LiveSet()
     mine, others = Some(threading.get_ident(), 7), Some(8, 9)
     elements.add(mine)
     elements.add(others)
-    own, other = ({seat.native_id for seat in seats} for seats in seats_by_feeder(elements))
+    own, other = ({slot.native_id for slot in slots} for slots in thread_slots_by_feeder(elements))
     assert own == {-threading.get_ident(), -7}
     assert other == {-8, -9}

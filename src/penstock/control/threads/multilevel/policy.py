@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -10,8 +11,6 @@ from penstock.control.threads.element_setting import ElementSetting
 from penstock.control.threads.level_search import LevelSearch, start_search
 from penstock.control.threads.level_search import step as level_step
 from penstock.control.threads.multilevel import group_search, piece_search
-from penstock.control.threads.multilevel.groups import cost_groups
-from penstock.control.threads.multilevel.history import PlacementRecord
 from penstock.control.threads.multilevel.rules import OURS, MultiLevelRules
 from penstock.control.threads.steadiness import UNWATCHED, Steadiness
 from penstock.measure.element_observation import ElementObservation
@@ -211,3 +210,47 @@ def _noted(state: MultiLevelState, observation: ElementObservation) -> MultiLeve
 def _with_search(state: MultiLevelState, search: Search) -> MultiLevelState:
     rung = search.rung if isinstance(search, piece_search.PieceSearch) else state.rung
     return replace(state, search=search, rung=rung, setting=replace(state.setting, queued=search.queued))
+
+
+def cost_groups(costs: Mapping[str, float], base: float) -> tuple[tuple[str, ...], ...]:
+    """Groups, the dearest first, each in program order; bin b holds costs within (top / base^(b+1), top / base^b].
+
+    Operators that no snapshot saw are the last group.
+    """
+    top = max(costs.values(), default=0.0)
+    bins: dict[float, list[str]] = {}
+    for name, cost in costs.items():
+        bins.setdefault(_cost_bin(cost, top, base), []).append(name)
+    return tuple(tuple(bins[number]) for number in sorted(bins))
+
+
+def _cost_bin(cost: float, top: float, base: float) -> float:
+    if cost <= 0:
+        return math.inf
+    # a cost at a bin's edge must not fall off it by rounding
+    return math.floor(math.log(top / cost, base) + 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementRecord:
+    """The most recent placement (its queues or its rung) with the fewest and most threads for which none was better."""
+
+    placement: frozenset[str] | int
+    fewest_threads: int
+    most_threads: int
+
+    def direction(self, threads: int) -> Literal["up", "down", "none"]:
+        """Where to look for a better placement at another thread count; nowhere within the range."""
+        if threads > self.most_threads:
+            return "up"
+        return "down" if threads < self.fewest_threads else "none"
+
+    def after(self, placement: frozenset[str] | int, threads: int) -> PlacementRecord:
+        """The record once a search at `threads` ended with `placement`: a new one, or a wider range.
+
+        A rung fits itself to the thread count, so that its range goes on where the rung changes.
+        """
+        if isinstance(placement, frozenset) and placement != self.placement:
+            return PlacementRecord(placement, threads, threads)
+        fewest, most = min(self.fewest_threads, threads), max(self.most_threads, threads)
+        return PlacementRecord(placement, fewest, most)

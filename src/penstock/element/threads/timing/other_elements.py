@@ -7,29 +7,29 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.element.threads.timing.live_set import LiveSet
 
 
-class Seated(Protocol):
-    """An element, as far as its threads are concerned: `seats` by thread, the feeding one among them."""
+class HasThreadSlots(Protocol):
+    """An element, as far as its threads are concerned: `thread_slots` by thread, the feeding one among them."""
 
-    seats: dict[int, Seat]
-
-
-ELEMENTS: LiveSet[Seated] = LiveSet()  # those of this process
+    thread_slots: dict[int, ThreadSlot]
 
 
-def seats_by_feeder(elements: LiveSet[Seated] = ELEMENTS) -> tuple[list[Seat], list[Seat]]:
+ELEMENTS: LiveSet[HasThreadSlots] = LiveSet()  # those of this process
+
+
+def thread_slots_by_feeder(elements: LiveSet[HasThreadSlots] = ELEMENTS) -> tuple[list[ThreadSlot], list[ThreadSlot]]:
     """Those of elements that this thread feeds, which may work for a call that does so; and those of all others."""
     this = threading.get_ident()
-    by_element = [element.seats.copy() for element in elements.now()]
-    own = [seat for seats in by_element if this in seats for seat in seats.values()]
-    return own, [seat for seats in by_element if this not in seats for seat in seats.values()]
+    by_element = [element.thread_slots.copy() for element in elements.now()]
+    own = [slot for slots in by_element if this in slots for slot in slots.values()]
+    return own, [slot for slots in by_element if this not in slots for slot in slots.values()]
 
 
-def seats_of_others() -> list[Seat]:
-    return seats_by_feeder()[1]
+def thread_slots_of_others() -> list[ThreadSlot]:
+    return thread_slots_by_feeder()[1]
 
 
 class UnknownThreads:
@@ -40,7 +40,7 @@ class UnknownThreads:
 
     def __init__(
         self,
-        others: Callable[[], list[Seat]] = seats_of_others,
+        others: Callable[[], list[ThreadSlot]] = thread_slots_of_others,
         process_ns: Callable[[], int] = time.process_time_ns,
         own_ns: Callable[[], int] = time.thread_time_ns,
     ) -> None:
@@ -51,9 +51,9 @@ class UnknownThreads:
     def take(self) -> int | None:
         """Nanoseconds since the last time, on the same thread; None where no other element was there."""
         before, before_ns = self._known, self._total_ns
-        known = {seat.native_id: round(seat.cpu_s * 1e9) for seat in self._others()}
-        is_beside = not before.keys().isdisjoint(known)
+        known = {slot.native_id: round(slot.cpu_s * 1e9) for slot in self._others()}
+        has_others = not before.keys().isdisjoint(known)
         known[threading.get_native_id()] = self._own_ns()
         self._known, self._total_ns = known, self._process_ns()
         known_ns = sum(max(known[thread] - before[thread], 0) for thread in known.keys() & before.keys())
-        return max(self._total_ns - before_ns - known_ns, 0) if is_beside else None
+        return max(self._total_ns - before_ns - known_ns, 0) if has_others else None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.element.threads.thread_slot import Seat
+from penstock.element.threads.thread_slot import ThreadSlot
 from penstock.kernels.gil_probe import CPU, HELD, SINCE, WORDS, sleep_then_stamp
 
 PERIOD_S = 0.02
@@ -36,11 +36,13 @@ class Sampler(threading.Thread):
     is taken without giving up the core.
     """
 
-    def __init__(self, seats: Mapping[int, Seat], period_s: float = PERIOD_S, feeder: Seat | None = None) -> None:
+    def __init__(
+        self, thread_slots: Mapping[int, ThreadSlot], period_s: float = PERIOD_S, feeder: ThreadSlot | None = None
+    ) -> None:
         super().__init__(name="penstock-sampler", daemon=True)
-        self._seats, self._period_us, self._feeder = seats, round(period_s * 1e6), feeder or Seat()
+        self._thread_slots, self._period_us, self._feeder = thread_slots, round(period_s * 1e6), feeder or ThreadSlot()
         self._has_input, self._ends, self._is_paused = threading.Event(), False, False
-        self.seat = Seat()
+        self.thread_slot = ThreadSlot()
         self.counts: dict[str, float] = {}
         self.late: dict[str, int] = {}
         self.prompt: dict[str, int] = {}
@@ -65,7 +67,7 @@ class Sampler(threading.Thread):
         self._has_input.set()
 
     def run(self) -> None:
-        self.seat.take()
+        self.thread_slot.take()
         looks, begin_s = 0, time.thread_time()
         while not self._ends:
             spent_us = (time.thread_time() - begin_s) * 1e6 / looks if looks >= _FREE_LOOKS else 0.0
@@ -96,8 +98,8 @@ class Sampler(threading.Thread):
 
     def sample(self, waited_ns: int, caller_ns: int = 0) -> None:
         """One look at all threads, after so long a wait for the GIL, while a caller was on a core for `caller_ns`."""
-        seats = list(self._seats.values())
-        seen = [seat.stage.operator.name for seat in seats if seat.stage is not None]
+        slots = list(self._thread_slots.values())
+        seen = [slot.stage.operator.name for slot in slots if slot.stage is not None]
         for name in seen:
             self.counts[name] = self.counts.get(name, 0.0) + 1.0
         operators = set(seen)

@@ -12,8 +12,10 @@ from penstock.block.block import Block
 from penstock.block.position import Frontier
 from penstock.element.threads.stage import ThreadedStage
 from penstock.element.threads.timing.calls import TimedCalls
-from penstock.element.threads.timing.other_elements import UnknownThreads, seats_by_feeder
+from penstock.element.threads.timing.other_elements import UnknownThreads, thread_slots_by_feeder
 from penstock.host.core_wait import SchedulerFigures, core_wait_ns
+
+_THREADS = "/proc/self/task"
 
 
 class WaitingCalls(TimedCalls):
@@ -109,14 +111,14 @@ def _sleeps() -> int:
     return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 
 
-def others_in_line_ns(threads: str = "/proc/self/task") -> int:
+def others_in_line_ns() -> int:
     """How long threads of this process have stood in line for a core: all but this one and those of other elements."""
     try:
-        numbers = set(os.listdir(threads))
+        numbers = set(os.listdir(_THREADS))
     except OSError:
         return 0
-    own, others = ({seat.native_id for seat in seats} for seats in seats_by_feeder())
+    own, others = ({slot.native_id for slot in slots} for slots in thread_slots_by_feeder())
     aside = {thread.native_id for thread in threading.enumerate() if thread.name.startswith("penstock")}  # samplers
     left_out = (aside - own) | others | {threading.get_native_id()}
     helping = numbers - {str(number) for number in left_out}
-    return sum(SchedulerFigures(f"{threads}/{number}/schedstat").line_ns() for number in helping)
+    return sum(SchedulerFigures(f"{_THREADS}/{number}/schedstat").line_ns() for number in helping)

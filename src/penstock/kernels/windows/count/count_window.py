@@ -29,8 +29,8 @@ class Fired:
 
     rows: npt.NDArray[np.int64] | None
     columns: tuple[FixedColumn, ...]
-    offsets: npt.NDArray[np.int64] | None = None  # where each window's values begin in `kept`
-    kept: tuple[FixedColumn, ...] = ()
+    offsets: npt.NDArray[np.int64] | None = None  # where each window's values begin in `retained`
+    retained: tuple[FixedColumn, ...] = ()
 
 
 class CountWindow:
@@ -38,7 +38,7 @@ class CountWindow:
 
     Sliding: holds the group's newest `size` tuples and fires at every `every`-th tuple of the group with whatever it
     holds.  Tumbling: fires when `size` tuples are there, then is empty.  Results are equal to the bit however the
-    stream is cut into blocks.  Of the columns `kept` it gives the values themselves.  Memory: `bytes_per_group`,
+    stream is cut into blocks.  Of the columns `retained` it gives the values themselves.  Memory: `bytes_per_group`,
     touched only as tuples come.
 
     >>> window = CountWindow(2, 1, False, (AggregateCall("sum", 0),), (np.dtype("f8"),))
@@ -55,13 +55,13 @@ class CountWindow:
         aggregates: tuple[AggregateCall, ...],
         types: tuple[np.dtype[Any], ...],
         make_rows: MakeRows = own_rows,
-        kept: tuple[int, ...] = (),
+        retained: tuple[int, ...] = (),
     ) -> None:
         if size < 1 or every < 1:
             raise InputError(f"a count window needs a size and a step of at least 1; got {size} and {every}")
         check_calls(aggregates, types)
         # A tumbling window is the sliding one whose step is its size.
-        self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False, kept=kept))
+        self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False, retained=retained))
         self._make_rows = make_rows
         self._words = make_rows(self._shape.words(about_nulls=False), False)
         self._words.rows(0, 1)[:] = self._shape.first_row()
@@ -75,9 +75,9 @@ class CountWindow:
         return self._shape.calls
 
     @property
-    def kept(self) -> tuple[int, ...]:
+    def retained(self) -> tuple[int, ...]:
         """The columns whose values themselves are kept."""
-        return self._shape.kept
+        return self._shape.retained
 
     @property
     def bytes_per_group(self) -> int:
@@ -103,7 +103,7 @@ class CountWindow:
         arguments += [columns[c].values.view(_BYTE) if boolean else columns[c].values for c, boolean in self._read]
         if self._takes_nulls:
             arguments += [self._mask(columns[c].valid, rows) for c in self._columns_read]
-        outputs = self._new_outputs(rows) if fires_always else self._kept_outputs(rows)
+        outputs = self._new_outputs(rows) if fires_always else self._retained_outputs(rows)
         try:
             fired = self._kernel(*arguments, *outputs)
         except TypeError:  # memory that is not as kernels are compiled for: rare, and told before anything is done
@@ -111,8 +111,8 @@ class CountWindow:
         if not fires_always:
             outputs = [output[:fired].copy() for output in outputs]
         results = self._result_columns(outputs, columns)
-        offsets, kept = self._kept_values(groups, columns, rows if fires_always else fired)
-        return Fired(None if fires_always else outputs[0], results, offsets, kept)
+        offsets, retained = self._retained_values(groups, columns, rows if fires_always else fired)
+        return Fired(None if fires_always else outputs[0], results, offsets, retained)
 
     def know_nulls(self) -> None:
         """Reads and writes the table of nulls from now on, for state that others have written nulls to."""
@@ -137,10 +137,10 @@ class CountWindow:
     def _use(self, shape: Shape) -> None:
         self._shape = shape
         self._takes_nulls, self._fires_always, self._columns_read = shape.nullable, shape.fires_always, shape.columns
-        self._columns_seen = tuple(dict.fromkeys((*shape.columns, *shape.kept)))
+        self._columns_seen = tuple(dict.fromkeys((*shape.columns, *shape.retained)))
         self._rings = [
             ValueRing(shape.size, shape.every, *(shape.ring_at(place, nulls) for nulls in (False, True)))
-            for place in range(len(shape.kept))
+            for place in range(len(shape.retained))
         ]
         self._read = [(c, shape.types[c] == np.bool_) for c in shape.columns]
         pairs = zip(shape.calls, shape.result_types, strict=True)
@@ -154,20 +154,20 @@ class CountWindow:
     def _become_nullable(self) -> None:
         """Switches for good to the kernel that knows nulls; a zero in its own array says that there were none."""
         old = self._shape
-        self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True, kept=old.kept))
+        self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True, retained=old.retained))
         self._nulls = self._make_rows(self._shape.words(about_nulls=True), True)
         self._nulls.grow(self._words.capacity)
 
-    def _kept_values(
+    def _retained_values(
         self, groups: npt.NDArray[np.int32], columns: Sequence[FixedColumn], fired: int
     ) -> tuple[npt.NDArray[np.int64] | None, tuple[FixedColumn, ...]]:
-        offsets, kept = None, []
-        for ring, place in zip(self._rings, self._shape.kept, strict=True):
+        offsets, retained = None, []
+        for ring, place in zip(self._rings, self._shape.retained, strict=True):
             column = columns[place]
             valid = self._mask(column.valid, len(groups)) if self._takes_nulls else None
             offsets, values = ring.process(groups, self._words, self._nulls, column, valid, fired)
-            kept.append(values)
-        return offsets, tuple(kept)
+            retained.append(values)
+        return offsets, tuple(retained)
 
     def _grow(self, group_count: int) -> None:
         self._group_count = max(self._group_count, group_count)
@@ -187,7 +187,7 @@ class CountWindow:
         masks = [np.empty(rows, np.bool_) for result in self._results if result.is_masked]
         return [np.empty(0 if self._shape.fires_always else rows, np.int64), *values, *masks]
 
-    def _kept_outputs(self, rows: int) -> list[Array]:
+    def _retained_outputs(self, rows: int) -> list[Array]:
         """Where few rows fire, their results are copied out of arrays that stay in the processor's cache."""
         if not self._outputs or len(self._outputs[0]) < rows:
             self._outputs = self._new_outputs(rows)

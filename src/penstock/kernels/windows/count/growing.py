@@ -38,10 +38,10 @@ class GrowingRows:
 
     __slots__ = ("_memory", "capacity", "floats", "integers", "words")
 
-    def __init__(self, words: int, capacity: int = _ROWS_AT_FIRST) -> None:
-        self.words, self.capacity = words, capacity
+    def __init__(self, words: int) -> None:
+        self.words, self.capacity = words, _ROWS_AT_FIRST
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE
-        self._memory = mmap.mmap(-1, max(capacity * words * _WORD_BYTES, mmap.PAGESIZE), flags=flags)
+        self._memory = mmap.mmap(-1, max(self.capacity * words * _WORD_BYTES, mmap.PAGESIZE), flags=flags)
         if words * _WORD_BYTES <= _HUGE_PAGE_ROW_BYTES_MAX:
             self._memory.madvise(mmap.MADV_HUGEPAGE)
         self._look()

@@ -118,9 +118,9 @@ def _add_slot(shape: Shape, index: int, term: Term) -> list[str]:
 
 
 def _oldest(shape: Shape) -> list[str]:
-    kept = [(index, term) for index, term in enumerate(shape.terms) if term.keeps_oldest]
-    lines = [f"oldest = 0 if c < {shape.size} or s == {shape.size - 1} else s + 1"] if kept else []
-    for index, term in kept:
+    retained = [(index, term) for index, term in enumerate(shape.terms) if term.keeps_oldest]
+    lines = [f"oldest = 0 if c < {shape.size} or s == {shape.size - 1} else s + 1"] if retained else []
+    for index, term in retained:
         source = f"(g{term.column} >> oldest) & 1" if term.about_nulls else _value(shape, term.column, "oldest")
         lines.append(f"w{index}_0 = {source}")
     return lines

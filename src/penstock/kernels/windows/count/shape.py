@@ -43,7 +43,7 @@ class Shape:
     calls: tuple[AggregateCall, ...]
     types: tuple[np.dtype[Any], ...]
     nullable: bool
-    kept: tuple[int, ...] = ()  # the columns whose values themselves are kept, behind all else
+    retained: tuple[int, ...] = ()  # the columns whose values themselves are kept, behind all else
 
     @property
     def full(self) -> int:
@@ -73,8 +73,8 @@ class Shape:
     @cached_property
     def held_columns(self) -> tuple[int, ...]:
         """The columns of which something is kept; the newest value is at hand anyway."""
-        kept = (c.argument for c in self.calls if c.argument is not None and c.function not in ("count", "last"))
-        return tuple(sorted(set(kept)))
+        retained = (c.argument for c in self.calls if c.argument is not None and c.function not in ("count", "last"))
+        return tuple(sorted(set(retained)))
 
     @cached_property
     def result_types(self) -> tuple[np.dtype[Any], ...]:
@@ -100,13 +100,13 @@ class Shape:
 
     def words(self, about_nulls: bool) -> int:
         """Words of one group's state, in the array of values or in that of null counts."""
-        return self.kept_at(about_nulls) + len(self.kept) * ring_words(self.size, about_nulls)
+        return self.retained_at(about_nulls) + len(self.retained) * ring_words(self.size, about_nulls)
 
     def ring_at(self, place: int, about_nulls: bool) -> int:
         """Where the ring of the kept column at a place begins."""
-        return self.kept_at(about_nulls) + place * ring_words(self.size, about_nulls)
+        return self.retained_at(about_nulls) + place * ring_words(self.size, about_nulls)
 
-    def kept_at(self, about_nulls: bool) -> int:
+    def retained_at(self, about_nulls: bool) -> int:
         """Where a group's kept values begin among its words."""
         if self.mode == "ring":
             columns = len(self.columns) if about_nulls else len(self.held_columns) * self.size

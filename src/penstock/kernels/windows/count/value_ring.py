@@ -55,8 +55,8 @@ class ValueRing:
             _as_words(column.values), _NO_MASK if valid is None else np.ascontiguousarray(valid),
             offsets, members, mask,
         )  # fmt: skip
-        kept = None if valid is None or mask[:total].all() else mask[:total]
-        return offsets, FixedColumn(_from_words(members[:total], column.values.dtype), column.type, kept)
+        retained = None if valid is None or mask[:total].all() else mask[:total]
+        return offsets, FixedColumn(_from_words(members[:total], column.values.dtype), column.type, retained)
 
 
 def _as_words(values: Array) -> Integers:

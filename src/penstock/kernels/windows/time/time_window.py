@@ -83,7 +83,7 @@ class TimeWindow:
             np.zeros(1_024, np.int32),
             *results,
         ]
-        self._room = 0  # how many more tuples the log can take for certain
+        self._free_rows = 0  # how many more tuples the log can take for certain
         self._nothing: TimeFired | None = None
 
     @property
@@ -127,9 +127,9 @@ class TimeWindow:
         values = self._arguments(columns, rows)
         for row in range(0, rows, _ROWS_A_CALL):
             stop = min(rows, row + _ROWS_A_CALL)
-            self._room -= stop - row
-            if self._room < 0:
-                self._make_room(stop - row)
+            self._free_rows -= stop - row
+            if self._free_rows < 0:
+                self._reserve(stop - row)
             self._run(groups, event_us, row, stop, values)
         return self._fired(columns)
 
@@ -138,9 +138,9 @@ class TimeWindow:
         rows = len(groups)
         if group_count > self._group_count:
             self._grow_groups(group_count)
-        self._room -= rows
-        if self._room < 0:
-            self._make_room(rows)
+        self._free_rows -= rows
+        if self._free_rows < 0:
+            self._reserve(rows)
         records = np.zeros(rows, self._entries.dtype)
         for name, array in partials.items():
             records[name] = array
@@ -164,7 +164,7 @@ class TimeWindow:
         self._slots[live["group"]] = self._counters[_HEAD] + np.arange(len(live))  # a group's last entry counts
         self._lay_out_entries(live, 0)
         self._lay_out_panes(arrays["panes"], 0)
-        self._room = 0
+        self._free_rows = 0
 
     def _run(self, groups: Array, event_us: Ints, row: int, stop: int, values: list[Array | None]) -> None:
         """Runs the kernel, again after each time that the outputs filled their room."""
@@ -176,8 +176,8 @@ class TimeWindow:
             )  # fmt: skip
             if row == stop:
                 return
-            room = 2 * int(self._counters[_FILLED] + self._counters[_HELD])
-            self._out = [_grown(array, room) for array in self._out]
+            capacity = 2 * int(self._counters[_FILLED] + self._counters[_HELD])
+            self._out = [_grown(array, capacity) for array in self._out]
 
     def _arguments(self, columns: Sequence[FixedColumn], rows: int) -> list[Array | None]:
         """Values and validity of the columns that are read: all masks or none, so that there are but two kernels."""
@@ -214,27 +214,27 @@ class TimeWindow:
         self._group_count = group_count
         if group_count <= len(self._slots):
             return
-        room = max(group_count, 2 * len(self._slots))
-        self._slots = _grown(self._slots, room)
+        capacity = max(group_count, 2 * len(self._slots))
+        self._slots = _grown(self._slots, capacity)
         if self._span > 1:
-            self._prefix = _grown(self._prefix, room)
-        self._room = 0
+            self._prefix = _grown(self._prefix, capacity)
+        self._free_rows = 0
 
-    def _make_room(self, rows: int) -> None:
+    def _reserve(self, rows: int) -> None:
         """Lets the log take the entries and panes that `rows` more tuples can make, and finds how many more it can."""
         head, tail, pane_head, pane_tail = self._counters[[_HEAD, _TAIL, _PANE_HEAD, _PANE_TAIL]].tolist()
         if self._span == 1:  # a group has one entry at most
             self._lay_out_entries(self._live_entries(), len(self._slots) - (tail - head))
-            self._room = sys.maxsize
+            self._free_rows = sys.maxsize
             return
         if tail - head + rows + _GAP > len(self._entries):
             self._lay_out_entries(self._live_entries(), rows)
         if min(pane_tail - pane_head + rows, self._span) > len(self._panes):
             self._lay_out_panes(self._live_panes(), rows)
-        room = len(self._entries) - _GAP - (tail - head)
+        capacity = len(self._entries) - _GAP - (tail - head)
         if len(self._panes) < self._span:
-            room = min(room, len(self._panes) - (pane_tail - pane_head))
-        self._room = room - rows
+            capacity = min(capacity, len(self._panes) - (pane_tail - pane_head))
+        self._free_rows = capacity - rows
 
     def _live_entries(self) -> Array:
         return _unrolled(self._entries, self._counters.item(_HEAD), self._counters.item(_TAIL))
@@ -257,8 +257,8 @@ class TimeWindow:
         self._panes = _rolled(live, self._counters.item(_PANE_HEAD), ring)
 
 
-def _grown(array: Array, room: int) -> Array:
-    longer = np.zeros(room, array.dtype)
+def _grown(array: Array, capacity: int) -> Array:
+    longer = np.zeros(capacity, array.dtype)
     longer[: len(array)] = array
     return longer
 

@@ -1,4 +1,4 @@
-"""Every function of the catalogue does what its example says, and the handbook lists them all."""
+"""Every function of the catalogue does what its example says, and the reference lists them all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from penstock.expressions.evaluation.environment import Environment
 from penstock.expressions.evaluation.evaluate import evaluate
 from penstock.expressions.functions.catalogue import AGGREGATES, FUNCTIONS, canonical_name
 from penstock.expressions.functions.function import Function
-from penstock.expressions.functions.reference import handbook
+from penstock.expressions.functions.reference import reference_page
 from penstock.kernels.text.calendar import day_of, days_of, month_of, text_of_microseconds, year_of
 from tests.checkout import ROOT
 from tests.reference.expression_times import date_of
@@ -40,7 +40,9 @@ def test_the_example_holds(function: Function) -> None:
 
 
 def test_the_handbook_is_current() -> None:
-    assert DOCS.read_text() == handbook(), "write docs/expressions.md anew: penstock.expressions.functions.reference"
+    assert DOCS.read_text() == reference_page(), (
+        "write docs/expressions.md anew: penstock.expressions.functions.reference"
+    )
 
 
 def test_names_are_found_in_any_case_and_as_camel_case() -> None:

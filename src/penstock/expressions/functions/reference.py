@@ -1,4 +1,4 @@
-"""The handbook: docs/expressions.md, written from the catalogue so that it cannot fall behind."""
+"""The reference of expressions: docs/expressions.md, written from the catalogue so that it cannot fall behind."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Operators from loosest to tightest: `or`; `and`; `not`; comparisons; `||`; `+` `
 """
 
 
-def handbook() -> str:
+def reference_page() -> str:
     """The text of docs/expressions.md."""
     parts = [_HEAD]
     for title, functions in GROUPS.items():

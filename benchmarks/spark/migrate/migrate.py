@@ -49,7 +49,7 @@ WAYS = (PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, RESTART)
 _STEADY_S = 5.0  # before a change, of which latency is compared with
 _APPLY_AFTER_S = 1.0  # the step is seen so long after it came
 _TUPLE_BYTES, _ROOM_RATIO = 56, 4  # of state per tuple of a window; both hosts, files that double, and others' needs
-_ANY = 1 << 62  # of epochs and batches: none is newer
+_ANY = 1 << 62  # of batches: none is newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,4 +263,4 @@ def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Seque
     unfused = handle.configuration.unfused
     movable = movable_elements(handle.fixed, layout_of(handle.fixed.graph, unfused))[element]
     slots = {host: np.array(sorted(own), np.int64) for host, own in slots_by_host.items()}
-    run_release(handle.session, str(handle.checkpoint.directory), _ANY, unfused, Leftover(movable, slots, _ANY))
+    run_release(handle.session, str(handle.checkpoint.directory), handle.epoch, unfused, Leftover(movable, slots, _ANY))

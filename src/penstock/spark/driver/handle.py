@@ -132,6 +132,11 @@ class Handle:
             self.controller.start()
 
     @property
+    def epoch(self) -> int:
+        """How many drivers this checkpoint has had, this one included."""
+        return self._lease.epoch
+
+    @property
     def configuration(self) -> Configuration:
         """The Configuration of the next micro-batch."""
         return self._configuration

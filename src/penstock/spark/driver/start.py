@@ -31,6 +31,7 @@ from penstock.spark.driver.handle import Handle, RunResult
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.pickling import dumps_for_workers
 from penstock.spark.session.session import master_of, spark_session
+from penstock.spark.session.user_code import use_current_code
 from penstock.spark.sources.source_frames import check_goal, check_sources, prepared, session_of
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
@@ -136,6 +137,7 @@ def launch(
         sweep_sinks(fixed.graph, lease.epoch)
         spark = session()
         wait_for_executors(spark)
+        use_current_code(spark)
         chosen = configuration or first_configuration(fixed, spark.sparkContext.defaultParallelism, block_rows)
         chosen = replace(chosen, frequency_ghz=None)  # cores are as the machine has them: nobody has set them yet
         if control is not None:

@@ -36,7 +36,7 @@ app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}
 def said(use):
     try:
         return use()
-    except ps.PenstockError as error:
+    except ps.errors.PenstockError as error:
         return str(error)
 
 

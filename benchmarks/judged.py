@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.machine import Machine
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -44,9 +42,7 @@ def worse(one: Mapping[str, Any], other: Mapping[str, Any], more_is_better: Coll
     return {name: figures[name] for name in {**one, **other}}
 
 
-def body_of(
-    bench: str, simulated: Judged, measured: Judged | None, more_is_better: Collection[str], machine: Machine
-) -> dict[str, Any]:
+def body_of(bench: str, simulated: Judged, measured: Judged | None, more_is_better: Collection[str]) -> dict[str, Any]:
     """The JSON object; `measured` is null where nothing was."""
     kinds = [("simulated", simulated), *([] if measured is None else [("measured", measured)])]
     return {
@@ -55,12 +51,4 @@ def body_of(
         "goals_missed": [f"{kind}: {goal}" for kind, own in kinds for goal in own.goals_missed],
         "simulated": simulated.to_json(),
         "measured": None if measured is None else measured.to_json(),
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }
-
-
-def verdict(kind: str, judged: Judged) -> str:
-    """One line for people."""
-    missed = "; ".join(judged.goals_missed)
-    return f"{kind}: all goals reached" if not missed else f"{kind}: goals missed: {missed}"

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks.kernels.measurement import Effort, Measurement
 from benchmarks.machine import Machine
+from benchmarks.report import table_of
 
 _MILLION = 1e6
 _LEGEND = (
@@ -21,24 +22,23 @@ _LEGEND = (
 
 def print_report(console: Console, results: Sequence[Measurement], machine: Machine, effort: Effort) -> None:
     """Prints machine, conditions, table, and how many goals were reached."""
-    console.print(str(machine), soft_wrap=True, highlight=False)
+    console.print(str(machine), soft_wrap=True)
     console.print(
         f"one thread, blocks of 8,192 tuples, seed {effort.seed}, {effort.rounds} rounds of {effort.round_s:g} s; "
         "ours and limit in turns over the same blocks; ratio to limit = median over rounds (lowest-highest); "
         "peers: whole data as one batch; seconds by the CPU clock of the thread (peers: of the process)",
         soft_wrap=True,
-        highlight=False,
     )
-    console.print(_LEGEND, soft_wrap=True, highlight=False)
+    console.print(_LEGEND, soft_wrap=True)
     console.print(_table(results))
     judged = [result for result in results if result.reaches_goal is not None]
     missed = [f"{result.case.name} ({result.ratio:.3f})" for result in judged if not result.reaches_goal]
-    console.print(f"{len(judged) - len(missed)} of {len(judged)} goals reached", highlight=False)
+    console.print(f"{len(judged) - len(missed)} of {len(judged)} goals reached")
     if missed:
-        console.print("missed: " + ", ".join(missed), soft_wrap=True, highlight=False)
+        console.print("missed: " + ", ".join(missed), soft_wrap=True)
 
 
-def summary(results: Sequence[Measurement], machine: Machine, effort: Effort) -> dict[str, Any]:
+def summary(results: Sequence[Measurement], effort: Effort) -> dict[str, Any]:
     """The JSON object; a figure whose cases did not run is null."""
     windows = [r for r in results if r.case.family in ("window", "join") and r.case.goal_ratio is not None]
     vwap = [r for r in results if r.case.family == "vwap" and r.case.goal_ratio is not None]
@@ -62,17 +62,12 @@ def summary(results: Sequence[Measurement], machine: Machine, effort: Effort) ->
         "rounds": effort.rounds,
         "round_s": effort.round_s,
         "seed": effort.seed,
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }
 
 
 def _table(results: Sequence[Measurement]) -> Table:
-    table = Table(caption="M tuples/s", caption_justify="left")
-    table.add_column("case", no_wrap=True)
-    for name in ("kernel", "operator", "limit", "kernel/limit", "operator/limit", "goal", "keys", "polars", "duckdb"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("note")
+    columns = ("kernel", "operator", "limit", "kernel/limit", "operator/limit", "goal", "keys", "polars", "duckdb")
+    table = table_of("M tuples/s", "case", *columns, "<note")
     for result in results:
         rates = (result.kernel_tuples_s, result.operator_tuples_s, result.limit_tuples_s)
         ratios = (result.kernel_ratios, result.operator_ratios)

@@ -8,13 +8,13 @@ from statistics import median
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.machine import Machine
 from benchmarks.mpc.branch_and_bound import solve_branch, solve_branch_backlog
 from benchmarks.mpc.mpc_live import ALL_CHANCES, CHANCES
 from benchmarks.mpc.mpc_problems import SIZES, Size, problems
 from benchmarks.mpc.mpc_rows import MpcEffort, Row, time_ms
+from benchmarks.report import table_of
 from penstock.control.mpc.backlog import as_tables, solve_backlog
 from penstock.control.mpc.dynamic import solve_dynamic
 from penstock.control.mpc.problem import BacklogProblem, Solution
@@ -96,7 +96,7 @@ def same_optimum(rows: Sequence[Row]) -> bool:
     return bool(exact) and all(abs(row.excess or 0.0) <= _SAME for row in exact)
 
 
-def summary(rows: Sequence[Row], machine: Machine, effort: MpcEffort) -> dict[str, Any]:
+def summary(rows: Sequence[Row], effort: MpcEffort) -> dict[str, Any]:
     """The JSON object."""
     small = {(row.horizon, row.method): row for row in rows if row.size == SIZES[0].name}
     gaps = [row.excess for row in rows if row.method == BACKLOG and row.excess is not None]
@@ -130,25 +130,18 @@ def summary(rows: Sequence[Row], machine: Machine, effort: MpcEffort) -> dict[st
         ],
         "problems": effort.problems * 6,
         "seed": effort.seed,
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }  # fmt: skip
 
 
 def print_report(console: Console, rows: Sequence[Row], machine: Machine) -> None:
-    console.print(str(machine), soft_wrap=True, highlight=False)
+    console.print(str(machine), soft_wrap=True)
     console.print(
         "time of one solution, its stage costs included: median over problems (highest); excess: worst cost over the "
         "least, '-' where that is not known; goals at 12 x 9: dynamic programming h = 3 in 0.3 ms, h = 10 in 1 ms "
         "(the paper: 17 ms for h = 3)",
         soft_wrap=True,
-        highlight=False,
     )
-    table = Table()
-    for name in ("settings", "h", "method"):
-        table.add_column(name, no_wrap=True)
-    for name in ("states", "explored", "ms", "excess"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of("", "settings", "h", "<method", "states", "explored", "ms", "excess")
     for row in rows:
         excess = "-" if row.excess is None else f"{row.excess:.1e}" if row.excess > _SAME else "0"
         table.add_row(

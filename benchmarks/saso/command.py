@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.machine import this_machine
+from benchmarks.report import finish, wide_console
 from benchmarks.saso import processes
 from benchmarks.saso.live.command import run_live_situations, run_on_spark
 from benchmarks.saso.paper import directions
@@ -23,11 +23,9 @@ def run_saso(
     traces: Sequence[Path], seed: int, pictures: Path | None, json_file: Path | None, only: str | None, *, quick: bool
 ) -> None:
     """Comparisons, the paper's strategies, the situations; each part is printed when it is done."""
-    console, errors = Console(width=max(Console().width, 150)), Console(stderr=True)
+    console, errors = wide_console(150), Console(stderr=True)
     machine = this_machine()
-    console.print(
-        f"{machine}; queue model in simulated time, Spark in real time, seed {seed}", soft_wrap=True, highlight=False
-    )
+    console.print(f"{machine}; queue model in simulated time, Spark in real time, seed {seed}", soft_wrap=True)
     comparisons, runs, outcomes = [], [], []
     on_spark: dict[str, Any] = {}
     if only in (None, "comparisons"):
@@ -54,8 +52,5 @@ def run_saso(
         on_spark["spark"] = run_on_spark(console, errors, traces, seed, known, pictures, quick=quick)
     if only == "live" or (only is None and not quick):
         on_spark["live_situations"] = run_live_situations(console, errors, pictures)
-    body = summary(comparisons, runs, directions(runs) if runs else [], outcomes, machine, seed)
-    line = json.dumps(body | on_spark)
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+    body = summary(comparisons, runs, directions(runs) if runs else [], outcomes, seed)
+    finish(body | on_spark, machine, json_file)

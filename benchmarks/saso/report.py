@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.machine import Machine
+from benchmarks.report import table_of
 from benchmarks.saso.metrics import Overshoot, Saso, overshoot
 from benchmarks.saso.paper import Direction, PaperRun, averaged
 from benchmarks.saso.saso import Comparison
@@ -24,18 +23,14 @@ _COLUMNS = (
 def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
     """One table per application, load and goal: ours, the oracle, and every rival as published and at its best."""
     for comparison in comparisons:
-        table = Table(title=comparison.case.name, title_justify="left")
-        table.add_column("policy", no_wrap=True)
-        for name in _COLUMNS:
-            table.add_column(name, justify="right")
-        table.add_column("setting")
+        table = table_of(comparison.case.name, "policy", *_COLUMNS, "<setting")
         for result in (comparison.mpc, comparison.mpc_best, comparison.oracle, *comparison.published, *comparison.best):
             keeps = result.violations <= comparison.allowed_violations
             table.add_row(*_cells(result, overshoot(result, comparison.oracle), keeps=keeps))
         console.print(table)
         missed = comparison.missed()
         reached = "goal out of reach for the oracle too" if comparison.out_of_reach else "goal reached"
-        console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True, highlight=False)
+        console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True)
 
 
 def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
@@ -50,11 +45,8 @@ def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
 
 def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Direction]) -> None:
     """The paper's strategies, and the directions of its Results 1-4."""
-    table = Table(title="the strategies of PROACTIVE with its weights", title_justify="left")
-    for name in ("strategy", "load", "mode"):
-        table.add_column(name, no_wrap=True)
-    for name in ("changes", "violations", "amplitude", "replicas", "watts (est.)"):
-        table.add_column(name, justify="right")
+    columns = "strategy", "<load", "<mode", "changes", "violations", "amplitude", "replicas", "watts (est.)"
+    table = table_of("the strategies of PROACTIVE with its weights", *columns)
     for run in averaged(runs):
         table.add_row(
             run.strategy, run.load, run.mode, f"{run.reconfigurations:.1f}", f"{run.violations:.1f}",
@@ -67,16 +59,12 @@ def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Di
             f"Result {one.result}: {one.claim}: {one.left:.3f} <= {one.right:.3f} {verdict}, "
             f"{one.seeds_holding} of {one.seeds} seeds",
             soft_wrap=True,
-            highlight=False,
         )
 
 
 def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
-    table = Table(title="situations that break autoscalers", title_justify="left")
-    table.add_column("situation", no_wrap=True)
-    table.add_column("question")
-    for name in outcomes[0].records if outcomes else ():
-        table.add_column(name, justify="right")
+    policies = outcomes[0].records if outcomes else ()
+    table = table_of("situations that break autoscalers", "situation", "<question", *policies)
     for outcome in outcomes:
         cells = []
         for result in outcome.results:
@@ -84,7 +72,7 @@ def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
             cells.append(f"{mark} {result.mean_replicas:.1f} / {result.reconfigurations}")
         table.add_row(outcome.scenario.name, outcome.scenario.question, *cells)
     console.print(table)
-    console.print("mean replicas / changes", highlight=False)
+    console.print("mean replicas / changes")
 
 
 def summary(
@@ -92,7 +80,6 @@ def summary(
     runs: Sequence[PaperRun],
     results: Sequence[Direction],
     outcomes: Sequence[Outcome],
-    machine: Machine,
     seed: int,
 ) -> dict[str, Any]:
     """The JSON object: by case and policy the figures of the issue, then goals, Results and situations."""
@@ -116,8 +103,6 @@ def summary(
         "situations": {o.scenario.name: o.passes_by_policy for o in outcomes},
         "situations_passed": sum(o.passes for o in outcomes),
         "seed": seed,
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }  # fmt: skip
 
 

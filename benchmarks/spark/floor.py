@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks.report import Show, table_of
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.in_process import run_in_process
-from benchmarks.spark.scene import Show, table_of
 from benchmarks.spark.sustained import configuration_of, totals
 from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from benchmarks.judged import Judged, body_of, verdict
+from benchmarks.judged import Judged, body_of
+from benchmarks.machine import this_machine
+from benchmarks.report import finish, progress_shown, verdict, wide_console
 
 Quick = Annotated[
     bool,
@@ -53,7 +54,7 @@ def elastic_operator(
         from benchmarks.threads.elastic_sweep import print_sweep
         from benchmarks.threads.elastic_sweep import sweep as swept
 
-        print_sweep(_console(), swept())
+        print_sweep(wide_console(150), swept())
     seeds, periods = (bench.SEEDS[:2], 120) if quick else (bench.SEEDS, 600)
     runs: list[bench.ElasticRun] = []
     for case in _shown(bench.plant_cases((16, 88) if quick else bench.CORES)):
@@ -65,7 +66,7 @@ def elastic_operator(
     ]  # fmt: skip
     measured = _measured(elastic_runs, quick) if real else []
     competing = _measured(side_by_side_runs, quick) if real else []
-    print_elastic(_console(), [*runs, *measured], side_by_side, competing)
+    print_elastic(wide_console(150), [*runs, *measured], side_by_side, competing)
     draw_elastic([*runs, *measured], picture)
     simulated = _judged(
         runs, bench.summary, bench.missed_goals,
@@ -96,7 +97,7 @@ def external_load(
         fixed = bench.fixed_rates_tuples_s(case, phases, seeds[0])
         runs += [bench.measure(case, policy, phases, seed, fixed) for policy in POLICIES for seed in seeds]
     measured = _measured(load_runs, quick) if real else []
-    print_load(_console(), [*runs, *measured])
+    print_load(wide_console(150), [*runs, *measured])
     draw_load([*runs, *measured], picture)
     made = {"noise": _NOISE, "seeds": seeds, "periods_of_a_phase": periods}
     simulated = _judged(runs, bench.summary, bench.missed_goals, made)
@@ -131,7 +132,7 @@ def multilevel(
     by_rules = {rules: bench.summary(large, small, settling, changes, rules) for rules in bench.RULES}
     simulated = Judged.of(by_rules, bench.JUDGED, bench.missed_goals, {"noise": _NOISE, "seeds": seeds})
     own = None
-    console = _console(260)
+    console = wide_console(260)
     print_graphs(console, large, "ratio to the better of no queues and all queues")
     print_graphs(console, small, "ratio to the exhaustive best, up to eight operators")
     print_settling(console, settling)
@@ -170,39 +171,21 @@ def _finish(
     picture: Path,
 ) -> None:  # fmt: skip
     """Machine and goals for people, one JSON object for machines."""
-    from benchmarks.machine import this_machine
-
     machine = this_machine()
     print(machine)
     print(f"drew {picture}")
-    print(verdict("simulated", simulated))
+    print(f"simulated: {verdict(simulated.goals_missed)}")
     if measured is not None:
-        print(verdict("measured", measured))
-    line = json.dumps(body_of(name, simulated, measured, more_is_better, machine))
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+        print(f"measured: {verdict(measured.goals_missed)}")
+    finish(body_of(name, simulated, measured, more_is_better), machine, json_file)
 
 
 def _measured(measure: Callable[..., list[Item]], quick: bool) -> list[Item]:
     """Rows of real elements on this machine, with progress on the standard error."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from benchmarks.machine import this_machine
     from benchmarks.threads.measured.real_rows import QUICK, RealEffort
 
-    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task("", total=None)
-        effort, cores = QUICK if quick else RealEffort(), this_machine().cores
-        return measure(effort, cores, lambda step: display.update(task, description=step))
-
-
-def _console(width: int = 150) -> Any:
-    from rich.console import Console
-
-    return Console(width=max(Console().width, width))
+    with progress_shown() as show:
+        return measure(QUICK if quick else RealEffort(), this_machine().cores, show)
 
 
 def _shown(items: Iterable[Item]) -> Iterator[Item]:

@@ -8,11 +8,13 @@ from statistics import median
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.report import table_of
 from benchmarks.threads.elastic_operator import ElasticRun, SideBySide
 from benchmarks.threads.external_load import RECOVERY_GOAL, LoadRun
 from benchmarks.threads.multilevel_report import short_rate
 
 _MOST_COLUMNS = 10
+_SHOWN = "median over seeds (worst); simulated: the policy alone; measured: ps.Engine(threads=...)"
 
 
 def print_elastic(
@@ -22,12 +24,8 @@ def print_elastic(
     measured: Sequence[SideBySide] = (),
 ) -> None:
     """A row per load and policy, over all seeds; fixed levels; then operators side by side."""
-    table = Table(caption="median over seeds (worst); simulated: the policy alone; measured: ps.Engine(threads=...)")
-    table.caption_justify = "left"
-    table.add_column("load", no_wrap=True)
-    names = ("", "policy", "best level", "tuples/s there", "level", "ratio to best", "settled after", "changes/min")
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("policy", "best level", "tuples/s there", "level", "ratio to best", "settled after", "changes/min")
+    table = table_of(_SHOWN, "load", "", *columns)
     for load, policy in dict.fromkeys((run.load, run.policy) for run in runs):
         own = [run for run in runs if (run.load, run.policy) == (load, policy)]
         first = own[0]
@@ -47,10 +45,8 @@ def print_elastic(
 
 def _static_levels(runs: Sequence[ElasticRun]) -> Table:
     """Where there are many levels, some of them and the best; the JSON has all."""
-    table = Table(title="tuples/s by fixed level (of many levels some and the best; all are in the JSON)")
-    table.title_justify = "left"
-    table.add_column("load", no_wrap=True)
-    table.add_column("level: tuples/s")
+    title = "tuples/s by fixed level (of many levels some and the best; all are in the JSON)"
+    table = table_of(title, "load", "<level: tuples/s")
     for run in {run.load: run for run in runs}.values():
         levels = sorted(run.static_tuples_s)
         shown = levels
@@ -61,9 +57,8 @@ def _static_levels(runs: Sequence[ElasticRun]) -> Table:
 
 
 def _side_by_side(runs: Sequence[SideBySide], kind: str) -> Table:
-    table = Table(title=f"four operators on the same cores ({kind})", title_justify="left")
-    for name in ("cores", "policy", "bound", "total to best even setting", "fairness (Jain)", "levels"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("policy", "bound", "total to best even setting", "fairness (Jain)", "levels")
+    table = table_of(f"four operators on the same cores ({kind})", "cores", *columns)
     for run in runs:
         bound = "fair share" if run.fair else "none"
         levels = ", ".join(map(str, run.levels))
@@ -73,12 +68,8 @@ def _side_by_side(runs: Sequence[SideBySide], kind: str) -> Table:
 
 def print_load(console: Console, runs: Sequence[LoadRun]) -> None:
     """A row per load, policy and phase, over all seeds."""
-    table = Table(caption="median over seeds (worst); simulated: the policy alone; measured: ps.Engine(threads=...)")
-    table.caption_justify = "left"
-    table.add_column("load", no_wrap=True)
     ratios = ("ratio to best", f"after {RECOVERY_GOAL} periods")
-    for name in ("", "policy", "cores taken", "best level", "level", *ratios, "back after"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of(_SHOWN, "load", "", "policy", "cores taken", "best level", "level", *ratios, "back after")
     for load, policy in dict.fromkeys((run.load, run.policy) for run in runs):
         own = [run for run in runs if (run.load, run.policy) == (load, policy)]
         for number, first in enumerate(own[0].phases):

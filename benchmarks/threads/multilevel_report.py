@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from statistics import median
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.report import table_of
 from benchmarks.threads.multilevel import RULES, ChangeRun, MultiLevelRun, SettlingRun
 
 
 def print_graphs(console: Console, runs: Sequence[MultiLevelRun], title: str, kind: str = "simulated") -> None:
     """A row per case over all seeds: the simple ways, and each set of rules relative to the better of them."""
-    table = Table(title=title, title_justify="left", caption="median over seeds (worst)", caption_justify="left")
-    table.add_column(f"case ({kind})", no_wrap=True)
     exhaustive = runs[0].exhaustive_tuples_s is not None
     tried = runs[0].tried is not None
     names = ["no queues", "all queues", *(["exhaustive"] if exhaustive else []), *(["tried"] if tried else [])]
     names += [part for rules in RULES for part in (rules, "threads", "queues", "periods")]
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of(f"{title}; median over seeds (worst)", f"case ({kind})", *names)
     for cell in dict.fromkeys(run.cell for run in runs):
         own = [run for run in runs if run.cell == cell]
         best = [short_rate(median(run.exhaustive_tuples_s or 0.0 for run in own))] if exhaustive else []
@@ -46,9 +43,8 @@ def _found(runs: Sequence[MultiLevelRun], rules: str, exhaustive: bool) -> list[
 def print_settling(console: Console, runs: Sequence[SettlingRun]) -> None:
     """Periods to settle by which optimisations are on."""
     variants = list(runs[0].periods)
-    table = Table(title="periods to settle, 500 operators (simulated)", title_justify="left")
-    for name in ("case", "rules", *variants, "both / neither"):
-        table.add_column(name, justify="left" if name == "case" else "right", no_wrap=True)
+    title = "periods to settle, 500 operators (simulated)"
+    table = table_of(title, "case", "rules", *variants, "both / neither")
     for cell, rules in dict.fromkeys((run.cell, run.rules) for run in runs):
         own = [run for run in runs if (run.cell, run.rules) == (cell, rules)]
         middle = {name: median(run.periods[name] or float("inf") for run in own) for name in variants}
@@ -59,9 +55,8 @@ def print_settling(console: Console, runs: Sequence[SettlingRun]) -> None:
 
 def print_changes(console: Console, runs: Sequence[ChangeRun], where: str = "simulated, 88 cores") -> None:
     """Adaptation to a changed workload, a row per run."""
-    table = Table(title=f"10 % heavy operators become 90 % ({where})", title_justify="left")
-    for name in ("rules", "seed", "before", "right after", "adapted", "periods", "threads", "queues"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("seed", "before", "right after", "adapted", "periods", "threads", "queues")
+    table = table_of(f"10 % heavy operators become 90 % ({where})", "rules", *columns)
     for run in runs:
         middle = len(run.levels) // 2 - 1
         table.add_row(

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from benchmarks.interleaved import in_turns, paired_ratio
-from benchmarks.machine import this_machine
 from benchmarks.threads import external_load
 from benchmarks.threads.measured.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
 from benchmarks.threads.measured.fed_engine import EnginePeriod, FedEngine
@@ -140,7 +139,7 @@ def test_a_ratio_of_pairs_has_an_interval_around_it() -> None:
 def test_the_bench_of_threads_has_its_figures_and_a_picture(tmp_path: Path) -> None:
     tiny = Effort(run_s=0.002, pairs=2, ingestion_pairs=2, ingestion_blocks=2, grid_blocks=2, rounds=1)
     report = measure_threads(tiny, 2, lambda step: None)
-    found = summary(report, this_machine(), tiny)
+    found = summary(report, tiny)
     assert set(found["machinery_share"]) == {"light", "medium", "heavy", "extra heavy"}
     assert all(0 < share < 1 for share in found["outside_operators_share"].values())
     assert all(0 < share < 1 for share in found["calls_outside_operators_share"].values())

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import Show, work_folder
 from benchmarks.spark.applications import KEYED, SINK
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.migrate.migrate_change import Change, change_of, timed_batches
@@ -24,7 +25,6 @@ from benchmarks.spark.migrate.migrate_scene import (
     scene_application,
     stepped_route,
 )
-from benchmarks.spark.scene import Show, work_folder
 from benchmarks.spark.watching import observations_of
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource

@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import table_of
 from benchmarks.spark.batches import Spread
 from benchmarks.spark.migrate.migrate import RESTART, WAYS, MigrateResult
 from benchmarks.spark.migrate.migrate_change import Change
 from benchmarks.spark.migrate.migrate_scene import FEW, MANY, MigrateEffort
-from benchmarks.spark.scene import table_of
 from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
 
 _NAMES = {PRE_COPY: "ours", REPLICAS_WAIT: "r_blk", SPLITTER_HOLDS: "s_blk", RESTART: "restart"}

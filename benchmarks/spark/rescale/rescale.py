@@ -10,11 +10,11 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import Show, table_of
 from benchmarks.spark.applications import KEYED, vwap_on
 from benchmarks.spark.batches import gaps_ms, late_results, throughput
 from benchmarks.spark.in_process import run_in_process
 from benchmarks.spark.rescale.rescale_stock import FULL_STOCK, SparkRescale, StockEffort, rescale_stock
-from benchmarks.spark.scene import Show, table_of
 from benchmarks.spark.sustained import configuration_of, taken, totals
 from benchmarks.spark.watching import observations_of, started, watch_for
 from penstock import sinks, sources

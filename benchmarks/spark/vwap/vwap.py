@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import Show
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.files import parquet_totals
 from benchmarks.spark.in_process import InProcess, result_blocks, run_in_process
-from benchmarks.spark.scene import Show
 from benchmarks.spark.sessions import STOCK_CONF
 from benchmarks.spark.sustained import AtRate, Sizes, Sustained, at_rate, sustain
 from benchmarks.spark.vwap.stock import STATEFUL, WAYS, Budget, Cell, run_cell, why_not

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import millions, table_of
 from benchmarks.spark.batches import Spread
-from benchmarks.spark.scene import millions, table_of
 from benchmarks.spark.vwap.stock import WAYS
 from benchmarks.spark.vwap.vwap import Checked, StockResult, VwapEffort, VwapResult, best_stock
 

@@ -38,7 +38,7 @@ RESULTS = [
 
 
 def test_figures_are_the_worst_of_their_kind() -> None:
-    figures = summary(RESULTS, this_machine(), QUICK)
+    figures = summary(RESULTS, QUICK)
     assert figures["vwap_ratio_to_limit"] == pytest.approx(0.41)
     assert figures["vwap_strings_ratio_to_limit"] == pytest.approx(0.10)
     assert figures["worst_window_ratio_to_limit"] == figures["sliding_1000_ratio_to_limit"] == pytest.approx(0.60)
@@ -51,7 +51,7 @@ def test_figures_are_the_worst_of_their_kind() -> None:
 
 
 def test_figures_of_cases_that_did_not_run_are_null() -> None:
-    figures = summary([measured("filter", 40e6)], this_machine(), QUICK)
+    figures = summary([measured("filter", 40e6)], QUICK)
     assert figures["vwap_ratio_to_limit"] is None
     assert figures["worst_window_ratio_to_limit"] is None
 
@@ -65,7 +65,7 @@ def test_ratio_is_taken_round_by_round() -> None:
 
 def test_table_shows_losses_and_spread() -> None:
     text = io.StringIO()
-    print_report(Console(file=text, width=200), RESULTS, this_machine(), QUICK)
+    print_report(Console(file=text, width=200), RESULTS, QUICK)
     assert "- │ 0.10 (0.09-0.11) │ 0.15 ✗" in text.getvalue()
     assert "0.71 (0.64-0.78) │ 0.35 (0.32-0.39) │ 0.70 ✓" in text.getvalue()
     assert "3 of 5 goals reached" in text.getvalue()

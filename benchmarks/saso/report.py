@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmarks.report import table_of
 from benchmarks.saso.metrics import Overshoot, Saso, overshoot
-from benchmarks.saso.paper import Direction, PaperRun, averaged
+from benchmarks.saso.paper import PAPER_FIGURES, Direction, PaperRun, averaged
 from benchmarks.saso.saso import Comparison
 from benchmarks.saso.scenarios import Outcome
 
@@ -95,9 +95,8 @@ def summary(
         },
         "results_hold": all(d.holds for d in results) if results else None,
         "strategies": [
-            {"strategy": r.strategy, "load": r.load, "mode": r.mode, "reconfigurations": round(r.reconfigurations, 2),
-             "violations": round(r.violations, 2), "amplitude": round(r.amplitude, 3),
-             "mean_replicas": round(r.mean_replicas, 3), "watts_estimated": round(r.watts_estimated, 2)}
+            {"strategy": r.strategy, "load": r.load, "mode": r.mode,
+             **{name: round(getattr(r, name), 3) for name in PAPER_FIGURES}}
             for r in averaged(runs)
         ],
         "situations": {o.scenario.name: o.passes_by_policy for o in outcomes},
@@ -114,14 +113,15 @@ def _case(comparison: Comparison) -> dict[str, Any]:
 
 
 def _figures(result: Saso, oracle: Saso) -> dict[str, Any]:
-    body: dict[str, Any] = {name: round(getattr(result, name), 3) for name in _FIGURES}
     above = overshoot(result, oracle)
-    body |= {
-        "p95_violations": result.p95_violations, "overshoot_replicas": round(above.replicas, 3),
-        "overshoot_watts": round(above.watts, 3),
+    error = {} if result.forecast_error is None else {"forecast_error": round(result.forecast_error, 4)}
+    return {
+        **figures_of(result), "p95_violations": result.p95_violations, "overshoot_replicas": round(above.replicas, 3),
+        "overshoot_watts": round(above.watts, 3), **error,
     }  # fmt: skip
-    if result.setting not in ("", "published"):
-        body["setting"] = result.setting
-    if result.forecast_error is not None:
-        body["forecast_error"] = round(result.forecast_error, 4)
-    return body
+
+
+def figures_of(result: Saso) -> dict[str, Any]:
+    """The figures of a run that every plant has, and its setting where that is not the published one."""
+    setting = {} if result.setting in ("", "published") else {"setting": result.setting}
+    return {name: round(getattr(result, name), 3) for name in _FIGURES} | setting

@@ -11,9 +11,9 @@ from benchmarks.report import table_of
 from benchmarks.saso.live.comparisons import SparkComparison
 from benchmarks.saso.live.scenarios import LiveOutcome
 from benchmarks.saso.metrics import Saso
+from benchmarks.saso.report import figures_of
 from benchmarks.saso.saso import keeping
 
-_FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
 _COLUMNS = ("changes", "violations", "amplitude", "settling (s)", "replicas", "watts (est.)", "latency (s)")
 
 
@@ -60,11 +60,7 @@ def spark_summary(comparisons: Sequence[SparkComparison]) -> dict[str, Any]:
 
 
 def _figures(result: Saso) -> dict[str, Any]:
-    body: dict[str, Any] = {name: round(getattr(result, name), 3) for name in _FIGURES}
-    body["mean_latency_s"] = round(result.mean_latency_s, 3)
-    if result.setting not in ("", "published"):
-        body["setting"] = result.setting
-    return body
+    return {**figures_of(result), "mean_latency_s": round(result.mean_latency_s, 3)}
 
 
 def print_live(console: Console, outcome: LiveOutcome) -> None:

@@ -65,7 +65,7 @@ def test_ratio_is_taken_round_by_round() -> None:
 
 def test_table_shows_losses_and_spread() -> None:
     text = io.StringIO()
-    print_report(Console(file=text, width=200), RESULTS, QUICK)
+    print_report(Console(file=text, width=200), RESULTS, this_machine(), QUICK)
     assert "- │ 0.10 (0.09-0.11) │ 0.15 ✗" in text.getvalue()
     assert "0.71 (0.64-0.78) │ 0.35 (0.32-0.39) │ 0.70 ✓" in text.getvalue()
     assert "3 of 5 goals reached" in text.getvalue()

@@ -58,10 +58,9 @@ def kernels(
     """Kernels of an element on one thread, beside the plain numba loop for the same job and beside batch engines."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before anything imports polars
     from benchmarks.kernels.cases.kernel_cases import chosen_cases
-    from benchmarks.kernels.measurement import QUICK, Effort
+    from benchmarks.kernels.measurement import QUICK, Effort, run_cases
     from benchmarks.kernels.picture import draw
     from benchmarks.kernels.report import print_report, summary
-    from benchmarks.kernels.run import run_cases
 
     effort, machine = QUICK if quick else Effort(), this_machine()
     results = run_cases(chosen_cases(case or ()), effort, with_peers=peers)
@@ -202,9 +201,7 @@ def mpc(
     json_file: JsonOption = None,
 ) -> None:
     """Optimisation of MPC: exhaustive, branch and bound, dynamic programming; time, nodes, and the same optimum."""
-    from benchmarks.mpc.mpc import measure, print_report, summary
-    from benchmarks.mpc.mpc_live import measure_live
-    from benchmarks.mpc.mpc_rows import QUICK, MpcEffort
+    from benchmarks.mpc.mpc import QUICK, MpcEffort, measure, measure_live, print_report, summary
 
     effort, machine = QUICK if quick else MpcEffort(), this_machine()
     rows = [*measure(effort), *measure_live(effort)]

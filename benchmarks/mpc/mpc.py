@@ -2,28 +2,74 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
 from benchmarks.machine import Machine
 from benchmarks.mpc.branch_and_bound import solve_branch, solve_branch_backlog
-from benchmarks.mpc.mpc_live import ALL_CHANCES, CHANCES
-from benchmarks.mpc.mpc_problems import SIZES, Size, problems
-from benchmarks.mpc.mpc_rows import MpcEffort, Row, time_ms
+from benchmarks.mpc.mpc_exhaustive import first_costs, outcomes
+from benchmarks.mpc.mpc_problems import LIVE_SIZES, SIZES, Size, chance_problems, problems
 from benchmarks.report import table_of
 from penstock.control.mpc.backlog import as_tables, solve_backlog
+from penstock.control.mpc.chance import ChanceProblem, solve_chance
 from penstock.control.mpc.dynamic import solve_dynamic
 from penstock.control.mpc.problem import BacklogProblem, Solution
 
 HORIZONS = (1, 2, 3, 5, 10)
 GOALS_MS = {3: 0.3, 10: 1.0}  # at 108 settings
 BACKLOG = "dynamic programming, backlog"
+CHANCES, ALL_CHANCES = "dynamic programming, chances", "exhaustive, chances"
+LIVE_HORIZONS = (1, 2, 3, 10)
+_MOST_OUTCOMES = 30_000_000  # some seconds for a problem; more than that and a tree is not searched
 _SAME = 1e-9
 _MOST_NODES = 3_000_000  # more than that and a tree is not searched
+
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class MpcEffort:
+    """How many problems per strategy, and how often each is solved."""
+
+    problems: int = 5
+    repeats: int = 20
+    seed: int = 1
+
+
+QUICK = MpcEffort(problems=2, repeats=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method at one horizon: median and highest time of a solution, nodes looked at, and its distance to the best.
+
+    `excess` is the worst (cost / least cost - 1) over all problems; None where the least cost is not known.
+    """
+
+    size: str
+    horizon: int
+    method: str
+    states: int
+    explored: float
+    median_ms: float
+    highest_ms: float
+    excess: float | None
+
+
+def time_ms(solve: Callable[[P], Solution], problem: P, repeats: int) -> float:
+    """The median of so many."""
+    spent = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        solve(problem)
+        spent.append((time.perf_counter() - begin) * 1000)
+    return median(spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +134,41 @@ def _measured(
         explored.append(solution.explored)
         times_ms.append(time_ms(method.solve, problem, 1 if method.tree and len(chosen) > 1 else effort.repeats))
     return costs, explored, times_ms
+
+
+def measure_live(
+    effort: MpcEffort, sizes: Sequence[Size] = LIVE_SIZES, horizons: Sequence[int] = LIVE_HORIZONS
+) -> list[Row]:
+    """Dynamic programming at every size and horizon, exhaustive search where it ends within seconds."""
+    rows = []
+    for size in sizes:
+        for horizon in horizons:
+            rows += _live_rows(size, horizon, chance_problems(size.grid, horizon, effort.problems, effort.seed), effort)
+    return rows
+
+
+def _live_rows(size: Size, horizon: int, chosen: Sequence[ChanceProblem], effort: MpcEffort) -> list[Row]:
+    states = len(size.grid) ** horizon
+    explored = median(solve_chance(problem).explored for problem in chosen)  # compiles, too
+    repeats = max(effort.repeats * len(LIVE_SIZES[0].grid) // len(size.grid), 1)
+    times_ms = [time_ms(solve_chance, problem, repeats) for problem in chosen]
+    if outcomes(chosen[0]) > _MOST_OUTCOMES:
+        return [Row(size.name, horizon, CHANCES, states, explored, median(times_ms), max(times_ms), None)]
+    first_costs(chance_problems(size.grid, 1, 1, effort.seed)[0])  # compiles
+    trees = [_exhaustive(problem) for problem in chosen]
+    tree_ms, excess = [ms for ms, _ in trees], max(excess for _, excess in trees)
+    return [
+        Row(size.name, horizon, ALL_CHANCES, states, outcomes(chosen[0]), median(tree_ms), max(tree_ms), 0.0),
+        Row(size.name, horizon, CHANCES, states, explored, median(times_ms), max(times_ms), excess),
+    ]
+
+
+def _exhaustive(problem: ChanceProblem) -> tuple[float, float]:
+    """How long it takes to try everything (ms), and what our first setting costs beyond the best one, as a share."""
+    begin_s = time.perf_counter()
+    costs = first_costs(problem)
+    took_ms = 1000 * (time.perf_counter() - begin_s)
+    return took_ms, float(costs[solve_chance(problem).trajectory[0]] / costs.min() - 1)
 
 
 def same_optimum(rows: Sequence[Row]) -> bool:

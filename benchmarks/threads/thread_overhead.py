@@ -18,7 +18,7 @@ from penstock.block.position import EVERYTHING, Frontier
 from penstock.element.element import Element
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.kernels.flops import burn
-from penstock.operators.protocol import Stateless
+from penstock.operators.protocol import OperatorRuntime, Stateless
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_shapes import balanced, one_operator, pipeline
 
@@ -92,28 +92,12 @@ class OneOperator:
         self._fed = {"source": Block(SCHEMA, (FixedColumn(values, pa.float64()),), model.block_tuples)}
 
     def without_threads(self) -> Spent:
-        element = Element(
-            self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda o, *_: self._works[o.name]
-        )
-
-        def run() -> None:
-            for _ in range(self._blocks):
-                self._ingest()
-                element.step(self._fed, EVERYTHING)
-
-        return _spent(run)
+        return self._called(lambda operator, *_: self._works[operator.name])
 
     def calls_with_waits(self) -> Spent:
         """Without threads, with the CPU clock around each call of the operator."""
         timed = _Timed(self._works["work"])
-        element = Element(self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda *_: timed)
-
-        def run() -> None:
-            for _ in range(self._blocks):
-                self._ingest()
-                element.step(self._fed, EVERYTHING)
-
-        spent = _spent(run)
+        spent = self._called(lambda *_: timed)
         return Spent(spent.cpu_s, spent.wall_s, spent.cpu_s - timed.spent_ns / 1e9)
 
     def with_threads(self) -> Spent:
@@ -122,20 +106,26 @@ class OneOperator:
     def with_waits(self) -> Spent:
         return self._threaded(time_every=1)
 
+    def _called(self, make: Callable[..., OperatorRuntime]) -> Spent:
+        element = Element(self._graph, DeadLetters(), {}, positioned=frozenset(), make=make)
+        return self._spent(lambda: element.step(self._fed, EVERYTHING))
+
     def _threaded(self, time_every: int) -> Spent:
         with ThreadedElement(
             self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda o, *_: self._works[o.name],
             threads=1, queued=["work"], time_every=time_every,
         ) as element:  # fmt: skip
-
-            def run() -> None:
-                for _ in range(self._blocks):
-                    self._ingest()
-                    element.feed(self._fed)
-                element.drain()
-
-            spent = _spent(run)
+            spent = self._spent(lambda: element.feed(self._fed), element.drain)
             return Spent(spent.cpu_s, spent.wall_s, spent.cpu_s - sum(element.operator_cpu_s.values()))
+
+    def _spent(self, feed: Ingest, drain: Ingest = lambda: None) -> Spent:
+        def run() -> None:
+            for _ in range(self._blocks):
+                self._ingest()
+                feed()
+            drain()
+
+        return _spent(run)
 
 
 def overhead(flop: int, block_rows: int, *, run_s: float, flop_s: float, pairs: int) -> OverheadRow:

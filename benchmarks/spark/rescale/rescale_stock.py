@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.report import Show
-from benchmarks.spark.sessions import STOCK_CONF
-from benchmarks.spark.vwap.stock import STATEFUL, why_not
+from benchmarks.spark.vwap.stock import STATEFUL, STOCK_CONF, why_not
 from benchmarks.spark.vwap.stock_tuples import TRADES_SQL, Frame
 from penstock import sources
 from penstock.connectors.trace.source import TraceSource

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.mpc.mpc import measure, same_optimum, summary
-from benchmarks.mpc.mpc_live import ALL_CHANCES, measure_live
+from benchmarks.mpc.mpc import ALL_CHANCES, MpcEffort, measure, measure_live, same_optimum, summary
 from benchmarks.mpc.mpc_problems import LIVE_SIZES, SIZES, Size
-from benchmarks.mpc.mpc_rows import MpcEffort
 from penstock.control.setting import Grid
 from penstock.spark.driver.capacity import LOCAL_TASK_SLOTS
 

@@ -59,8 +59,7 @@ def kernels(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before anything imports polars
     from benchmarks.kernels.cases.kernel_cases import chosen_cases
     from benchmarks.kernels.measurement import QUICK, Effort, run_cases
-    from benchmarks.kernels.picture import draw
-    from benchmarks.kernels.report import print_report, summary
+    from benchmarks.kernels.report import draw, print_report, summary
 
     effort, machine = QUICK if quick else Effort(), this_machine()
     results = run_cases(chosen_cases(case or ()), effort, with_peers=peers)

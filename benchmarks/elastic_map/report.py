@@ -10,6 +10,7 @@ from benchmarks.elastic_map.elastic_map import DELAY_MS
 from benchmarks.elastic_map.figures import KNEE_GOAL, PAST_KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL, Report
 from benchmarks.elastic_map.slow_service import PAST_KNEE
 from benchmarks.machine import Machine
+from benchmarks.pictures import figure_of
 from benchmarks.report import table_of, verdict
 
 
@@ -57,11 +58,9 @@ def print_report(console: Console, report: Report, machine: Machine) -> None:
 
 def draw(report: Report, path: Path) -> None:
     """Throughput by calls at once, and the pool beside the best fixed level at each knee."""
-    from matplotlib.figure import Figure
-
     fixed = [(int(r.level), r.tuples_s) for r in report.rows if r.name.startswith("fixed")]
     others = [r for r in report.rows if not r.name.startswith("fixed")]
-    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    figure = figure_of(12, 4.5)
     axes, knees = figure.subplots(1, 2, width_ratios=[2, 1])
     axes.plot(*zip(*fixed, strict=True), "o-", color="0.5", label="fixed pool")
     for row, colour in zip(others, ("tab:red", "tab:orange", "tab:purple", "tab:blue"), strict=False):

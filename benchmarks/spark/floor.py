@@ -60,10 +60,7 @@ def run_floor(effort: FloorEffort, folder: Path, show: Show) -> FloorResult:
     block_rows = max(effort.tuples // 2, 1)  # a block for each of two tasks
     own = replace(configuration_of(app), micro_batch_tuples=effort.tuples, block_rows=block_rows)
     kept = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
-    with (
-        local_session(conf=kept) as session,
-        started(session, app, folder, own) as handle,
-    ):
+    with local_session(conf=kept) as session, started(session, app, folder, own) as handle:
         watch_batches(handle, effort.warm_batches, show, "warming up", effort.warm_limit_s)
         observed = watch_batches(handle, effort.batches, show, "measuring", effort.warm_limit_s)
         watch_batches(handle, 2, show, "waiting for Spark's last report")

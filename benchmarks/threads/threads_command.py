@@ -11,9 +11,9 @@ from rich.table import Table
 
 from benchmarks.machine import this_machine
 from benchmarks.report import finish, progress_shown, table_of, verdict, wide_console
+from benchmarks.threads.pictures import draw_threads
 from benchmarks.threads.shared_grid import Gridding, GridRow
 from benchmarks.threads.thread_overhead import IngestionRow, OverheadRow, PayloadRow, ingestion, overhead, payload
-from benchmarks.threads.threads_picture import draw_threads
 from penstock.operators.stateless.load import flop_s, rows_within
 
 PAYLOADS_BYTES = (8, 128, 1024, 16_384)

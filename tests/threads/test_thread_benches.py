@@ -20,9 +20,9 @@ from benchmarks.threads.measured.real_cases import OneAtATime, real_case, real_m
 from benchmarks.threads.measured.real_element import RealElement
 from benchmarks.threads.measured.real_rows import QUICK, change_run, elastic_runs, exhaustive_runs, load_runs
 from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
+from benchmarks.threads.pictures import draw_threads
 from benchmarks.threads.shared_grid import Gridding
 from benchmarks.threads.threads_command import Effort, measure_threads, summary
-from benchmarks.threads.threads_picture import draw_threads
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError
 from penstock.plan.thread_setting import ElasticThreads

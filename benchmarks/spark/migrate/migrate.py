@@ -25,14 +25,14 @@ from benchmarks.spark.migrate.migrate_scene import (
     scene_application,
     stepped_route,
 )
+from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import observations_of
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
-from penstock.plan.configuration import Configuration, ElementConfiguration, default_configuration
+from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.elements.layout import layout_of
-from penstock.plan.elements.pipeline import pipeline_of
 from penstock.plan.placement.moves import hosts_of_slots
 from penstock.plan.placement.placement import Placement
 from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, movable_elements
@@ -70,9 +70,7 @@ class MigrateRun:
     def __init__(self, effort: MigrateEffort, folder: Path, master: str, show: Show) -> None:
         self.effort, self.folder, self.master, self.show = effort, folder, master, show
         self.app: Application = scene_application(effort, folder)
-        pipeline = pipeline_of(self.app.graph)
-        few = default_configuration(pipeline, FEW)
-        self.few: Configuration = replace(few, block_rows=effort.block_rows)
+        self.few: Configuration = replace(configuration_of(self.app, FEW), block_rows=effort.block_rows)
         self.many: Configuration = self.few  # known once the three have their places
         self.session: Any = None
         self.handle: Handle | None = None

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from benchmarks.__main__ import app
 from benchmarks.kernels.cases.kernel_cases import chosen_cases
 from benchmarks.kernels.measurement import QUICK, Measurement
-from benchmarks.kernels.picture import draw
-from benchmarks.kernels.report import print_report, summary
+from benchmarks.kernels.report import draw, print_report, summary
 from benchmarks.machine import this_machine
 
 

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.__main__ import app
-from benchmarks.judged import Judged, body_of
 from benchmarks.threads import elastic_operator, exhaustive, external_load, multilevel, multilevel_cases
+from benchmarks.threads.command import Judged, body_of
 from benchmarks.threads.element_case import ElementCase, fixed_rates, plant_case
 from benchmarks.threads.multilevel_cases import Cell
 from penstock.control.threads.elastic_operator import ElasticOperator

@@ -15,8 +15,7 @@ from benchmarks.saso.live.comparisons import SparkComparison, compare_on_spark
 from benchmarks.saso.live.report import live_summary, print_live, print_spark, spark_summary
 from benchmarks.saso.live.scenarios import LiveOutcome, run_lives
 from benchmarks.saso.paper import directions
-from benchmarks.saso.picture import draw_runs, file_name
-from benchmarks.saso.report import print_comparisons, print_paper, print_scenarios, summary
+from benchmarks.saso.report import draw_runs, file_name, print_comparisons, print_paper, print_scenarios, summary
 
 _DRAWN = ("mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
 

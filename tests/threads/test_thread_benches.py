@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.interleaved import in_turns, paired_ratio
 from benchmarks.threads import external_load
 from benchmarks.threads.measured.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
 from benchmarks.threads.measured.fed_engine import EnginePeriod, FedEngine
@@ -22,6 +21,7 @@ from benchmarks.threads.measured.real_rows import QUICK, change_run, elastic_run
 from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
 from benchmarks.threads.pictures import draw_threads
 from benchmarks.threads.shared_grid import Gridding
+from benchmarks.threads.thread_overhead import in_turns, paired_ratio
 from benchmarks.threads.threads_command import Effort, measure_threads, summary
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError

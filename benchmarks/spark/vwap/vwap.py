@@ -9,8 +9,7 @@ from typing import Any
 
 from benchmarks.report import Show
 from benchmarks.spark.applications import vwap_on
-from benchmarks.spark.files import parquet_totals
-from benchmarks.spark.in_process import InProcess, result_blocks, run_in_process
+from benchmarks.spark.in_process import InProcess, parquet_totals, result_blocks, run_in_process
 from benchmarks.spark.sustained import AtRate, Sizes, Sustained, at_rate, sustain
 from benchmarks.spark.vwap.stock import STATEFUL, STOCK_CONF, WAYS, Budget, Cell, run_cell, why_not
 from benchmarks.spark.vwap.stock_tuples import sums_of_blocks

@@ -13,9 +13,8 @@ from rich.console import Console
 from benchmarks.saso.loads import generated_loads, trace_load
 from benchmarks.saso.metrics import Saso, measure
 from benchmarks.saso.paper import Direction, directions, run_paper
-from benchmarks.saso.picture import draw_runs, file_name
 from benchmarks.saso.policies import oracles, our_policy, rivals
-from benchmarks.saso.report import print_comparisons, summary
+from benchmarks.saso.report import draw_runs, file_name, print_comparisons, summary
 from benchmarks.saso.saso import COMPUTING, Case, Comparison, best_of, cases, queue_plant
 from benchmarks.saso.scenarios import run_scenario, scenarios
 from penstock.control.control_step import ControlStep

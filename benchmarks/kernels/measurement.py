@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.kernels.equality import check_equal
 from benchmarks.kernels.job import Case, Job, Scale
 from benchmarks.kernels.ours import Ours
 from benchmarks.kernels.peers import peers_of, rate_tuples_s
+from benchmarks.report import Show
 
-Progress = Callable[[str], None]
 _TURN_S = 0.03
 
 
@@ -82,7 +85,23 @@ class _Runner(Protocol):
     def advance(self) -> None: ...
 
 
-def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Progress) -> Measurement:
+def run_cases(cases: Sequence[Case], effort: Effort, *, with_peers: bool) -> list[Measurement]:
+    """Measures one case after the other; progress goes to the standard error."""
+    columns = (MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    results: list[Measurement] = []
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task("", total=len(cases))
+        for case in cases:
+
+            def show(step: str, name: str = case.name) -> None:
+                display.update(task, description=f"{name}: {step}")
+
+            results.append(measure(case, effort, with_peers=with_peers, progress=show))
+            display.advance(task)
+    return results
+
+
+def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Show) -> Measurement:
     """Checks that all outputs are equal on a slice, then measures."""
     progress("checking that outputs are equal")
     check_equal(case, with_peers=with_peers)
@@ -110,7 +129,7 @@ def _runners(job: Job) -> dict[str, _Runner]:
     return runners
 
 
-def _rounds(job: Job, effort: Effort, progress: Progress) -> dict[str, tuple[float, ...]]:
+def _rounds(job: Job, effort: Effort, progress: Show) -> dict[str, tuple[float, ...]]:
     """Rates by round of each runner, after all have filled their windows alike."""
     runners = _runners(job)
     progress("filling windows")

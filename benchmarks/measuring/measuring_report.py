@@ -11,9 +11,9 @@ from rich.table import Table
 
 from benchmarks.measuring.driver_measuring import DriverCost, driver_cost
 from benchmarks.measuring.measuring import BLOCK_ROWS, SEED, MeasuringCost, measure
+from benchmarks.report import progress_shown, report, table_of, work_folder
 from benchmarks.spark import measured_run
 from benchmarks.spark.measured_run import MeasuredEffort, MeasuredRun, measured_runs
-from benchmarks.spark.scene import progress_shown, report, table_of, work_folder
 
 GOAL_RATIO = 0.01
 

@@ -159,6 +159,14 @@ class SideBySide:
     fairness: float
     levels: tuple[int, ...]
 
+    @classmethod
+    def of(
+        cls, policy: str, fair: bool, cores: int, rates: Sequence[float], best: float, levels: Sequence[int]
+    ) -> SideBySide:
+        """The figures of what each got, beside the best that all get at even levels."""
+        fairness = sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+        return cls(policy, fair, cores, sum(rates) / best, fairness, tuple(levels))
+
 
 def measure_side_by_side(
     policy: str, cores: int, seed: int, periods: int, *, fair: bool, operators: int = 4
@@ -176,11 +184,8 @@ def measure_side_by_side(
             element.apply(setting)
         totals.append(shared.rates_tuples_s())
     late = [mean(rates) for rates in zip(*totals[periods // 2 :], strict=True)]
-    fairness = sum(late) ** 2 / (len(late) * sum(rate**2 for rate in late))
-    best = _best_even_tuples_s(models, cores)
-    return SideBySide(
-        policy, fair, cores, sum(late) / best, fairness, tuple(e.setting.threads for e in shared.elements)
-    )
+    levels = [element.setting.threads for element in shared.elements]
+    return SideBySide.of(policy, fair, cores, late, _best_even_tuples_s(models, cores), levels)
 
 
 def _best_even_tuples_s(models: tuple[Any, ...], cores: int) -> float:

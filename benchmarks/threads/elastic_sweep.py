@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.report import table_of
 from benchmarks.threads import elastic_operator, external_load
 from benchmarks.threads.element_case import fixed_rates
 from penstock.control.threads.elastic_operator import ElasticOperator
@@ -68,17 +68,10 @@ def sweep(
 
 def print_sweep(console: Console, points: Sequence[SweepPoint]) -> None:
     """A row per pair of constants and noise."""
-    table = Table(title="the listing's constants on 16 cores (simulated)", title_justify="left")
-    for name in (
-        "noise",
-        "tolerance",
-        "decay",
-        "median",
-        "worst",
-        "changes/min",
-        "worst phase under load, after 10 periods",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of(
+        "the listing's constants on 16 cores (simulated)",
+        "noise", "tolerance", "decay", "median", "worst", "changes/min", "worst phase under load, after 10 periods",
+    )  # fmt: skip
     for point in points:
         table.add_row(
             f"{point.noise:g}", f"{point.tolerance:g}", f"{point.decay_rate:g}", f"{point.ratio_median:.3f}",

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import Show, work_folder
 from benchmarks.spark.applications import KEYED, SINK
-from benchmarks.spark.in_process import run_in_process
+from benchmarks.spark.in_process import equals_in_process
 from benchmarks.spark.migrate.migrate_change import Change, change_of, timed_batches
 from benchmarks.spark.migrate.migrate_scene import (
     FEW,
@@ -24,15 +25,14 @@ from benchmarks.spark.migrate.migrate_scene import (
     scene_application,
     stepped_route,
 )
-from benchmarks.spark.scene import Show, work_folder
+from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import observations_of
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
-from penstock.plan.configuration import Configuration, ElementConfiguration, default_configuration
+from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.elements.layout import layout_of
-from penstock.plan.elements.pipeline import pipeline_of
 from penstock.plan.placement.moves import hosts_of_slots
 from penstock.plan.placement.placement import Placement
 from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, movable_elements
@@ -70,9 +70,7 @@ class MigrateRun:
     def __init__(self, effort: MigrateEffort, folder: Path, master: str, show: Show) -> None:
         self.effort, self.folder, self.master, self.show = effort, folder, master, show
         self.app: Application = scene_application(effort, folder)
-        pipeline = pipeline_of(self.app.graph)
-        few = default_configuration(pipeline, FEW)
-        self.few: Configuration = replace(few, block_rows=effort.block_rows)
+        self.few: Configuration = replace(configuration_of(self.app, FEW), block_rows=effort.block_rows)
         self.many: Configuration = self.few  # known once the three have their places
         self.session: Any = None
         self.handle: Handle | None = None
@@ -249,13 +247,11 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
             for number in range(effort.runs):
                 changes += [run.change(way, f"run {number + 1} of {effort.runs}, {way}") for way in ways_of(number)]
     show("in-process engine over the same tuples")
-    tuples, *found = run.total()
-    expected = run_in_process(run.app, tuples, effort.block_rows)
+    is_exact = equals_in_process(run.app, run.total(), effort.block_rows)
     routes = np.array(run.few.element(KEYED).route), np.array(run.many.element(KEYED).route)
     ratio = float((routes[0] != routes[1]).mean())
     moved_bytes = round(run.state_bytes * run.moved_ratio())
-    is_exact = found == [expected.results, expected.checksum]
-    return MigrateResult(tuple(changes), ratio, moved_bytes, run.state_bytes, is_exact, tuples)
+    return MigrateResult(tuple(changes), ratio, moved_bytes, run.state_bytes, is_exact, run.total()[0])
 
 
 def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Sequence[int]]) -> None:

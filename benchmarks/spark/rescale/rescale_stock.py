@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.spark.scene import Show
-from benchmarks.spark.sessions import STOCK_CONF
-from benchmarks.spark.vwap.stock import STATEFUL, why_not
+from benchmarks.report import Show
+from benchmarks.spark.vwap.stock import STATEFUL, STOCK_CONF, why_not
 from benchmarks.spark.vwap.stock_tuples import TRADES_SQL, Frame
 from penstock import sources
 from penstock.connectors.trace.source import TraceSource

@@ -33,7 +33,7 @@ def case(name: str = "random_walk") -> Case:
 
 
 def figures(**other: object) -> Saso:
-    plain = Saso("policy", "", 5, 0, 0, 1.0, 0.0, 6.0, 30.0, 0.5, 0, None)
+    plain = Saso("policy", "", 5, 0, 0, 1.0, 0.0, 6.0, 30.0, 0.5, None)
     return replace(plain, **other)  # type: ignore[arg-type]
 
 

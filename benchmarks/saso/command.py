@@ -14,7 +14,6 @@ from benchmarks.saso import processes
 from benchmarks.saso.live.comparisons import SparkComparison, compare_on_spark
 from benchmarks.saso.live.report import live_summary, print_live, print_spark, spark_summary
 from benchmarks.saso.live.scenarios import LiveOutcome, run_lives
-from benchmarks.saso.paper import directions
 from benchmarks.saso.report import draw_runs, file_name, print_comparisons, print_paper, print_scenarios, summary
 
 _DRAWN = ("mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
@@ -38,7 +37,7 @@ def run_saso(
             print_comparisons(console, [comparison])
     if only in (None, "paper"):
         runs = processes.paper_runs(range(seed, seed + (3 if quick else 10)))
-        print_paper(console, runs, directions(runs))
+        print_paper(console, runs)
     if only in (None, "situations"):
         outcomes = processes.outcomes()
         print_scenarios(console, outcomes)
@@ -56,7 +55,7 @@ def run_saso(
         on_spark["spark"] = _on_spark(console, compare_on_spark(traces, seed, known, show, quick=quick), pictures)
     if only == "live" or (only is None and not quick):
         on_spark["live_situations"] = _live(console, run_lives(show), pictures)
-    body = summary(comparisons, runs, directions(runs) if runs else [], outcomes, seed)
+    body = summary(comparisons, runs, outcomes, seed)
     finish(body | on_spark, machine, json_file)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from benchmarks.pictures import figure_of, plain
 from benchmarks.report import table_of
 from benchmarks.saso.metrics import Overshoot, Saso, overshoot
-from benchmarks.saso.paper import PAPER_FIGURES, Direction, PaperRun, averaged
+from benchmarks.saso.paper import PAPER_FIGURES, PaperRun, averaged, directions
 from benchmarks.saso.saso import Comparison
 from benchmarks.saso.scenarios import Outcome
 from penstock.control.loop.loop import Record
@@ -47,7 +47,7 @@ def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
     ]  # fmt: skip
 
 
-def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Direction]) -> None:
+def print_paper(console: Console, runs: Sequence[PaperRun]) -> None:
     """The paper's strategies, and the directions of its Results 1-4."""
     columns = "strategy", "<load", "<mode", "changes", "violations", "amplitude", "replicas", "watts (est.)"
     table = table_of("the strategies of PROACTIVE with its weights", *columns)
@@ -57,7 +57,7 @@ def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Di
             f"{run.amplitude:.2f}", f"{run.mean_replicas:.2f}", f"{run.watts_estimated:.1f}",
         )  # fmt: skip
     console.print(table)
-    for one in results:
+    for one in directions(runs):
         verdict = "holds" if one.holds else "does NOT hold"
         console.print(
             f"Result {one.result}: {one.claim}: {one.left:.3f} <= {one.right:.3f} {verdict}, "
@@ -80,13 +80,10 @@ def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
 
 
 def summary(
-    comparisons: Sequence[Comparison],
-    runs: Sequence[PaperRun],
-    results: Sequence[Direction],
-    outcomes: Sequence[Outcome],
-    seed: int,
+    comparisons: Sequence[Comparison], runs: Sequence[PaperRun], outcomes: Sequence[Outcome], seed: int
 ) -> dict[str, Any]:
     """The JSON object: by case and policy the figures of the issue, then goals, Results and situations."""
+    results = directions(runs) if runs else []
     return {
         "bench": "saso",
         "plant": "queue model",

@@ -18,10 +18,7 @@ _SHOWN = "median over seeds (worst); simulated: the policy alone; measured: ps.E
 
 
 def print_elastic(
-    console: Console,
-    runs: Sequence[ElasticRun],
-    side_by_side: Sequence[SideBySide],
-    measured: Sequence[SideBySide] = (),
+    console: Console, runs: Sequence[ElasticRun], side_by_side: Sequence[SideBySide], measured: Sequence[SideBySide]
 ) -> None:
     """A row per load and policy, over all seeds; fixed levels; then operators side by side."""
     columns = ("policy", "best level", "tuples/s there", "level", "ratio to best", "settled after", "changes/min")
@@ -29,11 +26,10 @@ def print_elastic(
     for load, policy in dict.fromkeys((run.load, run.policy) for run in runs):
         own = [run for run in runs if (run.load, run.policy) == (load, policy)]
         first = own[0]
-        ratios, settled = [run.ratio for run in own], [run.periods_to_settle for run in own]
-        changes = [run.changes_per_minute for run in own]
+        settled, changes = [run.periods_to_settle for run in own], [run.changes_per_minute for run in own]
         table.add_row(
             load, first.kind, policy, str(first.best_level), f"{first.best_tuples_s:,.0f}",
-            f"{median(run.settled_level for run in own):g}", f"{median(ratios):.3f} ({min(ratios):.3f})",
+            f"{median(run.settled_level for run in own):g}", _ratios(run.ratio for run in own),
             f"{median(settled):g} ({max(settled)})", f"{median(changes):.2f} ({max(changes):.2f})",
         )  # fmt: skip
     console.print(table)

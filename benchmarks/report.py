@@ -53,12 +53,14 @@ def wide_console(columns: int) -> Console:
 
 
 def table_of(title: str, *columns: str) -> Table:
-    """An empty table under its title; the first column is aligned left, as is one named '<...', which may wrap."""
+    """An empty table under its title; the first column is aligned left and on one line, one named '<...' left, too.
+
+    Other columns are figures, aligned right; where the screen is too narrow they wrap, so that no digit is lost.
+    """
     table = Table(title=title, title_justify="left")
-    for number, column in enumerate(columns):
-        wraps = column.startswith("<")
-        justify = "left" if wraps or not number else "right"
-        table.add_column(column.removeprefix("<"), justify=justify, no_wrap=not wraps)  # type: ignore[arg-type]
+    for number, name in enumerate(columns):
+        is_text = number == 0 or name.startswith("<")
+        table.add_column(name.removeprefix("<"), justify="left" if is_text else "right", no_wrap=number == 0)
     return table
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -59,8 +59,8 @@ def table_of(title: str, *columns: str) -> Table:
     """
     table = Table(title=title, title_justify="left")
     for number, name in enumerate(columns):
-        is_text = number == 0 or name.startswith("<")
-        table.add_column(name.removeprefix("<"), justify="left" if is_text else "right", no_wrap=number == 0)
+        side: JustifyMethod = "left" if number == 0 or name.startswith("<") else "right"
+        table.add_column(name.removeprefix("<"), justify=side, no_wrap=number == 0, overflow="fold")
     return table
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -53,12 +53,14 @@ def wide_console(columns: int) -> Console:
 
 
 def table_of(title: str, *columns: str) -> Table:
-    """An empty table under its title; the first column is aligned left, as is one named '<...', which may wrap."""
+    """An empty table under its title; the first column is aligned left and on one line, one named '<...' left, too.
+
+    Other columns are figures, aligned right; where the screen is too narrow they wrap, so that no digit is lost.
+    """
     table = Table(title=title, title_justify="left")
-    for number, column in enumerate(columns):
-        wraps = column.startswith("<")
-        justify = "left" if wraps or not number else "right"
-        table.add_column(column.removeprefix("<"), justify=justify, no_wrap=not wraps)  # type: ignore[arg-type]
+    for number, name in enumerate(columns):
+        side: JustifyMethod = "left" if number == 0 or name.startswith("<") else "right"
+        table.add_column(name.removeprefix("<"), justify=side, no_wrap=number == 0, overflow="fold")
     return table
 
 

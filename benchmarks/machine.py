@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-_PACKAGES = ("penstock", "numba", "numpy", "pyarrow", "polars", "duckdb")
+_PACKAGES = ("penstock-streams", "numba", "numpy", "pyarrow", "polars", "duckdb")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,5 +4,5 @@
 and seed, and ends with one JSON object.
 
 May import every room of penstock, which does not know this package.  Begin with `__main__.py`, which has all commands
-and their options; `machine.py`, `interleaved.py` and `judged.py` are shared.
+and their options; `machine.py`, `report.py` and `pictures.py` are shared.
 """

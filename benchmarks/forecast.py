@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.machine import Machine
+from benchmarks.report import table_of
 from benchmarks.saso.loads import Load, generated_loads, trace_load
 from penstock.model.forecasters.autoregressive import Autoregressive
 from penstock.model.forecasters.holt import Holt
@@ -94,21 +93,17 @@ def ranks(rows: Sequence[ForecastRow]) -> dict[str, float]:
 
 
 def print_report(console: Console, rows: Sequence[ForecastRow]) -> None:
-    table = Table(title="mean absolute error / mean rate", title_justify="left")
-    table.add_column("load", no_wrap=True)
-    table.add_column("forecaster", no_wrap=True)
-    for lead in LEADS:
-        table.add_column(f"{lead} ahead", justify="right")
-    table.add_column("us a step", justify="right")
+    ahead = [f"{lead} ahead" for lead in LEADS]
+    table = table_of("mean absolute error / mean rate", "load", "<forecaster", *ahead, "us a step")
     for row in rows:
         errors = [f"{error:.4f}" for error in row.error_by_lead]
         table.add_row(row.load, row.forecaster, *errors, f"{row.step_us:.0f}")
     console.print(table)
     for name, rank in sorted(ranks(rows).items(), key=lambda item: item[1]):
-        console.print(f"{name}: {rank:.3f} times the best one's error, over all loads and leads", highlight=False)
+        console.print(f"{name}: {rank:.3f} times the best one's error, over all loads and leads")
 
 
-def summary(rows: Sequence[ForecastRow], machine: Machine, seed: int) -> dict[str, Any]:
+def summary(rows: Sequence[ForecastRow], seed: int) -> dict[str, Any]:
     """The JSON object."""
     return {
         "bench": "forecast",
@@ -119,6 +114,4 @@ def summary(rows: Sequence[ForecastRow], machine: Machine, seed: int) -> dict[st
             for r in rows
         ],
         "seed": seed,
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }  # fmt: skip

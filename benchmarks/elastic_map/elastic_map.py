@@ -16,17 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.elastic_map.arrow_udf import arrow_udf
-from benchmarks.elastic_map.figures import (
-    KNEES,
-    SPARKS_OWN,
-    Phase,
-    Report,
-    Round,
-    Row,
-    is_in_order,
-    knees_of,
-    level_of,
-)
+from benchmarks.elastic_map.figures import KNEES, SPARKS_OWN, Phase, Report, Round, Row, is_in_order, knees_of, level_of
 from benchmarks.elastic_map.slow_service import ask, counted, slow_service
 from penstock.spark.elastic_map.elastic_map import elastic_map
 from penstock.spark.session.session import close_session, spark_session
@@ -115,17 +105,14 @@ def against_others(session: Session, port: int, effort: Effort, report: Report, 
     """
     client = Client(port)
     plain_rows = max(20, int(effort.fixed_s * 1000 / DELAY_MS))
-    timed_run(
-        session, plain_rows // 4, lambda df: df.mapInArrow(client.on_batches, _SCHEMA)
-    )  # the first run starts workers
-    tell("plain mapInArrow")
-    arrow = _row("plain mapInArrow", session, client, plain_rows, lambda df: df.mapInArrow(client.on_batches, _SCHEMA))
-    report.rows.append(arrow)
-    tell("plain mapInPandas")
-    pandas = _row(
-        "plain mapInPandas", session, client, plain_rows, lambda df: df.mapInPandas(client.on_frames, _SCHEMA)
-    )
-    report.rows.append(pandas)
+    plain: dict[str, Callable[[Frame], Frame]] = {
+        "plain mapInArrow": lambda df: df.mapInArrow(client.on_batches, _SCHEMA),
+        "plain mapInPandas": lambda df: df.mapInPandas(client.on_frames, _SCHEMA),
+    }
+    timed_run(session, plain_rows // 4, plain["plain mapInArrow"])  # the first run starts workers
+    for name, make in plain.items():
+        tell(name)
+        report.rows.append(_row(name, session, client, plain_rows, make))
     tell("Spark's static concurrency")
     report.rows.append(_arrow_concurrency(session, client, effort))
     for level in LEVELS:
@@ -141,9 +128,8 @@ def against_others(session: Session, port: int, effort: Effort, report: Report, 
             turns.reverse()
         pools = {name: _pooled(name, session, client, count, level, effort) for name, count, level in turns}
         report.rounds.append(Round(pools[best.name], pools["elastic"]))
-    report.rows.append(
-        sorted((turn.elastic for turn in report.rounds), key=lambda row: row.tuples_s)[effort.rounds // 2]
-    )
+    elastic = sorted((turn.elastic for turn in report.rounds), key=lambda row: row.tuples_s)
+    report.rows.append(elastic[effort.rounds // 2])
 
 
 def _row(name: str, session: Session, client: Client, rows: int, make: Callable[[Frame], Frame], level: int = 1) -> Row:

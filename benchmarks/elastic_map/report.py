@@ -5,55 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.elastic_map.elastic_map import DELAY_MS
 from benchmarks.elastic_map.figures import KNEE_GOAL, PAST_KNEE_GOAL, SPEED_UP_GOAL, STATIC_GOAL, Report
 from benchmarks.elastic_map.slow_service import PAST_KNEE
 from benchmarks.machine import Machine
+from benchmarks.pictures import figure_of
+from benchmarks.report import table_of, verdict
 
 
 def print_report(console: Console, report: Report, machine: Machine) -> None:
     """Machine, variants, knees, goals."""
-    console.print(str(machine), soft_wrap=True, highlight=False)
-    table = Table(
-        title=f"calls of {DELAY_MS:g} ms from one Spark task; periods of {report.period_s:g} s",
-        caption="late: as the service saw it between half and nine tenths of the rows; whole job: by the clock, with "
-        "Spark's start and what the pool took to find its level",
-        caption_justify="left",
-    )
-    for name in ("variant", "calls at once", "tuples/s, late", "whole job", "in order"):
-        table.add_column(name, justify="left" if name == "variant" else "right")
+    console.print(str(machine), soft_wrap=True)
+    table = table_of(
+        f"calls of {DELAY_MS:g} ms from one Spark task; periods of {report.period_s:g} s; late: as the service saw it "
+        "between half and nine tenths of the rows; whole job: by the clock, with Spark's start and what the pool took "
+        "to find its level",
+        "variant", "calls at once", "tuples/s, late", "whole job", "in order",
+    )  # fmt: skip
     for row in report.rows:
         rates = f"{row.tuples_s:,.0f}", f"{row.whole_tuples_s:,.0f}"
         table.add_row(row.name, row.level, *rates, "yes" if row.in_order else "NO")
     console.print(table)
-    rounds = Table(
-        title="the best fixed level and the elastic pool in turns", caption="late, as above", caption_justify="left"
-    )
-    for name in ("round", "fixed, tuples/s", "elastic, tuples/s", "ratio"):
-        rounds.add_column(name, justify="right")
+    columns = "fixed, tuples/s", "elastic, tuples/s", "ratio"
+    rounds = table_of("the best fixed level and the elastic pool in turns; late, as above", "round", *columns)
     for number, turn in enumerate(report.rounds, 1):
         rates = f"{turn.fixed.tuples_s:,.0f}", f"{turn.elastic.tuples_s:,.0f}"
         rounds.add_row(str(number), *rates, f"{turn.ratio:.2f}")
     console.print(rounds)
-    knees = Table(
-        title="a service that slows down beyond a knee, which moves while the pool runs",
-        caption="elastic: of the second half of the time at each knee; past: of all of it, with more than "
-        f"{PAST_KNEE:g} x the knee at once",
-        caption_justify="left",
-    )
-    columns = (
-        "knee",
-        "elastic, tuples/s",
-        "best fixed, tuples/s",
-        "ratio",
-        "level",
-        "most calls at once",
-        "past the knee",
-    )
-    for name in columns:
-        knees.add_column(name, justify="right")
+    knees = table_of(
+        "a service that slows down beyond a knee, which moves while the pool runs; elastic: of the second half of the "
+        f"time at each knee; past: of all of it, with more than {PAST_KNEE:g} x the knee at once",
+        "knee", "elastic, tuples/s", "best fixed, tuples/s", "ratio", "level", "most calls at once", "past the knee",
+    )  # fmt: skip
     for own in report.knees:
         phase = own.phase
         knees.add_row(
@@ -69,17 +53,14 @@ def print_report(console: Console, report: Report, machine: Machine) -> None:
         f"at most {PAST_KNEE_GOAL:g} of the time past it (got {summary['past_knee_ratio_worst']})",
         soft_wrap=True,
     )
-    missed = "; ".join(summary["goals_missed"])
-    console.print("all goals reached" if not missed else f"goals missed: {missed}", soft_wrap=True)
+    console.print(verdict(summary["goals_missed"]), soft_wrap=True)
 
 
 def draw(report: Report, path: Path) -> None:
     """Throughput by calls at once, and the pool beside the best fixed level at each knee."""
-    from matplotlib.figure import Figure
-
     fixed = [(int(r.level), r.tuples_s) for r in report.rows if r.name.startswith("fixed")]
     others = [r for r in report.rows if not r.name.startswith("fixed")]
-    figure = Figure(figsize=(12, 4.5), layout="constrained")
+    figure = figure_of(12, 4.5)
     axes, knees = figure.subplots(1, 2, width_ratios=[2, 1])
     axes.plot(*zip(*fixed, strict=True), "o-", color="0.5", label="fixed pool")
     for row, colour in zip(others, ("tab:red", "tab:orange", "tab:purple", "tab:blue"), strict=False):

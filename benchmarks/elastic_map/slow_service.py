@@ -103,15 +103,8 @@ def late_tuples_s(moments_s: Sequence[float]) -> float | None:
 @contextmanager
 def slow_service(delay_ms: float, knee: int = 0) -> Iterator[int]:
     """Runs the service in a process of its own and gives its port."""
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.elastic_map.slow_service",
-        "--delay-ms",
-        str(delay_ms),
-        "--knee",
-        str(knee),
-    ]
+    options = ["--delay-ms", str(delay_ms), "--knee", str(knee)]
+    command = [sys.executable, "-m", "benchmarks.elastic_map.slow_service", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.kernels.cases.bare_kernels import BareKernel
 from benchmarks.kernels.job import Case, Job, Scale
-from benchmarks.kernels.loop import Array
+from benchmarks.kernels.loop import Array, Loop
 from benchmarks.kernels.ours import Ours
 from benchmarks.kernels.peers import peers_of
 
@@ -24,7 +25,7 @@ def check_equal(case: Case, scale: Scale = SLICE, *, with_peers: bool = True) ->
     limit = limit_columns(job)
     compare(f"{case.name}: ours and limit", columns_of(ours_table(job), job), limit)
     if job.kernel is not None:
-        compare(f"{case.name}: kernel and limit", kernel_columns(job), limit)
+        compare(f"{case.name}: kernel and limit", _all_columns(job.kernel(), len(job.cuts)), limit)
     for peer in peers_of(job.query, job.tables) if with_peers else ():
         compare(f"{case.name}: {peer.name} and limit", columns_of(peer.table(), job), limit)
     return len(next(iter(limit.values())))
@@ -40,15 +41,11 @@ def ours_table(job: Job) -> pa.Table:
 
 def limit_columns(job: Job) -> dict[str, Array]:
     """The limit's output over the whole working set, once."""
-    parts = [job.loop.columns(job.loop.run(i)) for i in range(len(job.cuts))]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return _all_columns(job.loop, len(job.cuts))
 
 
-def kernel_columns(job: Job) -> dict[str, Array]:
-    """The bare kernel's output over the whole working set, once."""
-    assert job.kernel is not None
-    kernel = job.kernel()
-    parts = [kernel.columns(kernel.run(i)) for i in range(len(job.cuts))]
+def _all_columns(runner: Loop | BareKernel, blocks: int) -> dict[str, Array]:
+    parts = [runner.columns(runner.run(i)) for i in range(blocks)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

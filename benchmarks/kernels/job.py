@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.kernels.cases.bare_kernels import BareKernel, KeyLookup
 from benchmarks.kernels.loop import Loop
-from benchmarks.kernels.query import Query
 from penstock.app.application import Application
 
+Frames = Mapping[str, Any]
 Family = Literal["functor", "window", "join", "vwap"]
 KeyType = Literal["int32", "symbol", "string"]
 KEY_TYPES: tuple[KeyType, ...] = ("int32", "symbol", "string")
@@ -35,6 +35,18 @@ class Scale:
     @property
     def generator(self) -> np.random.Generator:
         return np.random.default_rng(self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The job for polars (lazy frames by source in, a lazy frame out) and for DuckDB (SQL over the sources).
+
+    `why_not` says why a peer that is None cannot do the job.
+    """
+
+    polars: Callable[[Frames], Any] | None = None
+    sql: str | None = None
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Protocol
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.kernels.cases.bare_kernels import Runner
 from benchmarks.kernels.equality import check_equal
 from benchmarks.kernels.job import Case, Job, Scale
 from benchmarks.kernels.ours import Ours
 from benchmarks.kernels.peers import peers_of, rate_tuples_s
+from benchmarks.report import Show
 
-Progress = Callable[[str], None]
 _TURN_S = 0.03
 
 
@@ -76,13 +79,23 @@ class Measurement:
         return tuple(rate / limit for rate, limit in zip(rates, self.limit_tuples_s, strict=bool(rates)))
 
 
-class _Runner(Protocol):
-    def run(self, number: int) -> Any: ...
+def run_cases(cases: Sequence[Case], effort: Effort, *, with_peers: bool) -> list[Measurement]:
+    """Measures one case after the other; progress goes to the standard error."""
+    columns = (MofNCompleteColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    results: list[Measurement] = []
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        task = display.add_task("", total=len(cases))
+        for case in cases:
 
-    def advance(self) -> None: ...
+            def show(step: str, name: str = case.name) -> None:
+                display.update(task, description=f"{name}: {step}")
+
+            results.append(measure(case, effort, with_peers=with_peers, progress=show))
+            display.advance(task)
+    return results
 
 
-def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Progress) -> Measurement:
+def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Show) -> Measurement:
     """Checks that all outputs are equal on a slice, then measures."""
     progress("checking that outputs are equal")
     check_equal(case, with_peers=with_peers)
@@ -100,9 +113,9 @@ def measure(case: Case, effort: Effort, *, with_peers: bool, progress: Progress)
     )  # fmt: skip
 
 
-def _runners(job: Job) -> dict[str, _Runner]:
+def _runners(job: Job) -> dict[str, Runner]:
     """What runs in turns: the limit beside each way of ours that the job has."""
-    runners: dict[str, _Runner] = {"operator": Ours(job), "limit": job.loop}
+    runners: dict[str, Runner] = {"operator": Ours(job), "limit": job.loop}
     if job.kernel is not None:
         runners["kernel"] = job.kernel()
     if job.lookup is not None:
@@ -110,7 +123,7 @@ def _runners(job: Job) -> dict[str, _Runner]:
     return runners
 
 
-def _rounds(job: Job, effort: Effort, progress: Progress) -> dict[str, tuple[float, ...]]:
+def _rounds(job: Job, effort: Effort, progress: Show) -> dict[str, tuple[float, ...]]:
     """Rates by round of each runner, after all have filled their windows alike."""
     runners = _runners(job)
     progress("filling windows")
@@ -128,7 +141,7 @@ def _rounds(job: Job, effort: Effort, progress: Progress) -> dict[str, tuple[flo
     return {name: tuple(by_round) for name, by_round in rates.items()}
 
 
-def _turns_s(runners: dict[str, _Runner], blocks: int, passes: int, turns: int) -> dict[str, float]:
+def _turns_s(runners: dict[str, Runner], blocks: int, passes: int, turns: int) -> dict[str, float]:
     """Seconds of each runner over many short turns, so that whatever else the machine does falls on all."""
     seconds = dict.fromkeys(runners, 0.0)
     names = list(runners)
@@ -138,7 +151,7 @@ def _turns_s(runners: dict[str, _Runner], blocks: int, passes: int, turns: int) 
     return seconds
 
 
-def _pass_s(runner: _Runner, blocks: int, passes: int) -> float:
+def _pass_s(runner: Runner, blocks: int, passes: int) -> float:
     """Seconds of this thread's CPU clock for so many passes; moving event times on between them does not count.
 
     All run on this thread and never wait, so on a machine that does nothing else these are seconds of the wall clock.

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from benchmarks.kernels.query import Query
+from benchmarks.kernels.job import Query
 
 
 class Peer(Protocol):
@@ -68,8 +68,7 @@ class DuckDB:
     def run(self) -> Any:
         return self._connection.sql(self._sql).to_arrow_table()
 
-    def table(self) -> pa.Table:
-        return self._connection.sql(self._sql).to_arrow_table()
+    table = run
 
 
 def peers_of(query: Query, tables: Mapping[str, pa.Table]) -> list[Peer]:

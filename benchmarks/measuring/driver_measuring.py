@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -37,26 +36,15 @@ _NOTING, _MAKING = "noting", "observations, latency, journal"
 MicrosecondsByPart = dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class DriverCost:
-    """CPU microseconds of a micro-batch in the driver's thread, by part: medians over many."""
-
-    us_by_part: MicrosecondsByPart
-
-    @property
-    def total_us(self) -> float:
-        return sum(self.us_by_part.values())
-
-
-def driver_cost(folder: Path, batches: int) -> DriverCost:
-    """The cost of so many micro-batches, whose Observations are made once a second."""
+def driver_cost(folder: Path, batches: int) -> MicrosecondsByPart:
+    """CPU of a micro-batch in the driver's thread: medians over so many, whose Observations are made once a second."""
     driver = _Driver(folder)
     for batch in range(_COLD_BATCHES + batches):
         if batch == _COLD_BATCHES:
             driver.begin()
         driver.observe(batch)
     driver.end()
-    return DriverCost({part: median(own) / 1000 if own else 0.0 for part, own in driver.spent_ns.items()})
+    return {part: median(own) / 1000 if own else 0.0 for part, own in driver.spent_ns.items()}
 
 
 class _Driver:

@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.table import Table
 
-from benchmarks.measuring.driver_measuring import DriverCost, driver_cost
+from benchmarks.measuring.driver_measuring import MicrosecondsByPart, driver_cost
 from benchmarks.measuring.measuring import BLOCK_ROWS, SEED, MeasuringCost, measure
+from benchmarks.report import progress_shown, report, table_of, work_folder
 from benchmarks.spark import measured_run
 from benchmarks.spark.measured_run import MeasuredEffort, MeasuredRun, measured_runs
-from benchmarks.spark.scene import progress_shown, report, table_of, work_folder
 
 GOAL_RATIO = 0.01
 
@@ -36,26 +36,26 @@ def run_measuring(*, quick: bool, spark: bool, json_file: Path | None, folder: P
     effort = QUICK if quick else Effort()
     with work_folder(folder) as place, progress_shown() as show:
         show("the driver")
-        driver = driver_cost(place / "driver", effort.batches)
+        driver_us = driver_cost(place / "driver", effort.batches)
         costs = []
         for rows in BLOCK_ROWS:
             show(f"blocks of {rows:,} tuples")
             costs.append(measure(rows, effort.tuples, effort.pairs))
         runs = measured_runs(effort.run, place, show) if spark else []
-    tables = [_costs_table(costs, effort), _driver_table(driver), *([_runs_table(runs)] if runs else [])]
+    tables = [_costs_table(costs, effort), _driver_table(driver_us), *([_runs_table(runs)] if runs else [])]
     notes = [_verdict(runs)] if runs else []
-    report("vwap_per_ticker", tables, notes, figures(costs, driver, runs, effort), json_file)
+    report("vwap_per_ticker", tables, notes, figures(costs, driver_us, runs, effort), json_file)
 
 
 def figures(
-    costs: Sequence[MeasuringCost], driver: DriverCost, runs: Sequence[MeasuredRun], effort: Effort
+    costs: Sequence[MeasuringCost], driver_us: MicrosecondsByPart, runs: Sequence[MeasuredRun], effort: Effort
 ) -> dict[str, Any]:
     """The JSON object; `machinery_cpu_ratio` is the highest of the runs on Spark."""
     return {
         "bench": "measuring",
         "machinery_cpu_ratio": max((round(run.ratio, 5) for run in runs), default=None),
         "runs": [_run_figures(run) for run in runs],
-        "driver_us": {part: round(us, 1) for part, us in driver.us_by_part.items()},
+        "driver_us": {part: round(us, 1) for part, us in driver_us.items()},
         "measuring_ratio": {str(c.block_rows): round(c.ratio, 5) for c in costs},
         "interval": {str(c.block_rows): [round(x, 5) for x in c.interval] for c in costs},
         "told_ratio": {str(c.block_rows): round(c.reported_ratio, 5) for c in costs},
@@ -88,9 +88,9 @@ def _costs_table(costs: Sequence[MeasuringCost], effort: Effort) -> Table:
     return table
 
 
-def _driver_table(driver: DriverCost) -> Table:
+def _driver_table(driver_us: MicrosecondsByPart) -> Table:
     table = table_of("the driver's part of a micro-batch, without the call of the JVM", "part", "CPU microseconds")
-    for part, us in (*driver.us_by_part.items(), ("all", driver.total_us)):
+    for part, us in (*driver_us.items(), ("all", sum(driver_us.values()))):
         table.add_row(part, f"{us:.0f}")
     return table
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from benchmarks.machine import this_machine
+from benchmarks.report import finish, wide_console
 from benchmarks.saso import processes
-from benchmarks.saso.live.command import run_live_situations, run_on_spark
-from benchmarks.saso.paper import directions
-from benchmarks.saso.picture import draw_runs, file_name
-from benchmarks.saso.report import print_comparisons, print_paper, print_scenarios, summary
+from benchmarks.saso.live.comparisons import SparkComparison, compare_on_spark
+from benchmarks.saso.live.report import live_summary, print_live, print_spark, spark_summary
+from benchmarks.saso.live.scenarios import LiveOutcome, run_lives
+from benchmarks.saso.report import draw_runs, file_name, print_comparisons, print_paper, print_scenarios, summary
 
 _DRAWN = ("mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
 
@@ -23,11 +23,12 @@ def run_saso(
     traces: Sequence[Path], seed: int, pictures: Path | None, json_file: Path | None, only: str | None, *, quick: bool
 ) -> None:
     """Comparisons, the paper's strategies, the situations; each part is printed when it is done."""
-    console, errors = Console(width=max(Console().width, 150)), Console(stderr=True)
-    machine = this_machine()
-    console.print(
-        f"{machine}; queue model in simulated time, Spark in real time, seed {seed}", soft_wrap=True, highlight=False
-    )
+    console, errors, machine = wide_console(150), Console(stderr=True), this_machine()
+
+    def show(text: str) -> None:
+        errors.print(text, style="dim", soft_wrap=True, highlight=False)
+
+    console.print(f"{machine}; queue model in simulated time, Spark in real time, seed {seed}", soft_wrap=True)
     comparisons, runs, outcomes = [], [], []
     on_spark: dict[str, Any] = {}
     if only in (None, "comparisons"):
@@ -36,7 +37,7 @@ def run_saso(
             print_comparisons(console, [comparison])
     if only in (None, "paper"):
         runs = processes.paper_runs(range(seed, seed + (3 if quick else 10)))
-        print_paper(console, runs, directions(runs))
+        print_paper(console, runs)
     if only in (None, "situations"):
         outcomes = processes.outcomes()
         print_scenarios(console, outcomes)
@@ -49,13 +50,34 @@ def run_saso(
             draw_runs(title, outcome.records, pictures / file_name(outcome.scenario.name))
     if only in (None, "spark"):
         if only == "spark":
-            errors.print("which rivals are best: the queue model, some minutes", style="dim", highlight=False)
+            show("which rivals are best: the queue model, some minutes")
         known = comparisons or list(processes.comparisons(seed, traces, quick=True))
-        on_spark["spark"] = run_on_spark(console, errors, traces, seed, known, pictures, quick=quick)
+        on_spark["spark"] = _on_spark(console, compare_on_spark(traces, seed, known, show, quick=quick), pictures)
     if only == "live" or (only is None and not quick):
-        on_spark["live_situations"] = run_live_situations(console, errors, pictures)
-    body = summary(comparisons, runs, directions(runs) if runs else [], outcomes, machine, seed)
-    line = json.dumps(body | on_spark)
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+        on_spark["live_situations"] = _live(console, run_lives(show), pictures)
+    body = summary(comparisons, runs, outcomes, seed)
+    finish(body | on_spark, machine, json_file)
+
+
+def _on_spark(console: Console, found: Iterable[SparkComparison], pictures: Path | None) -> dict[str, Any]:
+    """MPC and the two best rivals drive the trading application; printed case by case, given as plain values."""
+    done = []
+    for comparison in found:
+        done.append(comparison)
+        print_spark(console, comparison)
+        if pictures is not None:
+            title = f"on Spark: {comparison.case.name}"
+            draw_runs(title, comparison.records, pictures / file_name(title), time_axis="s")
+    return spark_summary(done)
+
+
+def _live(console: Console, found: Iterable[LiveOutcome], pictures: Path | None) -> dict[str, Any]:
+    """The situations that are played on Spark."""
+    outcomes = []
+    for outcome in found:
+        outcomes.append(outcome)
+        print_live(console, outcome)
+        if pictures is not None:
+            title = f"{outcome.live.name}: {outcome.live.question}"
+            draw_runs(title, {"mpc": outcome.run.records}, pictures / file_name(outcome.live.name), time_axis="s")
+    return live_summary(outcomes)

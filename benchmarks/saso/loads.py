@@ -29,14 +29,17 @@ _GENERATED = {"random_walk": (180.0, 0.4), "trading_day": (235.0, 0.3)}
 _LEAST_INTERVALS = 3
 
 
-def generated_loads(capacity_tuples_s: float, seed: int, names: Sequence[str] = tuple(_GENERATED)) -> list[Load]:
-    """The paper's two: a random walk of 180 s, a trading day in 235 s."""
+def generated_loads(
+    capacity_tuples_s: float, seed: int, names: Sequence[str] = tuple(_GENERATED), seconds: float | None = None
+) -> list[Load]:
+    """The paper's two: a random walk of 180 s, a trading day in 235 s; both of `seconds` where that is given."""
     loads = []
     for name in names:
-        seconds, part = _GENERATED[name]
-        speed_up = SHAPES[name].period_s / seconds
+        usual_s, part = _GENERATED[name]
+        end_s = seconds or usual_s
+        speed_up = SHAPES[name].period_s / end_s
         arrivals = generated_arrivals(name, part * capacity_tuples_s, seed, speed_up)
-        loads.append(Load(name, arrivals, seconds, speed_up))
+        loads.append(Load(name, arrivals, end_s, speed_up))
     return loads
 
 

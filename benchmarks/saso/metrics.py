@@ -37,7 +37,6 @@ class Saso:
     mean_replicas: float
     watts_estimated: float
     mean_latency_s: float
-    unserved_tuples: int
     forecast_error: float | None
 
 
@@ -81,7 +80,6 @@ def saso(policy: str, setting: str, records: Sequence[Record], goal: Goal, grid:
         mean_replicas=float(np.average([r.seen.setting.replicas for r in records], weights=lengths)),
         watts_estimated=float(np.average(watts, weights=lengths)),
         mean_latency_s=float(np.average(latencies, weights=lengths)),
-        unserved_tuples=int(records[-1].seen.backlog_tuples),
         forecast_error=forecast_error(records),
     )
 

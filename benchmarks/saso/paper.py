@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
@@ -18,6 +18,7 @@ from penstock.simulate.queue_plant import QueuePlant
 STRATEGIES: tuple[Strategy, ...] = ("Th-Node", "Th-Power", "Lat-Node", "Lat-Power")
 WORKLOADS: dict[str, Workload] = {"random_walk": "random_walk", "trading_day": "real"}
 MODES = (("NoSw", False, 1), ("Sw h=1", True, 1), ("Sw h=2", True, 2), ("Sw h=3", True, 3))
+PAPER_FIGURES = ("reconfigurations", "violations", "amplitude", "mean_replicas", "watts_estimated")
 _THRESHOLD_S = 1.0
 _SHAPE = PlantShape(overhead_s=0.05, interval_s=0.1)
 _CAP_TUPLES = 3000  # micro-batches of about a second at worst, since the paper's operator takes tuples one by one
@@ -41,7 +42,7 @@ class PaperRun:
 def run_paper(seeds: Sequence[int], strategies: Sequence[Strategy] = STRATEGIES) -> list[PaperRun]:
     """Every strategy without and with switching cost, at horizons of one to three steps."""
     return [
-        _paper_run(strategy, load, mode, seed, _run(strategy, load, switching, horizon, seed))
+        PaperRun(strategy, load, mode, seed, *_means([_run(strategy, load, switching, horizon, seed)]))
         for strategy in strategies
         for load in WORKLOADS
         for mode, switching, horizon in MODES
@@ -49,9 +50,8 @@ def run_paper(seeds: Sequence[int], strategies: Sequence[Strategy] = STRATEGIES)
     ]
 
 
-def _paper_run(strategy: str, load: str, mode: str, seed: int, r: Saso) -> PaperRun:
-    figures = (r.reconfigurations, r.violations, r.amplitude, r.mean_replicas, r.watts_estimated)
-    return PaperRun(strategy, load, mode, seed, *figures)
+def _means(runs: Sequence[Saso | PaperRun]) -> list[float]:
+    return [mean(getattr(run, name) for run in runs) for name in PAPER_FIGURES]
 
 
 def averaged(runs: Sequence[PaperRun]) -> list[PaperRun]:
@@ -59,13 +59,7 @@ def averaged(runs: Sequence[PaperRun]) -> list[PaperRun]:
     groups: dict[tuple[str, str, str], list[PaperRun]] = {}
     for run in runs:
         groups.setdefault((run.strategy, run.load, run.mode), []).append(run)
-    return [
-        PaperRun(
-            *names, len(own), mean(r.reconfigurations for r in own), mean(r.violations for r in own),
-            mean(r.amplitude for r in own), mean(r.mean_replicas for r in own), mean(r.watts_estimated for r in own),
-        )
-        for names, own in groups.items()
-    ]  # fmt: skip
+    return [PaperRun(*names, len(own), *_means(own)) for names, own in groups.items()]
 
 
 def _run(strategy: Strategy, load_name: str, switching: bool, horizon: int, seed: int) -> Saso:
@@ -100,24 +94,9 @@ class Direction:
         return self.left <= self.right and 2 * self.seeds_holding > self.seeds
 
 
-Figure = Callable[[PaperRun], float]
-
-
 def directions(runs: Sequence[PaperRun]) -> list[Direction]:
     """Results 1-4 as inequalities, over the means of all strategies and loads."""
-
-    def changes(run: PaperRun) -> float:
-        return run.reconfigurations
-
-    def watts(run: PaperRun) -> float:
-        return run.watts_estimated
-
-    def violations(run: PaperRun) -> float:
-        return run.violations
-
-    def size(run: PaperRun) -> float:
-        return run.amplitude
-
+    changes, violations, size, _, watts = PAPER_FIGURES
     found = [
         _direction(runs, "1", "switching cost: fewer reconfigurations", changes, "Sw h=1", "NoSw"),
         _direction(runs, "2", "switching cost overshoots", watts, "NoSw", "Sw h=1"),
@@ -135,9 +114,9 @@ def directions(runs: Sequence[PaperRun]) -> list[Direction]:
     return found
 
 
-def _direction(runs: Sequence[PaperRun], result: str, claim: str, figure: Figure, left: str, right: str) -> Direction:
+def _direction(runs: Sequence[PaperRun], result: str, claim: str, figure: str, left: str, right: str) -> Direction:
     def of(mode: str, seed: int) -> float:
-        return mean(figure(run) for run in runs if run.mode == mode and run.seed == seed)
+        return float(mean(getattr(run, figure) for run in runs if run.mode == mode and run.seed == seed))
 
     seeds = sorted({run.seed for run in runs})
     pairs = [(of(left, seed), of(right, seed)) for seed in seeds]

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.machine import Machine
+from benchmarks.pictures import figure_of, plain
+from benchmarks.report import table_of
 from benchmarks.saso.metrics import Overshoot, Saso, overshoot
-from benchmarks.saso.paper import Direction, PaperRun, averaged
+from benchmarks.saso.paper import PAPER_FIGURES, PaperRun, averaged, directions
 from benchmarks.saso.saso import Comparison
 from benchmarks.saso.scenarios import Outcome
+from penstock.control.loop.loop import Record
 
 _FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
 _COLUMNS = (
     "changes", "violations", "p95 violations", "amplitude", "settling (s)", "replicas", "overshoot (replicas)",
     "watts (est.)", "overshoot (watts)", "latency (s)",
 )  # fmt: skip
+_COLOURS = ("#2a7f62", "#c2483d", "#3b6ea8", "#b98a2f", "#7a5ca8", "#8a94a0")
 
 
 def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
     """One table per application, load and goal: ours, the oracle, and every rival as published and at its best."""
     for comparison in comparisons:
-        table = Table(title=comparison.case.name, title_justify="left")
-        table.add_column("policy", no_wrap=True)
-        for name in _COLUMNS:
-            table.add_column(name, justify="right")
-        table.add_column("setting")
+        table = table_of(comparison.case.name, "policy", *_COLUMNS, "<setting")
         for result in (comparison.mpc, comparison.mpc_best, comparison.oracle, *comparison.published, *comparison.best):
             keeps = result.violations <= comparison.allowed_violations
             table.add_row(*_cells(result, overshoot(result, comparison.oracle), keeps=keeps))
         console.print(table)
         missed = comparison.missed()
         reached = "goal out of reach for the oracle too" if comparison.out_of_reach else "goal reached"
-        console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True, highlight=False)
+        console.print(reached if not missed else "missed: " + "; ".join(missed), soft_wrap=True)
 
 
 def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
@@ -48,35 +47,28 @@ def _cells(result: Saso, above: Overshoot, *, keeps: bool) -> list[str]:
     ]  # fmt: skip
 
 
-def print_paper(console: Console, runs: Sequence[PaperRun], results: Sequence[Direction]) -> None:
+def print_paper(console: Console, runs: Sequence[PaperRun]) -> None:
     """The paper's strategies, and the directions of its Results 1-4."""
-    table = Table(title="the strategies of PROACTIVE with its weights", title_justify="left")
-    for name in ("strategy", "load", "mode"):
-        table.add_column(name, no_wrap=True)
-    for name in ("changes", "violations", "amplitude", "replicas", "watts (est.)"):
-        table.add_column(name, justify="right")
+    columns = "strategy", "<load", "<mode", "changes", "violations", "amplitude", "replicas", "watts (est.)"
+    table = table_of("the strategies of PROACTIVE with its weights", *columns)
     for run in averaged(runs):
         table.add_row(
             run.strategy, run.load, run.mode, f"{run.reconfigurations:.1f}", f"{run.violations:.1f}",
             f"{run.amplitude:.2f}", f"{run.mean_replicas:.2f}", f"{run.watts_estimated:.1f}",
         )  # fmt: skip
     console.print(table)
-    for one in results:
+    for one in directions(runs):
         verdict = "holds" if one.holds else "does NOT hold"
         console.print(
             f"Result {one.result}: {one.claim}: {one.left:.3f} <= {one.right:.3f} {verdict}, "
             f"{one.seeds_holding} of {one.seeds} seeds",
             soft_wrap=True,
-            highlight=False,
         )
 
 
 def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
-    table = Table(title="situations that break autoscalers", title_justify="left")
-    table.add_column("situation", no_wrap=True)
-    table.add_column("question")
-    for name in outcomes[0].records if outcomes else ():
-        table.add_column(name, justify="right")
+    policies = outcomes[0].records if outcomes else ()
+    table = table_of("situations that break autoscalers", "situation", "<question", *policies)
     for outcome in outcomes:
         cells = []
         for result in outcome.results:
@@ -84,18 +76,14 @@ def print_scenarios(console: Console, outcomes: Sequence[Outcome]) -> None:
             cells.append(f"{mark} {result.mean_replicas:.1f} / {result.reconfigurations}")
         table.add_row(outcome.scenario.name, outcome.scenario.question, *cells)
     console.print(table)
-    console.print("mean replicas / changes", highlight=False)
+    console.print("mean replicas / changes")
 
 
 def summary(
-    comparisons: Sequence[Comparison],
-    runs: Sequence[PaperRun],
-    results: Sequence[Direction],
-    outcomes: Sequence[Outcome],
-    machine: Machine,
-    seed: int,
+    comparisons: Sequence[Comparison], runs: Sequence[PaperRun], outcomes: Sequence[Outcome], seed: int
 ) -> dict[str, Any]:
     """The JSON object: by case and policy the figures of the issue, then goals, Results and situations."""
+    results = directions(runs) if runs else []
     return {
         "bench": "saso",
         "plant": "queue model",
@@ -108,16 +96,13 @@ def summary(
         },
         "results_hold": all(d.holds for d in results) if results else None,
         "strategies": [
-            {"strategy": r.strategy, "load": r.load, "mode": r.mode, "reconfigurations": round(r.reconfigurations, 2),
-             "violations": round(r.violations, 2), "amplitude": round(r.amplitude, 3),
-             "mean_replicas": round(r.mean_replicas, 3), "watts_estimated": round(r.watts_estimated, 2)}
+            {"strategy": r.strategy, "load": r.load, "mode": r.mode,
+             **{name: round(getattr(r, name), 3) for name in PAPER_FIGURES}}
             for r in averaged(runs)
         ],
         "situations": {o.scenario.name: o.passes_by_policy for o in outcomes},
         "situations_passed": sum(o.passes for o in outcomes),
         "seed": seed,
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }  # fmt: skip
 
 
@@ -129,14 +114,44 @@ def _case(comparison: Comparison) -> dict[str, Any]:
 
 
 def _figures(result: Saso, oracle: Saso) -> dict[str, Any]:
-    body: dict[str, Any] = {name: round(getattr(result, name), 3) for name in _FIGURES}
     above = overshoot(result, oracle)
-    body |= {
-        "p95_violations": result.p95_violations, "overshoot_replicas": round(above.replicas, 3),
-        "overshoot_watts": round(above.watts, 3),
+    error = {} if result.forecast_error is None else {"forecast_error": round(result.forecast_error, 4)}
+    return {
+        **figures_of(result), "p95_violations": result.p95_violations, "overshoot_replicas": round(above.replicas, 3),
+        "overshoot_watts": round(above.watts, 3), **error,
     }  # fmt: skip
-    if result.setting not in ("", "published"):
-        body["setting"] = result.setting
-    if result.forecast_error is not None:
-        body["forecast_error"] = round(result.forecast_error, 4)
-    return body
+
+
+def figures_of(result: Saso) -> dict[str, Any]:
+    """The figures of a run that every plant has, and its setting where that is not the published one."""
+    setting = {} if result.setting in ("", "published") else {"setting": result.setting}
+    return {name: round(getattr(result, name), 3) for name in _FIGURES} | setting
+
+
+def draw_runs(
+    title: str, records: Mapping[str, Sequence[Record]], path: Path, time_axis: str = "s (simulated)"
+) -> None:
+    """Rate, replicas and backlog over time, one line per policy; the file's ending says its format."""
+    figure = figure_of(9, 6)
+    rate, replicas, backlog = figure.subplots(3, 1, sharex=True, height_ratios=(1, 2, 1.2))
+    first = next(iter(records.values()))
+    times, rates = [r.seen.ended_at_s for r in first], [r.seen.rate_tuples_s for r in first]
+    rate.plot(times, rates, color="#333333", linewidth=1.2)
+    for colour, (name, own) in zip(_COLOURS, records.items(), strict=False):
+        wide = 2.0 if name == "mpc" else 1.0
+        times = [r.seen.ended_at_s for r in own]
+        replicas.step(times, [r.seen.setting.replicas for r in own], where="pre", color=colour, lw=wide, label=name)
+        waiting_s = [r.seen.backlog_tuples / max(r.seen.rate_tuples_s, 1.0) for r in own]
+        backlog.plot(times, waiting_s, color=colour, linewidth=wide)
+    replicas.legend(fontsize=7, ncols=6, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.99))
+    backlog.set_yscale("symlog", linthresh=1.0)
+    plain(rate, title, y="tuples/s")
+    plain(replicas, y="replicas")
+    plain(backlog, x=time_axis, y="backlog (s of arrivals)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
+
+
+def file_name(title: str) -> str:
+    """A title as the name of a PNG file."""
+    return "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split()) + ".png"

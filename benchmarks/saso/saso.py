@@ -96,10 +96,6 @@ class Comparison:
         return allowed_violations(self.rivals)
 
     @property
-    def keeping(self) -> tuple[Saso, ...]:
-        return keeping(self.rivals)
-
-    @property
     def out_of_reach(self) -> bool:
         """Even the oracle breaks the goal most of the time: resources of those who fail alike say nothing."""
         return self.oracle.violations > 0.5 * self.case.load.end_s

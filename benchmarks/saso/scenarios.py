@@ -144,19 +144,18 @@ def _cost_is_followed(records: Sequence[Record]) -> bool:
 
 def _pieces(name: str, pieces: Sequence[tuple[float, float]]) -> Load:
     """Seconds and rate of each piece, with a little jitter by the second."""
-    rng = np.random.default_rng(SEED)
     rates = np.concatenate([np.full(int(seconds), rate) for seconds, rate in pieces])
-    return _by_second(name, rates * np.exp(rng.normal(0, 0.03, len(rates))))
+    return _by_second(name, rates, noise=0.03)
 
 
 def _wave(name: str, seconds: int, mean: float, height: float, noise: float) -> Load:
-    rng = np.random.default_rng(SEED)
     rates = mean + height * np.sin(2 * np.pi * np.arange(seconds) / seconds)
-    return _by_second(name, rates * np.exp(rng.normal(0, noise, seconds)))
+    return _by_second(name, rates, noise)
 
 
-def _by_second(name: str, rates: Floats) -> Load:
-    arrivals: Arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
+def _by_second(name: str, rates: Floats, noise: float) -> Load:
+    noisy = rates * np.exp(np.random.default_rng(SEED).normal(0, noise, len(rates)))
+    arrivals: Arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(noisy).astype(np.int64))
     return Load(name, arrivals, float(len(rates)), _SPEED_UP)
 
 

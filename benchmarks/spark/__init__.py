@@ -1,5 +1,4 @@
 """Benchmarks of micro-batches on Spark: throughput, floor, state, threads, the cost of control.
 
-May import all of penstock.  Begin with `floor.py`; `scene.py`, `sessions.py`, `cluster.py` and `watching.py` are
-shared.
+May import all of penstock.  Begin with `floor.py`; `watching.py` and `measured_run.py` are shared.
 """

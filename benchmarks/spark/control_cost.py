@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import Show, table_of
 from benchmarks.spark.applications import vwap_on
-from benchmarks.spark.scene import Show, table_of
 from benchmarks.spark.watching import watch_for
 from penstock import sinks, sources
 from penstock.control.goals.goal import latency
@@ -63,7 +63,7 @@ def run_control(effort: ControlEffort, folder: Path, show: Show) -> ControlCost:
     """A steady stream under a goal that is easily kept, with the settings to choose from that `penstock run` has."""
     app = vwap_on(sources.trace("constant", effort.rate_tuples_s), sinks.discard())
     with local_session(task_slots=LOCAL_TASK_SLOTS) as session:
-        handle = start(app, session=session, checkpoint=folder, goal=latency(p95_ms=60_000))
+        handle = start(app, session=session, checkpoint=folder / "checkpoint", goal=latency(p95_ms=60_000))
         try:
             watch_for(handle, effort.warm_s, show, "warming up")
             return replace(_measured(handle, effort, show), task_slots=capacity_of(session).task_slots)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks.report import Show, table_of
 from benchmarks.spark.applications import vwap_on
-from benchmarks.spark.in_process import run_in_process
-from benchmarks.spark.scene import Show, table_of
+from benchmarks.spark.in_process import equals_in_process
 from benchmarks.spark.sustained import configuration_of, totals
 from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources
@@ -60,17 +60,12 @@ def run_floor(effort: FloorEffort, folder: Path, show: Show) -> FloorResult:
     block_rows = max(effort.tuples // 2, 1)  # a block for each of two tasks
     own = replace(configuration_of(app), micro_batch_tuples=effort.tuples, block_rows=block_rows)
     kept = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
-    with (
-        local_session(conf=kept) as session,
-        started(session, app, folder, own) as handle,
-    ):
+    with local_session(conf=kept) as session, started(session, app, folder, own) as handle:
         watch_batches(handle, effort.warm_batches, show, "warming up", effort.warm_limit_s)
         observed = watch_batches(handle, effort.batches, show, "measuring", effort.warm_limit_s)
         watch_batches(handle, 2, show, "waiting for Spark's last report")
         phases = spark_phases(session)
-    tuples, *found = totals(handle.result)
-    expected = run_in_process(app, tuples, 4096)
-    return floor_result(observed, phases, found == [expected.results, expected.checksum])
+    return floor_result(observed, phases, equals_in_process(app, totals(handle.result), 4096))
 
 
 def spark_phases(session: Any) -> dict[int, dict[str, float]]:

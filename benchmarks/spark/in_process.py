@@ -1,10 +1,18 @@
-"""The in-process engine over the same offsets: what results must be equal to, and the rate of one thread."""
+"""The in-process engine over the same offsets: what results must be equal to, and the rate of one thread.
+
+Beside it, the results that a Parquet sink wrote, counted and summed up in the same way.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from benchmarks.spark.applications import SINK, SOURCE
 from penstock.app.application import Application
@@ -36,6 +44,13 @@ def run_in_process(app: Application, tuples: int, block_rows: int) -> InProcess:
     return InProcess(tuples, count, checksum, time.perf_counter() - begin)
 
 
+def equals_in_process(app: Application, totals: tuple[int, int, int], block_rows: int) -> bool:
+    """Whether results and checksum of a run are those of the in-process engine over as many tuples."""
+    tuples, *found = totals
+    expected = run_in_process(app, tuples, block_rows)
+    return found == [expected.results, expected.checksum]
+
+
 def result_blocks(app: Application, tuples: int, block_rows: int) -> Iterator[Block]:
     """Blocks of the sink."""
     graph = app.graph
@@ -47,3 +62,15 @@ def result_blocks(app: Application, tuples: int, block_rows: int) -> Iterator[Bl
         outputs = engine.process({SOURCE: block_of(trace.batch(start, stop), source.schema)})
         if SINK in outputs:
             yield outputs[SINK]
+
+
+def parquet_totals(folder: Path, schema: pa.Schema, last_batch: int) -> tuple[int, int]:
+    """Rows and checksum over the files of a sink's directory, up to a batch: a stop may come just after publishing."""
+    count = checksum = 0
+    for path in sorted(folder.glob("*.parquet")):
+        number = re.search(r"batch-(\d+)", path.name)
+        if number is not None and int(number[1]) > last_batch:
+            continue
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=1 << 17):
+            count, checksum = count + batch.num_rows, add_checksums(checksum, checksum_of(block_of(batch, schema)))
+    return count, checksum

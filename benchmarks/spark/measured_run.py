@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import Show
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.batches import throughput
-from benchmarks.spark.scene import Show
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import started, watch_for
 from penstock import sinks, sources

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from benchmarks.spark.scene import table_of
+from benchmarks.report import table_of
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import Show, started, watch_batches, watch_for
 from penstock import sinks, sources

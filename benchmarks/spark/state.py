@@ -17,8 +17,8 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import Show, millions, table_of
 from benchmarks.spark.applications import sums_on
-from benchmarks.spark.scene import Show, millions, table_of
 from benchmarks.spark.state_case import CaseSettings
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import started, watch_batches

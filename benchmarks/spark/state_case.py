@@ -16,8 +16,7 @@ from typing import Any
 
 from benchmarks.spark.applications import KEYED, sums_on
 from benchmarks.spark.batches import throughput
-from benchmarks.spark.files import folder_bytes
-from benchmarks.spark.in_process import run_in_process
+from benchmarks.spark.in_process import equals_in_process
 from benchmarks.spark.sustained import configuration_of, totals
 from benchmarks.spark.watching import memory_of, observations_of, started, watch_batches, watch_for
 from penstock import sinks, sources
@@ -89,9 +88,7 @@ def _is_equal(handle: Handle, settings: CaseSettings) -> bool | None:
     """Whether the results so far are the in-process engine's; None where that would take too much memory."""
     if settings.keys * settings.window_tuples * 8 > _COMPARED_BYTES:
         return None
-    tuples, *found = _totals_between_batches(handle)
-    expected = run_in_process(settings.application, tuples, handle.configuration.block_rows)
-    return found == [expected.results, expected.checksum]
+    return equals_in_process(settings.application, _totals_between_batches(handle), handle.configuration.block_rows)
 
 
 def _totals_between_batches(handle: Handle) -> tuple[int, int, int]:
@@ -152,6 +149,18 @@ def log_bytes_per_tuple(handle: Handle) -> float | None:
                 written += int(manifest.pages[KEYED].entries["length"].sum())
                 tuples += tuples_by_batch[batch]
     return round(written / tuples, 3) if tuples else None
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below a folder, as much as they take on the disk or in memory."""
+    found = 0
+    for path in folder.rglob("*"):
+        try:
+            if path.is_file():
+                found += path.stat().st_blocks * 512
+        except FileNotFoundError:  # files come and go
+            continue
+    return found
 
 
 def _silent(text: str) -> None:

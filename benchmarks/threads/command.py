@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from benchmarks.judged import Judged, body_of, verdict
+from benchmarks.machine import this_machine
+from benchmarks.report import finish, progress_shown, verdict, wide_console
 
 Quick = Annotated[
     bool,
@@ -31,6 +32,53 @@ _ENGINE = 'ps.Engine(threads="elastic"), levels beside it ps.Engine(threads=n)'
 _ELEMENT = "the policy alone on a ThreadedElement without order at its end, as many threads as twice the cores"
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The figures of what the goals are for, which of these it misses, and how it was got."""
+
+    figures: Mapping[str, Any]
+    goals_missed: Sequence[str]
+    by_policy: Mapping[str, Any] = field(default_factory=dict)
+    made: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, by_policy: Mapping[str, Mapping[str, Any]], judged: str,
+        missed_goals: Callable[[Mapping[str, Any]], list[str]], made: Mapping[str, Any],
+    ) -> Judged:  # fmt: skip
+        """The figures of the policy that is judged, beside those of others."""
+        return cls(by_policy[judged], missed_goals(by_policy[judged]), by_policy, made)
+
+    def to_json(self) -> dict[str, Any]:
+        goals = {"goals_missed": list(self.goals_missed)}
+        return {**self.figures, **goals, "by_policy": dict(self.by_policy), **self.made}
+
+
+def worse(one: Mapping[str, Any], other: Mapping[str, Any], more_is_better: Collection[str]) -> dict[str, Any]:
+    """The worse figure of each name; one that only one of them has is that one's. None is for "never", the worst.
+
+    >>> worse({"ratio": 0.9, "periods": 3, "own": 1}, {"ratio": 0.8, "periods": None}, {"ratio"})
+    {'ratio': 0.8, 'periods': None, 'own': 1}
+    """
+    figures = {**other, **one}
+    for name in one.keys() & other.keys():
+        values = [one[name], other[name]]
+        figures[name] = None if None in values else min(values) if name in more_is_better else max(values)
+    return {name: figures[name] for name in {**one, **other}}
+
+
+def body_of(bench: str, simulated: Judged, measured: Judged | None, more_is_better: Collection[str]) -> dict[str, Any]:
+    """The JSON object; `measured` is null where nothing was."""
+    kinds = [("simulated", simulated), *([] if measured is None else [("measured", measured)])]
+    return {
+        "bench": bench,
+        **worse(simulated.figures, {} if measured is None else measured.figures, more_is_better),
+        "goals_missed": [f"{kind}: {goal}" for kind, own in kinds for goal in own.goals_missed],
+        "simulated": simulated.to_json(),
+        "measured": None if measured is None else measured.to_json(),
+    }
+
+
 def register(app: typer.Typer) -> None:
     """Adds the commands of this module."""
     app.command("elastic-operator")(elastic_operator)
@@ -44,16 +92,16 @@ def elastic_operator(
 ) -> None:  # fmt: skip
     """The elastic operator beside every fixed thread level, simulated on 16 to 88 cores and on this machine."""
     from benchmarks.threads import elastic_operator as bench
-    from benchmarks.threads.elastic_report import print_elastic
     from benchmarks.threads.element_case import fixed_rates
-    from benchmarks.threads.element_pictures import draw_elastic
     from benchmarks.threads.measured.real_rows import elastic_runs, side_by_side_runs
+    from benchmarks.threads.pictures import draw_elastic
+    from benchmarks.threads.report import print_elastic
 
     if sweep:
         from benchmarks.threads.elastic_sweep import print_sweep
         from benchmarks.threads.elastic_sweep import sweep as swept
 
-        print_sweep(_console(), swept())
+        print_sweep(wide_console(150), swept())
     seeds, periods = (bench.SEEDS[:2], 120) if quick else (bench.SEEDS, 600)
     runs: list[bench.ElasticRun] = []
     for case in _shown(bench.plant_cases((16, 88) if quick else bench.CORES)):
@@ -65,16 +113,14 @@ def elastic_operator(
     ]  # fmt: skip
     measured = _measured(elastic_runs, quick) if real else []
     competing = _measured(side_by_side_runs, quick) if real else []
-    print_elastic(_console(), [*runs, *measured], side_by_side, competing)
+    print_elastic(wide_console(150), [*runs, *measured], side_by_side, competing)
     draw_elastic([*runs, *measured], picture)
-    simulated = _judged(
-        runs, bench.summary, bench.missed_goals,
-        {"noise": _NOISE, "seeds": seeds, "periods": periods, "static_tuples_s": bench.statics(runs)},
-    )  # fmt: skip
+    made = {"noise": _NOISE, "seeds": seeds, "periods": periods, "static_tuples_s": bench.statics(runs)}
+    simulated = _judged(runs, bench, made)
     own = None
     if real:
         made = {"through": _ENGINE, "static_tuples_s": bench.statics(measured)}
-        own = _judged(measured, bench.summary, bench.missed_goals, made)
+        own = _judged(measured, bench, made)
     _finish("elastic-operator", simulated, own, bench.MORE_IS_BETTER, json_file, picture)
 
 
@@ -84,9 +130,9 @@ def external_load(
     """Throughput and level over time while cores are taken and given back, simulated and on this machine."""
     from benchmarks.threads import external_load as bench
     from benchmarks.threads.elastic_operator import POLICIES, SEEDS
-    from benchmarks.threads.elastic_report import print_load
-    from benchmarks.threads.element_pictures import draw_load
     from benchmarks.threads.measured.real_rows import load_runs
+    from benchmarks.threads.pictures import draw_load
+    from benchmarks.threads.report import print_load
 
     seeds, periods = (SEEDS[:1], 60) if quick else (SEEDS, 120)
     runs: list[bench.LoadRun] = []
@@ -96,11 +142,11 @@ def external_load(
         fixed = bench.fixed_rates_tuples_s(case, phases, seeds[0])
         runs += [bench.measure(case, policy, phases, seed, fixed) for policy in POLICIES for seed in seeds]
     measured = _measured(load_runs, quick) if real else []
-    print_load(_console(), [*runs, *measured])
+    print_load(wide_console(150), [*runs, *measured])
     draw_load([*runs, *measured], picture)
     made = {"noise": _NOISE, "seeds": seeds, "periods_of_a_phase": periods}
-    simulated = _judged(runs, bench.summary, bench.missed_goals, made)
-    own = _judged(measured, bench.summary, bench.missed_goals, {"through": _ENGINE}) if real else None
+    simulated = _judged(runs, bench, made)
+    own = _judged(measured, bench, {"through": _ENGINE}) if real else None
     _finish("external-load", simulated, own, bench.MORE_IS_BETTER, json_file, picture)
 
 
@@ -111,9 +157,9 @@ def multilevel(
     """Queues and threads chosen together, beside none, all and the exhaustive best, simulated and on this machine."""
     from benchmarks.threads import multilevel as bench
     from benchmarks.threads import multilevel_cases as cases
-    from benchmarks.threads.element_pictures import draw_multilevel
     from benchmarks.threads.measured.real_rows import change_runs, exhaustive_runs, graph_runs
-    from benchmarks.threads.multilevel_report import print_changes, print_graphs, print_settling
+    from benchmarks.threads.pictures import draw_multilevel
+    from benchmarks.threads.report import print_changes, print_graphs, print_settling
 
     large: list[bench.MultiLevelRun] = []
     small: list[bench.MultiLevelRun] = []
@@ -131,7 +177,7 @@ def multilevel(
     by_rules = {rules: bench.summary(large, small, settling, changes, rules) for rules in bench.RULES}
     simulated = Judged.of(by_rules, bench.JUDGED, bench.missed_goals, {"noise": _NOISE, "seeds": seeds})
     own = None
-    console = _console(260)
+    console = wide_console(260)
     print_graphs(console, large, "ratio to the better of no queues and all queues")
     print_graphs(console, small, "ratio to the exhaustive best, up to eight operators")
     print_settling(console, settling)
@@ -150,15 +196,12 @@ def multilevel(
     _finish("multilevel", simulated, own, bench.MORE_IS_BETTER, json_file, picture)
 
 
-def _judged(
-    runs: Sequence[Any], summary: Callable[[Any, str], dict[str, Any]],
-    missed_goals: Callable[[Mapping[str, Any]], list[str]], made: Mapping[str, Any],
-) -> Judged:  # fmt: skip
-    """The runs of several policies as a bench counts them, one of them judged."""
+def _judged(runs: Sequence[Any], bench: Any, made: Mapping[str, Any]) -> Judged:
+    """The figures of each policy by a bench's own summary; the goals are for one of them."""
     from benchmarks.threads.elastic_operator import JUDGED
 
-    by_policy = {policy: summary(runs, policy) for policy in dict.fromkeys(run.policy for run in runs)}
-    return Judged.of(by_policy, JUDGED, missed_goals, made)
+    by_policy = {policy: bench.summary(runs, policy) for policy in dict.fromkeys(run.policy for run in runs)}
+    return Judged.of(by_policy, JUDGED, bench.missed_goals, made)
 
 
 def _indented(lines: Iterable[str]) -> str:
@@ -170,39 +213,21 @@ def _finish(
     picture: Path,
 ) -> None:  # fmt: skip
     """Machine and goals for people, one JSON object for machines."""
-    from benchmarks.machine import this_machine
-
     machine = this_machine()
     print(machine)
     print(f"drew {picture}")
-    print(verdict("simulated", simulated))
+    print(f"simulated: {verdict(simulated.goals_missed)}")
     if measured is not None:
-        print(verdict("measured", measured))
-    line = json.dumps(body_of(name, simulated, measured, more_is_better, machine))
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+        print(f"measured: {verdict(measured.goals_missed)}")
+    finish(body_of(name, simulated, measured, more_is_better), machine, json_file)
 
 
 def _measured(measure: Callable[..., list[Item]], quick: bool) -> list[Item]:
     """Rows of real elements on this machine, with progress on the standard error."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from benchmarks.machine import this_machine
     from benchmarks.threads.measured.real_rows import QUICK, RealEffort
 
-    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task("", total=None)
-        effort, cores = QUICK if quick else RealEffort(), this_machine().cores
-        return measure(effort, cores, lambda step: display.update(task, description=step))
-
-
-def _console(width: int = 150) -> Any:
-    from rich.console import Console
-
-    return Console(width=max(Console().width, width))
+    with progress_shown() as show:
+        return measure(QUICK if quick else RealEffort(), this_machine().cores, show)
 
 
 def _shown(items: Iterable[Item]) -> Iterator[Item]:

@@ -13,21 +13,21 @@ from penstock.control.threads.elastic_operator import ElasticOperator
 from penstock.control.threads.element_loop import run_periods
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.control.threads.leaping_operator import CALM, FOR_SERVICES
-from penstock.control.threads.thread_policy import ElementPolicy
-from penstock.plan.thread_setting import ThreadPolicy
+from penstock.control.threads.thread_policy import ThreadPolicy
+from penstock.plan.thread_setting import ThreadPolicyName
 from penstock.simulate.element_plant import Machine, Noise
 from penstock.simulate.element_shapes import FLOP_S, one_operator
 from penstock.simulate.shared_cores import SharedCores
 
 JUDGED = "leaping"
 # The settings that users have. Goals are for elastic threads; elastic_map looks upwards more often than they allow.
-POLICIES: dict[str, ElementPolicy[Any]] = {
+POLICIES: dict[str, ThreadPolicy[Any]] = {
     JUDGED: CALM,
     "listing": ElasticOperator(),
     "elastic_map's": FOR_SERVICES,
 }
 # Those that `ps.Engine(threads=...)` has, by its own names.
-POLICY_OF_ENGINE: dict[str, ThreadPolicy] = {JUDGED: "elastic", "listing": "elastic_operator"}
+POLICY_OF_ENGINE: dict[str, ThreadPolicyName] = {JUDGED: "elastic", "listing": "elastic_operator"}
 FLOP_BY_LOAD = {"light": 1, "medium": 1_000, "heavy": 10_000, "extra heavy": 1_000_000}
 WAITS_MS = (1, 5, 20)
 _QUIET_PERIODS = 15
@@ -83,7 +83,7 @@ class ElasticRun:
 
 def measure(
     case: ElementCase,
-    policy: str | ElementPolicy[Any],
+    policy: str | ThreadPolicy[Any],
     seed: int,
     periods: int,
     static_tuples_s: Mapping[int, float] | None = None,
@@ -159,6 +159,14 @@ class SideBySide:
     fairness: float
     levels: tuple[int, ...]
 
+    @classmethod
+    def of(
+        cls, policy: str, fair: bool, cores: int, rates: Sequence[float], best: float, levels: Sequence[int]
+    ) -> SideBySide:
+        """The figures of what each got, beside the best that all get at even levels."""
+        fairness = sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))
+        return cls(policy, fair, cores, sum(rates) / best, fairness, tuple(levels))
+
 
 def measure_side_by_side(
     policy: str, cores: int, seed: int, periods: int, *, fair: bool, operators: int = 4
@@ -176,11 +184,8 @@ def measure_side_by_side(
             element.apply(setting)
         totals.append(shared.rates_tuples_s())
     late = [mean(rates) for rates in zip(*totals[periods // 2 :], strict=True)]
-    fairness = sum(late) ** 2 / (len(late) * sum(rate**2 for rate in late))
-    best = _best_even_tuples_s(models, cores)
-    return SideBySide(
-        policy, fair, cores, sum(late) / best, fairness, tuple(e.setting.threads for e in shared.elements)
-    )
+    levels = [element.setting.threads for element in shared.elements]
+    return SideBySide.of(policy, fair, cores, late, _best_even_tuples_s(models, cores), levels)
 
 
 def _best_even_tuples_s(models: tuple[Any, ...], cores: int) -> float:

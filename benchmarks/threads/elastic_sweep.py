@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.report import table_of
 from benchmarks.threads import elastic_operator, external_load
 from benchmarks.threads.element_case import fixed_rates
 from penstock.control.threads.elastic_operator import ElasticOperator
@@ -18,7 +18,7 @@ DECAY_RATES = (0.0, 0.001, 0.01, 0.05, 0.1)
 NOISES = (0.01, 0.02)
 # the seeds that constants were chosen with, not those of the benchmark
 SEEDS = (1, 2, 3, 4)
-_CORES = 16
+_CORES, _PERIODS = 16, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +34,21 @@ class SweepPoint:
     load_ratio_worst: float
 
 
-def sweep(
-    tolerances: Sequence[float] = TOLERANCES, decay_rates: Sequence[float] = DECAY_RATES,
-    noises: Sequence[float] = NOISES, periods: int = 300,
-) -> list[SweepPoint]:  # fmt: skip
+def sweep() -> list[SweepPoint]:
     """The listing over every load on 16 cores, and through the schedule of external load."""
     points = []
-    for noise in noises:
+    for noise in NOISES:
         cases = [(case, fixed_rates(case)) for case in elastic_operator.plant_cases((_CORES,), noise)]
         # waiting loads are best at 128 threads, where only the tolerance decides: they would hide the rest
         computing = [(case, static) for case, static in cases if not case.name.startswith("waiting")]
         phases = external_load.schedule(_CORES, 60)
         loaded = external_load.plant_load_case(_CORES, phases, noise)
         fixed = external_load.fixed_rates_tuples_s(loaded, phases, SEEDS[0])
-        for tolerance in tolerances:
-            for decay_rate in decay_rates:
+        for tolerance in TOLERANCES:
+            for decay_rate in DECAY_RATES:
                 policy = ElasticOperator(tolerance, decay_rate)
                 runs = [
-                    elastic_operator.measure(case, policy, seed, periods, static)
+                    elastic_operator.measure(case, policy, seed, _PERIODS, static)
                     for case, static in computing for seed in SEEDS
                 ]  # fmt: skip
                 loads = [external_load.measure(loaded, policy, phases, seed, fixed) for seed in SEEDS]
@@ -68,17 +65,10 @@ def sweep(
 
 def print_sweep(console: Console, points: Sequence[SweepPoint]) -> None:
     """A row per pair of constants and noise."""
-    table = Table(title="the listing's constants on 16 cores (simulated)", title_justify="left")
-    for name in (
-        "noise",
-        "tolerance",
-        "decay",
-        "median",
-        "worst",
-        "changes/min",
-        "worst phase under load, after 10 periods",
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of(
+        "the listing's constants on 16 cores (simulated)",
+        "noise", "tolerance", "decay", "median", "worst", "changes/min", "worst phase under load, after 10 periods",
+    )  # fmt: skip
     for point in points:
         table.add_row(
             f"{point.noise:g}", f"{point.tolerance:g}", f"{point.decay_rate:g}", f"{point.ratio_median:.3f}",

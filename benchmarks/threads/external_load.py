@@ -11,7 +11,7 @@ from benchmarks.threads.elastic_operator import POLICIES
 from benchmarks.threads.element_case import ElementCase, plant_case
 from penstock.control.threads.element_loop import run_periods
 from penstock.control.threads.element_setting import ElementSetting
-from penstock.control.threads.thread_policy import ElementPolicy
+from penstock.control.threads.thread_policy import ThreadPolicy
 from penstock.simulate.element_plant import Change
 from penstock.simulate.element_shapes import one_operator
 
@@ -96,7 +96,7 @@ def by_phase(rates: Sequence[float], phases: Sequence[Phase]) -> list[float]:
 
 
 def measure(
-    case: ElementCase, policy: str | ElementPolicy[Any], phases: Sequence[Phase], seed: int, fixed: StaticRates
+    case: ElementCase, policy: str | ThreadPolicy[Any], phases: Sequence[Phase], seed: int, fixed: StaticRates
 ) -> LoadRun:
     """Runs a policy alone through the schedule, beside what fixed levels gave in each phase."""
     rule = POLICIES[policy] if isinstance(policy, str) else policy

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.threads import exhaustive
 from benchmarks.threads.element_case import ElementCase
 from benchmarks.threads.multilevel_cases import CHANGE_PERIOD, Cell, changing_case
-from penstock.control.threads.element_loop import run_periods
+from penstock.control.threads.element_loop import ElementStep, run_periods
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.control.threads.multilevel.policy import MultiLevel
 from penstock.control.threads.multilevel.rules import OURS, PAPER, MultiLevelRules, without_optimisations
@@ -168,18 +168,21 @@ def measure_change(rules: str, seed: int, periods: int = 2 * CHANGE_PERIOD) -> C
     every = frozenset(case.operators)
     best = [max(plant.throughput_tuples_s(ElementSetting(level, every)) for level in case.levels) for plant in plants]
     old, new = steps[CHANGE_PERIOD - 1].next_setting, steps[-1].next_setting
-    busy = [step.period for step in steps[CHANGE_PERIOD:] if not step.settled]
+    pairs = ((plants[0], old, best[0]), (plants[1], new, best[1]), (plants[1], old, best[1]))
+    ratios = [plant.throughput_tuples_s(setting) / most for plant, setting, most in pairs]
+    return change_run_of(rules, seed, steps, CHANGE_PERIOD, *ratios)
+
+
+def change_run_of(
+    rules: str, seed: int, steps: Sequence[ElementStep], change: int, before: float, after: float, unadapted: float
+) -> ChangeRun:
+    """The figures of a run whose load changed at a period, with its ratios to the better simple way."""
+    busy = [step.period for step in steps[change:] if not step.settled]
     return ChangeRun(
-        rules,
-        seed,
-        plants[0].throughput_tuples_s(old) / best[0],
-        plants[1].throughput_tuples_s(new) / best[1],
-        plants[1].throughput_tuples_s(old) / best[1],
-        (busy[-1] + 2 - CHANGE_PERIOD if busy else None) if steps[-1].settled else None,
-        tuple(step.setting.threads for step in steps),
-        tuple(len(step.setting.queued) for step in steps),
+        rules, seed, before, after, unadapted, (busy[-1] + 2 - change if busy else None) if steps[-1].settled else None,
+        tuple(step.setting.threads for step in steps), tuple(len(step.setting.queued) for step in steps),
         tuple(step.observation.throughput_tuples_s for step in steps),
-    )
+    )  # fmt: skip
 
 
 def summary(

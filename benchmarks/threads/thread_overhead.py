@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median, stdev
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.interleaved import PairedRatio, in_turns, interval, paired_ratio
 from benchmarks.threads.measured.model_graph import SCHEMA, Work, graph_of
 from penstock.block.block import Block
 from penstock.block.column import FixedColumn
@@ -18,13 +20,62 @@ from penstock.block.position import EVERYTHING, Frontier
 from penstock.element.element import Element
 from penstock.element.threads.threaded_element import ThreadedElement
 from penstock.kernels.flops import burn
-from penstock.operators.protocol import Stateless
+from penstock.operators.protocol import OperatorRuntime, Stateless
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_shapes import balanced, one_operator, pipeline
 
 _PAYLOAD_ROWS = 64
 _WORTH_A_QUEUE_FLOP = 1_000_000
 Ingest = Callable[[], object]
+Figure = TypeVar("Figure")
+_T_95 = 2.05  # Student's t at 95 % for 30 pairs; for more it is a little less
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRatio:
+    """The ratio of one way's seconds to the other's: median of all pairs, 95 % confidence interval of the mean."""
+
+    pairs: int
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.4f} ({self.low:.4f}-{self.high:.4f})"
+
+
+def paired_ratio(seconds: Sequence[tuple[float, float]]) -> PairedRatio:
+    """The ratio of first to second over pairs; means are of logarithms, so that both directions count alike.
+
+    >>> str(paired_ratio([(1.0, 2.0)] * 30))
+    '0.5000 (0.5000-0.5000)'
+    """
+    logs = [math.log(one / other) for one, other in seconds]
+    low, high = interval(logs)
+    return PairedRatio(len(logs), math.exp(median(logs)), math.exp(low), math.exp(high))
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % confidence interval of the mean.
+
+    >>> interval([1.0] * 30)
+    (1.0, 1.0)
+    """
+    spread = _T_95 * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+    return fmean(values) - spread, fmean(values) + spread
+
+
+def in_turns(one: Callable[[], Figure], other: Callable[[], Figure], pairs: int) -> list[tuple[Figure, Figure]]:
+    """What both give, measured as pairs; which goes first alternates."""
+    measured = []
+    for pair in range(pairs):
+        if pair % 2:
+            second = other()
+            measured.append((one(), second))
+        else:
+            first = one()
+            measured.append((first, other()))
+    return measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +143,12 @@ class OneOperator:
         self._fed = {"source": Block(SCHEMA, (FixedColumn(values, pa.float64()),), model.block_tuples)}
 
     def without_threads(self) -> Spent:
-        element = Element(
-            self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda o, *_: self._works[o.name]
-        )
-
-        def run() -> None:
-            for _ in range(self._blocks):
-                self._ingest()
-                element.step(self._fed, EVERYTHING)
-
-        return _spent(run)
+        return self._called(lambda operator, *_: self._works[operator.name])
 
     def calls_with_waits(self) -> Spent:
         """Without threads, with the CPU clock around each call of the operator."""
         timed = _Timed(self._works["work"])
-        element = Element(self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda *_: timed)
-
-        def run() -> None:
-            for _ in range(self._blocks):
-                self._ingest()
-                element.step(self._fed, EVERYTHING)
-
-        spent = _spent(run)
+        spent = self._called(lambda *_: timed)
         return Spent(spent.cpu_s, spent.wall_s, spent.cpu_s - timed.spent_ns / 1e9)
 
     def with_threads(self) -> Spent:
@@ -122,20 +157,26 @@ class OneOperator:
     def with_waits(self) -> Spent:
         return self._threaded(time_every=1)
 
+    def _called(self, make: Callable[..., OperatorRuntime]) -> Spent:
+        element = Element(self._graph, DeadLetters(), {}, positioned=frozenset(), make=make)
+        return self._spent(lambda: element.step(self._fed, EVERYTHING))
+
     def _threaded(self, time_every: int) -> Spent:
         with ThreadedElement(
             self._graph, DeadLetters(), {}, positioned=frozenset(), make=lambda o, *_: self._works[o.name],
             threads=1, queued=["work"], time_every=time_every,
         ) as element:  # fmt: skip
-
-            def run() -> None:
-                for _ in range(self._blocks):
-                    self._ingest()
-                    element.feed(self._fed)
-                element.drain()
-
-            spent = _spent(run)
+            spent = self._spent(lambda: element.feed(self._fed), element.drain)
             return Spent(spent.cpu_s, spent.wall_s, spent.cpu_s - sum(element.operator_cpu_s.values()))
+
+    def _spent(self, feed: Ingest, drain: Ingest = lambda: None) -> Spent:
+        def run() -> None:
+            for _ in range(self._blocks):
+                self._ingest()
+                feed()
+            drain()
+
+        return _spent(run)
 
 
 def overhead(flop: int, block_rows: int, *, run_s: float, flop_s: float, pairs: int) -> OverheadRow:

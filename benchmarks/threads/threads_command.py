@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.machine import Machine, this_machine
+from benchmarks.machine import this_machine
+from benchmarks.report import finish, progress_shown, table_of, verdict, wide_console
+from benchmarks.threads.pictures import draw_threads
 from benchmarks.threads.shared_grid import Gridding, GridRow
 from benchmarks.threads.thread_overhead import IngestionRow, OverheadRow, PayloadRow, ingestion, overhead, payload
-from benchmarks.threads.threads_picture import draw_threads
 from penstock.operators.stateless.load import flop_s, rows_within
 
 PAYLOADS_BYTES = (8, 128, 1024, 16_384)
@@ -51,22 +49,16 @@ class ThreadsReport:
 def run_threads(*, quick: bool, json_file: Path | None, picture: Path) -> None:
     """Measures, prints a table each, draws, and ends with one JSON object."""
     effort, machine = QUICK if quick else Effort(), this_machine()
-    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        task = display.add_task("", total=None)
-        report = measure_threads(effort, machine.cores, lambda step: display.update(task, description=step))
-    console = Console(width=max(Console().width, 140))
-    console.print(str(machine), soft_wrap=True, highlight=False)
+    with progress_shown() as show:
+        report = measure_threads(effort, machine.cores, show)
+    console = wide_console(140)
+    console.print(str(machine), soft_wrap=True)
     for table in _tables(report):
         console.print(table)
     draw_threads(report.overheads, report.ingestions, report.grids, MACHINERY_GOAL, picture)
     print(f"drew {picture}")
-    missed = missed_goals(report)
-    print("all goals reached" if not missed else "goals missed: " + "; ".join(missed))
-    line = json.dumps(summary(report, machine, effort))
-    if json_file is not None:
-        json_file.write_text(line + "\n")
-    print(line)
+    print(verdict(missed_goals(report)))
+    finish(summary(report, effort), machine, json_file)
 
 
 def measure_threads(effort: Effort, cores: int, progress: Callable[[str], object]) -> ThreadsReport:
@@ -92,7 +84,7 @@ def measure_threads(effort: Effort, cores: int, progress: Callable[[str], object
     )
 
 
-def summary(report: ThreadsReport, machine: Machine, effort: Effort) -> dict[str, Any]:
+def summary(report: ThreadsReport, effort: Effort) -> dict[str, Any]:
     """The JSON object."""
     sequential = report.grids[0].visibilities_s
     by_load = report.overheads.items()
@@ -116,8 +108,6 @@ def summary(report: ThreadsReport, machine: Machine, effort: Effort) -> dict[str
         ],
         "queue_us_by_payload_bytes": {row.payload_bytes: round(row.hop_us, 3) for row in report.payloads},
         "grid_ratio_to_sequential": {row.name: round(row.visibilities_s / sequential, 4) for row in report.grids},
-        "machine": machine.to_json(),
-        "versions": dict(machine.versions),
     }
 
 
@@ -134,41 +124,27 @@ def _ratio(ratio: Any) -> dict[str, float]:
 
 
 def _tables(report: ThreadsReport) -> list[Table]:
-    price = Table(
-        title="one operator behind a queue, thread level 1, beside function calls; goal: machinery 1 % or less",
-        caption="machinery: outside of operators less what plain calls have there, too; the goal is for blocks of a "
+    price = table_of(
+        "one operator behind a queue, thread level 1, beside function calls; goal: machinery 1 % or less\n"
+        "machinery: outside of operators less what plain calls have there, too; the goal is for blocks of a "
         "millisecond and more, smaller ones are better called",
-        caption_justify="left",
-    )
-    columns = (
-        "flop",
-        "block",
-        "machinery / all CPU",
-        "95 %",
-        "outside operators",
-        "by calls",
-        "CPU with / without (95 %)",
-        "wall",
-    )
-    for name in ("load", *columns):
-        price.add_column(name, justify="left" if name == "load" else "right")
+        "load", "flop", "block", "machinery / all CPU", "95 %", "outside operators", "by calls",
+        "CPU with / without (95 %)", "wall",
+    )  # fmt: skip
     for load, row in report.overheads.items():
         shares = [f"{share:.2%}" for share in (row.machinery_share, row.outside_share, row.calls_share)]
         shares.insert(1, "{:.2%}-{:.2%}".format(*row.machinery_interval))
         price.add_row(load, f"{row.flop:,}", f"{row.block_rows:,}", *shares, str(row.cpu), str(row.wall))
-    gain = Table(title="a thread for the operator, apart from ingestion: wall without / with (95 %)")
-    for name in ("ingestion", "ms per block", "operator, ms per block", "gain"):
-        gain.add_column(name, justify="right")
+    title = "a thread for the operator, apart from ingestion: wall without / with (95 %)"
+    gain = table_of(title, "ingestion", "ms per block", "operator, ms per block", "gain")
     for each in report.ingestions:
         gain.add_row(each.kind, f"{each.ingest_ms:g}", f"{each.work_ms:g}", str(each.gain))
-    sizes = Table(title="a block through one queue: it passes by reference, so its payload costs nothing")
-    sizes.add_column("bytes per tuple", justify="right")
-    sizes.add_column("CPU microseconds", justify="right")
+    title = "a block through one queue: it passes by reference, so its payload costs nothing"
+    sizes = table_of(title, "bytes per tuple", "CPU microseconds")
     for size in report.payloads:
         sizes.add_row(f"{size.payload_bytes:,}", f"{size.hop_us:.2f}")
-    grids = Table(title="one grid added up by threads (ELASTIC, section 4)")
-    for name in ("way", "threads", "M visibilities/s", "ratio to sequential"):
-        grids.add_column(name, justify="left" if name == "way" else "right")
+    columns = "threads", "M visibilities/s", "ratio to sequential"
+    grids = table_of("one grid added up by threads (ELASTIC, section 4)", "way", *columns)
     for grid in report.grids:
         ratio = grid.visibilities_s / report.grids[0].visibilities_s
         grids.add_row(grid.name, str(grid.threads), f"{grid.visibilities_s / 1e6:.2f}", f"{ratio:.2f}")

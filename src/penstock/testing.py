@@ -29,6 +29,7 @@ from penstock.connectors.functions import CallbackSink
 from penstock.connectors.trace.rates import UNBOUNDED
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError
+from penstock.host.extras import require
 from penstock.host.loopback_cluster import Cluster, loopback_cluster
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def local_session(
     3
     """
     check_arguments("ps.testing.local_session", cores=(cores, whole(1)))
+    require("ps.testing.local_session", "spark")
     from penstock.spark.session.session import close_session, spark_session
 
     session = spark_session(f"local[{cores}]", task_slots, conf, name="penstock-testing")

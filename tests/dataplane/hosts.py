@@ -83,7 +83,11 @@ class HostsPlane(Plane):
             with self._at(host), self._dying_half_way():
                 assert self.in_force is not None
                 worker = workers.element_worker(
-                    str(self.checkpoint.directory), self.in_force.unfused, portion.element.number, dumps=dumps
+                    str(self.checkpoint.directory),
+                    self.epoch,
+                    self.in_force.unfused,
+                    portion.element.number,
+                    dumps=dumps,
                 )
                 done[host] = worker.copy(slots, portion.batch, self.epoch)
                 self.copied += len(done[host])
@@ -95,7 +99,7 @@ class HostsPlane(Plane):
             with self._at(host):
                 assert self.in_force is not None
                 directory, number = str(self.checkpoint.directory), leftover.element.number
-                worker = workers.element_worker(directory, self.in_force.unfused, number, dumps=dumps)
+                worker = workers.element_worker(directory, self.epoch, self.in_force.unfused, number, dumps=dumps)
                 done[host] = worker.release(slots, leftover.batch, self.epoch)
                 self.released += len(done[host])
                 if self.random.random() < self.kills:

@@ -139,7 +139,7 @@ class Plane(MicroBatches):
                 if self.random.random() < self.kills:
                     self._vanish()
                 worker = workers.element_worker(
-                    str(self.checkpoint.directory), plan.configuration.unfused, number, dumps=dumps
+                    str(self.checkpoint.directory), plan.epoch, plan.configuration.unfused, number, dumps=dumps
                 )
                 task = ElementTask(worker, plan, replica, next(self.attempts))
                 output = task.run_next(iter(share)) if number else task.run_first(iter(share))

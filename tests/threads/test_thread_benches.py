@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.interleaved import in_turns, paired_ratio
-from benchmarks.machine import this_machine
 from benchmarks.threads import external_load
 from benchmarks.threads.measured.engine_cases import EngineCase, elastic_cases, load_case, taken_cores
 from benchmarks.threads.measured.fed_engine import EnginePeriod, FedEngine
@@ -21,9 +19,10 @@ from benchmarks.threads.measured.real_cases import OneAtATime, real_case, real_m
 from benchmarks.threads.measured.real_element import RealElement
 from benchmarks.threads.measured.real_rows import QUICK, change_run, elastic_runs, exhaustive_runs, load_runs
 from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
+from benchmarks.threads.pictures import draw_threads
 from benchmarks.threads.shared_grid import Gridding
+from benchmarks.threads.thread_overhead import in_turns, paired_ratio
 from benchmarks.threads.threads_command import Effort, measure_threads, summary
-from benchmarks.threads.threads_picture import draw_threads
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.errors import InputError
 from penstock.plan.thread_setting import ElasticThreads
@@ -140,7 +139,7 @@ def test_a_ratio_of_pairs_has_an_interval_around_it() -> None:
 def test_the_bench_of_threads_has_its_figures_and_a_picture(tmp_path: Path) -> None:
     tiny = Effort(run_s=0.002, pairs=2, ingestion_pairs=2, ingestion_blocks=2, grid_blocks=2, rounds=1)
     report = measure_threads(tiny, 2, lambda step: None)
-    found = summary(report, this_machine(), tiny)
+    found = summary(report, tiny)
     assert set(found["machinery_share"]) == {"light", "medium", "heavy", "extra heavy"}
     assert all(0 < share < 1 for share in found["outside_operators_share"].values())
     assert all(0 < share < 1 for share in found["calls_outside_operators_share"].values())

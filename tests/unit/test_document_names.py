@@ -14,9 +14,10 @@ from benchmarks.__main__ import app as benchmarks_app
 from penstock.app.application import Application
 from penstock.cli.commands import app as penstock_app
 from tests.checkout import ROOT
+from tests.unit import test_readme as documents
 
 PACKAGE = ROOT / "src" / "penstock"
-DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [*documents.DOCUMENTS, ROOT / "ARCHITECTURE.md"]
 ROOMS = sorted({path.stem for path in PACKAGE.iterdir() if path.suffix in {"", ".py"} and path.stem[0] != "_"})
 FIRST = "|".join(ROOMS)
 SPAN = re.compile(r"`([^`\n]+)`")

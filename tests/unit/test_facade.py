@@ -12,6 +12,7 @@ import warnings
 import pytest
 
 import penstock as ps
+from tests.checkout import ROOT
 
 NAMES = [
     "Application", "Stream", "sliding", "tumbling", "aggregate_function", "evaluate", "run",
@@ -35,6 +36,11 @@ def test_the_public_names_are_these() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_public_name_says_what_it_is_with_an_example(name: str) -> None:
     assert ">>>" in (inspect.getdoc(getattr(ps, name)) or "")
+
+
+def test_the_documents_name_them_all_and_say_what_to_use_instead_of_old_ones() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in [*NAMES, *MODULES, *GONE] if f"`ps.{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("name", MODULES)

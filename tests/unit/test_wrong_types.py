@@ -239,7 +239,8 @@ def of_spark() -> dict[str, Case]:
     )
     both: dict[str, Any] = {
         "master": NOBODY, "checkpoint": tempfile.mkdtemp(), "configuration": ps.Configuration.of(app, slots=8),
-        "durable": False, "dead_letters": "letters", "on_error": "fail", "session": None, "goal": ps.throughput(),
+        "durable": False, "reset_state": (), "dead_letters": "letters", "on_error": "fail", "session": None,
+        "goal": ps.throughput(),
         "price": ps.Price(), "willingness": "calm", "limits": ps.Limits(), "policy": "mpc", "passive": True,
     }  # fmt: skip
     return {

@@ -20,14 +20,18 @@ from penstock.operators.windows.join_emits import JoinEmits
 from penstock.operators.windows.join_store import JoinStore
 
 
-class BareKernel(Protocol):
-    """A kernel with the blocks of a job; `columns` of what `run(i)` gave are the limit's outputs by name."""
+class Runner(Protocol):
+    """Something with the blocks of a job: `run(i)` processes one, `advance` moves event times on after all of them."""
 
     def run(self, number: int) -> Any: ...
 
-    def columns(self, result: Any) -> Mapping[str, Array]: ...
-
     def advance(self) -> None: ...
+
+
+class BareKernel(Runner, Protocol):
+    """A kernel; `columns` of what `run(i)` gave are the limit's outputs by name."""
+
+    def columns(self, result: Any) -> Mapping[str, Array]: ...
 
 
 class CountKernel:

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.kernels.cases.limits import KEYS, filter_rows, project_rows
-from benchmarks.kernels.job import Case, Job, Scale, even_cuts
+from benchmarks.kernels.job import Case, Frames, Job, Query, Scale, even_cuts
 from benchmarks.kernels.loop import Array, Loop
-from benchmarks.kernels.query import Frames, Query
 from benchmarks.kernels.ticks import draw_ticks
 from penstock.app.application import Application
 

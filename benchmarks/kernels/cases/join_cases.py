@@ -17,9 +17,8 @@ from benchmarks.kernels.cases.join_limits import (
     scanned,
     scanned_state,
 )
-from benchmarks.kernels.job import KEY_TYPES, Case, Job, KeyType, Scale
+from benchmarks.kernels.job import KEY_TYPES, Case, Job, KeyType, Query, Scale
 from benchmarks.kernels.loop import Array, Loop
-from benchmarks.kernels.query import Query
 from benchmarks.kernels.ticks import key_column, key_names
 from penstock.app.application import Application
 from penstock.app.windows import sliding

@@ -74,12 +74,8 @@ def chained(ports, products, prices, bidders,  # type: ignore[no-untyped-def]
             while partner >= bids - BIDS:
                 slot = partner & (_BID_SLOTS - 1)
                 if price <= held_bid[slot]:
-                    out_bidder[j], out_product[j], out_bid[j], out_offer[j] = (
-                        held_bidder[slot],
-                        product,
-                        held_bid[slot],
-                        price,
-                    )
+                    who, bid = held_bidder[slot], held_bid[slot]
+                    out_bidder[j], out_product[j], out_bid[j], out_offer[j] = who, product, bid, price
                     j += 1
                 partner = bid_before[slot]
         last = j - 1
@@ -114,12 +110,8 @@ def scanned(ports, products, prices, bidders,  # type: ignore[no-untyped-def]
             offers += 1
             for q in range(max(bids - BIDS, 0), bids):
                 if held_bid_product[q] == product and price <= held_bid[q]:
-                    out_bidder[j], out_product[j], out_bid[j], out_offer[j] = (
-                        held_bidder[q],
-                        product,
-                        held_bid[q],
-                        price,
-                    )
+                    who, bid = held_bidder[q], held_bid[q]
+                    out_bidder[j], out_product[j], out_bid[j], out_offer[j] = who, product, bid, price
                     j += 1
     held[0], held[1] = min(bids, BIDS), min(offers, OFFERS)
     for q in range(held[0]):

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.kernels.cases import limits
-from benchmarks.kernels.job import KEY_TYPES, Case, Job, KeyType, Scale, even_cuts
+from benchmarks.kernels.job import KEY_TYPES, Case, Frames, Job, KeyType, Query, Scale, even_cuts
 from benchmarks.kernels.loop import Loop
-from benchmarks.kernels.query import Frames, Query
 from benchmarks.kernels.ticks import draw_ticks, key_column, key_names, trade_kinds
 from penstock.cli.demo.vwap import COLUMNS, vwap_per_ticker
 

@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from benchmarks.kernels.cases.bare_kernels import CountKernel, KeyLookup
 from benchmarks.kernels.cases.window_limits import window_buffers, window_loop
-from benchmarks.kernels.job import KEY_TYPES, Case, Job, KeyType, Scale, even_cuts
+from benchmarks.kernels.job import KEY_TYPES, Case, Frames, Job, KeyType, Query, Scale, even_cuts
 from benchmarks.kernels.loop import Array, Loop
-from benchmarks.kernels.query import Frames, Query
 from benchmarks.kernels.ticks import draw_ticks, key_column, key_names
 from penstock.app.application import Application
 from penstock.app.windows import sliding, tumbling

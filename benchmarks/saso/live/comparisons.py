@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import Show
 from benchmarks.saso.live.loads import spark_loads
 from benchmarks.saso.live.run import Bound, Controlled, capacity_tuples_s, run_controlled
 from benchmarks.saso.loads import Load
@@ -21,7 +22,6 @@ from penstock.control.goals.goal import Goal, latency, throughput
 from penstock.control.loop.loop import Record
 from penstock.testing import local_session
 
-Progress = Callable[[str], None]
 SERVICE_MS = 4.0
 SERVICE_REPLICAS = 8  # waiting ones: four times the cores of the machine this was written on
 QUICK_S, FULL_S = 16.0, 180.0
@@ -61,12 +61,7 @@ class SparkComparison:
 
 
 def compare_on_spark(
-    traces: Sequence[Path],
-    seed: int,
-    comparisons: Sequence[Comparison],
-    *,
-    quick: bool,
-    progress: Progress,
+    traces: Sequence[Path], seed: int, comparisons: Sequence[Comparison], progress: Show, *, quick: bool
 ) -> Iterator[SparkComparison]:
     """All cases, each as soon as it is done; `comparisons`: of the queue model, from which the rivals are chosen."""
     seconds = QUICK_S if quick else FULL_S
@@ -104,7 +99,7 @@ def best_rivals(case: SparkCase, comparisons: Sequence[Comparison]) -> list[tupl
 
 
 def _compare(
-    session: Any, case: SparkCase, others: Sequence[tuple[str, Any]], folder: Path, progress: Progress
+    session: Any, case: SparkCase, others: Sequence[tuple[str, Any]], folder: Path, progress: Show
 ) -> SparkComparison:
     runs: list[Controlled] = []
     for setting, policy in [("", "mpc"), *others]:

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.saso.loads import Load, trace_load
+from benchmarks.saso.loads import Load, generated_loads, trace_load
 from penstock.connectors.trace.arrivals import generated_arrivals
-from penstock.connectors.trace.rates import SHAPES
 
-_MEAN_SHARES = {"random_walk": 0.4, "trading_day": 0.3}  # of the capacity of all replicas, as on the queue model
 _PIECE_S = 0.25
 OWN_TRACE = "diurnal"
 
@@ -22,13 +20,10 @@ def spark_loads(
     capacity_tuples_s: float, seed: int, seconds: float, traces: Sequence[Path], directory: Path
 ) -> list[Load]:
     """A random walk, a trading day and a trace; without a file of the user's, one of our own, a day and its night."""
-    loads = []
-    for name, share in _MEAN_SHARES.items():
-        speed_up = SHAPES[name].period_s / seconds
-        arrivals = generated_arrivals(name, share * capacity_tuples_s, seed, speed_up)
-        loads.append(Load(name, arrivals, seconds, speed_up))
     paths = list(traces) or [_own_trace(directory, seed)]
-    return loads + [_stretched(trace_load(path, capacity_tuples_s, math.ceil(seconds)), seconds) for path in paths]
+    replayed = [trace_load(path, capacity_tuples_s, math.ceil(seconds)) for path in paths]
+    cut = [replace(load, end_s=min(load.end_s, seconds)) for load in replayed]
+    return [*generated_loads(capacity_tuples_s, seed, seconds=seconds), *cut]
 
 
 def write_trace(load: Load, path: Path, lead_s: float) -> Path:
@@ -39,11 +34,6 @@ def write_trace(load: Load, path: Path, lead_s: float) -> Path:
     rows += list(zip(edges_s[:-1] + lead_s, np.diff(arrived) / _PIECE_S, strict=True))
     path.write_text("seconds,rate\n" + "".join(f"{second:g},{rate:g}\n" for second, rate in rows))
     return path
-
-
-def _stretched(load: Load, seconds: float) -> Load:
-    """A trace shorter than the run ends when it ends."""
-    return replace(load, end_s=min(load.end_s, seconds))
 
 
 def _own_trace(directory: Path, seed: int) -> Path:

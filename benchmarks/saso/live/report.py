@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.report import table_of
 from benchmarks.saso.live.comparisons import SparkComparison
 from benchmarks.saso.live.scenarios import LiveOutcome
 from benchmarks.saso.metrics import Saso
+from benchmarks.saso.report import figures_of
 from benchmarks.saso.saso import keeping
 
-_FIGURES = ("reconfigurations", "violations", "amplitude", "settling_steps", "mean_replicas", "watts_estimated")
 _COLUMNS = ("changes", "violations", "amplitude", "settling (s)", "replicas", "watts (est.)", "latency (s)")
 
 
@@ -21,19 +21,15 @@ def print_spark(console: Console, comparison: SparkComparison) -> None:
     """One table per application, load and goal."""
     case = comparison.case
     title = f"on Spark: {case.name}; {case.load.end_s:.0f} s, up to {case.highest_replicas} replicas"
-    table = Table(title=title, title_justify="left")
-    table.add_column("policy", no_wrap=True)
-    for name in _COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("setting")
+    table = table_of(title, "policy", *_COLUMNS, "<setting")
     for result in comparison.results:
         table.add_row(*_cells(result))
     console.print(table)
     same = "results equal to the bit" if comparison.exact else "[red]results differ[/]"
-    console.print(f"{same}; all replicas together: {case.capacity_tuples_s:,.0f} tuples/s", highlight=False)
+    console.print(f"{same}; all replicas together: {case.capacity_tuples_s:,.0f} tuples/s")
     missed, rivals = comparison.missed(), comparison.results[1:]
     reached = f"goal reached beside {len(keeping(rivals))} of {len(rivals)} rivals, those that keep the goal as well"
-    console.print(f"[red]missed: {'; '.join(missed)}[/]" if missed else f"[green]{reached}[/]", highlight=False)
+    console.print(f"[red]missed: {'; '.join(missed)}[/]" if missed else f"[green]{reached}[/]")
 
 
 def _cells(result: Saso) -> list[str]:
@@ -64,11 +60,7 @@ def spark_summary(comparisons: Sequence[SparkComparison]) -> dict[str, Any]:
 
 
 def _figures(result: Saso) -> dict[str, Any]:
-    body: dict[str, Any] = {name: round(getattr(result, name), 3) for name in _FIGURES}
-    body["mean_latency_s"] = round(result.mean_latency_s, 3)
-    if result.setting not in ("", "published"):
-        body["setting"] = result.setting
-    return body
+    return {**figures_of(result), "mean_latency_s": round(result.mean_latency_s, 3)}
 
 
 def print_live(console: Console, outcome: LiveOutcome) -> None:
@@ -77,8 +69,7 @@ def print_live(console: Console, outcome: LiveOutcome) -> None:
     found = outcome.run.saso
     console.print(
         f"{mark} {outcome.live.name}: {outcome.live.question}; {found.reconfigurations} changes, "
-        f"{found.mean_replicas:.2f} replicas on average, {found.violations} s of violations",
-        highlight=False,
+        f"{found.mean_replicas:.2f} replicas on average, {found.violations} s of violations"
     )
 
 

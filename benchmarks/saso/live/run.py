@@ -12,6 +12,7 @@ from benchmarks.saso.live.loads import write_trace
 from benchmarks.saso.loads import Load
 from benchmarks.saso.metrics import Saso, saso
 from benchmarks.spark.batches import throughput as throughput_of
+from benchmarks.spark.sustained import configuration_of
 from penstock import sinks
 from penstock.app.application import Application
 from penstock.cli.demo.trading import market, trading
@@ -24,8 +25,7 @@ from penstock.control.loop.loop import Record
 from penstock.control.policy import Policy
 from penstock.control.setting import Grid
 from penstock.errors import InputError
-from penstock.plan.configuration import Configuration, default_configuration
-from penstock.plan.elements.pipeline import pipeline_of
+from penstock.plan.configuration import Configuration
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
 
@@ -158,5 +158,4 @@ def _application(source: Any, service: int | None) -> Application:
 
 
 def _configuration(app: Application, replicas: int) -> Configuration:
-    configuration = default_configuration(pipeline_of(app.graph), 2)
-    return configuration.with_replicas(ELEMENT, replicas)
+    return configuration_of(app).with_replicas(ELEMENT, replicas)

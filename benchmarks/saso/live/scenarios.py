@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.report import Show
 from benchmarks.saso.live.comparisons import SERVICE_MS, SERVICE_REPLICAS
 from benchmarks.saso.live.run import Controlled, Meanwhile, capacity_tuples_s, run_controlled
 from benchmarks.saso.loads import Load
@@ -21,7 +22,6 @@ from penstock.control.goals.goal import throughput
 from penstock.control.loop.loop import Record
 from penstock.testing import local_session
 
-Progress = Callable[[str], None]
 _REPLICA_TUPLES_S = 1000 * EVERY_QUOTES / SERVICE_MS  # of one that does nothing but wait for the service
 
 
@@ -71,7 +71,7 @@ def lives() -> list[Live]:
     ]  # fmt: skip
 
 
-def run_lives(progress: Progress) -> Iterator[LiveOutcome]:
+def run_lives(progress: Show) -> Iterator[LiveOutcome]:
     """All of them on one session, each as soon as it is done."""
     with tempfile.TemporaryDirectory(prefix="penstock-live-") as folder, local_session(task_slots=16) as session:
         for live in lives():

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import Show, work_folder
 from benchmarks.spark.applications import KEYED, SINK
-from benchmarks.spark.in_process import run_in_process
+from benchmarks.spark.in_process import equals_in_process
 from benchmarks.spark.migrate.migrate_change import Change, change_of, timed_batches
 from benchmarks.spark.migrate.migrate_scene import (
     FEW,
@@ -24,15 +25,14 @@ from benchmarks.spark.migrate.migrate_scene import (
     scene_application,
     stepped_route,
 )
-from benchmarks.spark.scene import Show, work_folder
+from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import observations_of
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError
 from penstock.measure.observation import Observation
-from penstock.plan.configuration import Configuration, ElementConfiguration, default_configuration
+from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.elements.layout import layout_of
-from penstock.plan.elements.pipeline import pipeline_of
 from penstock.plan.placement.moves import hosts_of_slots
 from penstock.plan.placement.placement import Placement
 from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, movable_elements
@@ -49,7 +49,7 @@ WAYS = (PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, RESTART)
 _STEADY_S = 5.0  # before a change, of which latency is compared with
 _APPLY_AFTER_S = 1.0  # the step is seen so long after it came
 _TUPLE_BYTES, _ROOM_RATIO = 56, 4  # of state per tuple of a window; both hosts, files that double, and others' needs
-_ANY = 1 << 62  # of epochs and batches: none is newer
+_ANY = 1 << 62  # of batches: none is newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,7 @@ class MigrateRun:
     def __init__(self, effort: MigrateEffort, folder: Path, master: str, show: Show) -> None:
         self.effort, self.folder, self.master, self.show = effort, folder, master, show
         self.app: Application = scene_application(effort, folder)
-        pipeline = pipeline_of(self.app.graph)
-        few = default_configuration(pipeline, FEW)
-        self.few: Configuration = replace(few, block_rows=effort.block_rows)
+        self.few: Configuration = replace(configuration_of(self.app, FEW), block_rows=effort.block_rows)
         self.many: Configuration = self.few  # known once the three have their places
         self.session: Any = None
         self.handle: Handle | None = None
@@ -249,13 +247,11 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
             for number in range(effort.runs):
                 changes += [run.change(way, f"run {number + 1} of {effort.runs}, {way}") for way in ways_of(number)]
     show("in-process engine over the same tuples")
-    tuples, *found = run.total()
-    expected = run_in_process(run.app, tuples, effort.block_rows)
+    is_exact = equals_in_process(run.app, run.total(), effort.block_rows)
     routes = np.array(run.few.element(KEYED).route), np.array(run.many.element(KEYED).route)
     ratio = float((routes[0] != routes[1]).mean())
     moved_bytes = round(run.state_bytes * run.moved_ratio())
-    is_exact = found == [expected.results, expected.checksum]
-    return MigrateResult(tuple(changes), ratio, moved_bytes, run.state_bytes, is_exact, tuples)
+    return MigrateResult(tuple(changes), ratio, moved_bytes, run.state_bytes, is_exact, run.total()[0])
 
 
 def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Sequence[int]]) -> None:
@@ -263,4 +259,4 @@ def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Seque
     unfused = handle.configuration.unfused
     movable = movable_elements(handle.fixed, layout_of(handle.fixed.graph, unfused))[element]
     slots = {host: np.array(sorted(own), np.int64) for host, own in slots_by_host.items()}
-    run_release(handle.session, str(handle.checkpoint.directory), _ANY, unfused, Leftover(movable, slots, _ANY))
+    run_release(handle.session, str(handle.checkpoint.directory), handle.epoch, unfused, Leftover(movable, slots, _ANY))

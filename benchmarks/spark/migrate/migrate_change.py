@@ -60,10 +60,6 @@ class Change:
     def gap_ms(self) -> float:
         return max(self.moved.gap_ms, self.unmoved.gap_ms, self.away_gap_ms)
 
-    @property
-    def worst_ms(self) -> float:
-        return max(self.moved.worst_ms, self.unmoved.worst_ms)
-
 
 def timed_batches(
     observations: Sequence[Observation], folder: Path, trace: Trace, began_s: float, is_moved: Mask, is_away: Mask

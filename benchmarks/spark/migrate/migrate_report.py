@@ -9,11 +9,12 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.pictures import figure_of, plain
+from benchmarks.report import table_of
 from benchmarks.spark.batches import Spread
 from benchmarks.spark.migrate.migrate import RESTART, WAYS, MigrateResult
 from benchmarks.spark.migrate.migrate_change import Change
 from benchmarks.spark.migrate.migrate_scene import FEW, MANY, MigrateEffort
-from benchmarks.spark.scene import table_of
 from penstock.runtime.migration.migration import PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
 
 _NAMES = {PRE_COPY: "ours", REPLICAS_WAIT: "r_blk", SPLITTER_HOLDS: "s_blk", RESTART: "restart"}
@@ -89,23 +90,19 @@ def migrate_notes(result: MigrateResult) -> list[str]:
 
 def draw_migrate(result: MigrateResult, path: Path) -> None:
     """The worst latency of each micro-batch around a change, of one run of each way."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 5), layout="constrained")
+    figure = figure_of(9, 5)
     moved, others = figure.subplots(2, 1, sharex=True, sharey=True)
     for way in WAYS:
         line = _middle([c for c in result.changes if c.way == way]).line
         for axes, place in ((moved, 1), (others, 2)):
             points = [(own[0], own[place]) for own in line if own[place] > 0]
             axes.plot(*zip(*points, strict=True), ".-", color=_COLOURS[way], label=way, linewidth=1.2, markersize=3)
-    for axes, title in ((moved, "keys that move"), (others, "other keys")):
-        axes.set_title(f"{title}: worst latency of each micro-batch (ms)", fontsize=9)
+    for axes in (moved, others):
         axes.set_yscale("log")
         axes.axvline(0.0, color="#333333", linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=8)
+    plain(moved, "keys that move: worst latency of each micro-batch (ms)")
+    plain(others, "other keys: worst latency of each micro-batch (ms)", "s since the change was asked for")
     moved.legend(fontsize=8, frameon=False, ncols=4)
-    others.set_xlabel("s since the change was asked for", fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import Show, table_of
 from benchmarks.spark.applications import KEYED, vwap_on
 from benchmarks.spark.batches import gaps_ms, late_results, throughput
-from benchmarks.spark.in_process import run_in_process
+from benchmarks.spark.in_process import equals_in_process
 from benchmarks.spark.rescale.rescale_stock import FULL_STOCK, SparkRescale, StockEffort, rescale_stock
-from benchmarks.spark.scene import Show, table_of
 from benchmarks.spark.sustained import configuration_of, taken, totals
 from benchmarks.spark.watching import observations_of, started, watch_for
 from penstock import sinks, sources
@@ -110,10 +110,8 @@ def _changes(
             changes.append(_change(handle, few, effort, show, f"change {number + 1} of {effort.repeats}"))
             handle.apply(few)
             watch_for(handle, effort.after_s, show, "back to two replicas")
-    tuples, *found = totals(handle.result)
     show("in-process engine over the same tuples")
-    expected = run_in_process(app, tuples, effort.block_rows)
-    return changes, found == [expected.results, expected.checksum]
+    return changes, equals_in_process(app, totals(handle.result), effort.block_rows)
 
 
 def _change(handle: Handle, few: Configuration, effort: RescaleEffort, show: Show, what: str) -> Change:

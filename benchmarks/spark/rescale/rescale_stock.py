@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.spark.scene import Show
-from benchmarks.spark.sessions import STOCK_CONF
-from benchmarks.spark.vwap.stock import STATEFUL, why_not
+from benchmarks.report import Show
+from benchmarks.spark.vwap.stock import STATEFUL, STOCK_CONF, why_not
 from benchmarks.spark.vwap.stock_tuples import TRADES_SQL, Frame
 from penstock import sources
 from penstock.connectors.trace.source import TraceSource
@@ -60,9 +59,7 @@ class SparkRescale:
         return round(max(self.gap_ms - self.steady_ms, 0.0) / 1000 * self.rate_tuples_s)
 
     def to_json(self) -> dict[str, Any]:
-        names = ("way", "keys", "gap_ms", "steady_ms", "stop_ms", "repartition_ms", "restart_ms", "rate_tuples_s")
-        return {**{name: getattr(self, name) for name in names}, "tuples_late": self.tuples_late,
-                "because": self.because}  # fmt: skip
+        return {**asdict(self), "tuples_late": self.tuples_late}
 
     def row(self) -> tuple[str, ...]:
         cells = (self.gap_ms, self.steady_ms, self.tuples_late, self.rate_tuples_s, self.keys)

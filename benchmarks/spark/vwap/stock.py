@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import Show
 from benchmarks.spark.vwap.stock_state import (
     by_apply_in_pandas_with_state,
     by_transform_with_state_in_pandas,
@@ -19,7 +20,6 @@ from benchmarks.spark.vwap.stock_tuples import BLOCK_TUPLES, Frame, Sums, stock_
 from benchmarks.spark.vwap.stock_vectorised import by_map_in_arrow
 from penstock.connectors.trace.source import TraceSource
 
-Show = Callable[[str], None]
 STATEFUL: dict[str, Callable[[Frame], Frame]] = {
     "transformWithStateInPandas": by_transform_with_state_in_pandas,
     "transformWithState (rows)": by_transform_with_state_rows,
@@ -27,6 +27,15 @@ STATEFUL: dict[str, Callable[[Frame], Frame]] = {
 }
 VECTORISED = "mapInArrow, own state files"
 WAYS = (*STATEFUL, VECTORISED)
+# RocksDB's state store of Spark 4.3 insists on the checksummed local file system, which our own sessions do without.
+STOCK_CONF = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.LocalFs",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.shuffle.partitions": "2",
+}
 
 
 @dataclass(frozen=True, slots=True)

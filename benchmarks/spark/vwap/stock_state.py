@@ -84,11 +84,18 @@ def _window_sums(values: Floats, before: int) -> Floats:
     return sums
 
 
-class PandasProcessor:
-    """For transformWithStateInPandas."""
+class _Processor:
+    """Holds a ticker's trades in a value state."""
 
     def init(self, handle: Any) -> None:
         self._held = handle.getValueState("held", STATE_SQL)
+
+    def close(self) -> None:
+        pass
+
+
+class PandasProcessor(_Processor):
+    """For transformWithStateInPandas."""
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         price, volume = in_order(rows)
@@ -96,15 +103,9 @@ class PandasProcessor:
         self._held.update(state_of(now_held))
         yield results
 
-    def close(self) -> None:
-        pass
 
-
-class RowProcessor:
+class RowProcessor(_Processor):
     """For transformWithState, which gives rows one by one."""
-
-    def init(self, handle: Any) -> None:
-        self._held = handle.getValueState("held", STATE_SQL)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         prices, volumes = held_of(self._held.get())
@@ -114,9 +115,6 @@ class RowProcessor:
             prices, volumes = [*prices[-HELD:], row["price"]], [*volumes[-HELD:], row["volume"]]
             yield make(**_row(int(key[0]), prices, volumes))
         self._held.update(state_of((prices, volumes)))
-
-    def close(self) -> None:
-        pass
 
 
 def _row(ticker: int, prices: list[float], volumes: list[float]) -> dict[str, float]:

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import Show
 from benchmarks.spark.applications import vwap_on
-from benchmarks.spark.files import parquet_totals
-from benchmarks.spark.in_process import InProcess, result_blocks, run_in_process
-from benchmarks.spark.scene import Show
-from benchmarks.spark.sessions import STOCK_CONF
+from benchmarks.spark.in_process import InProcess, parquet_totals, result_blocks, run_in_process
 from benchmarks.spark.sustained import AtRate, Sizes, Sustained, at_rate, sustain
-from benchmarks.spark.vwap.stock import STATEFUL, WAYS, Budget, Cell, run_cell, why_not
+from benchmarks.spark.vwap.stock import STATEFUL, STOCK_CONF, WAYS, Budget, Cell, run_cell, why_not
 from benchmarks.spark.vwap.stock_tuples import sums_of_blocks
 from penstock import sinks, sources
 from penstock.connectors.trace.source import TraceSource

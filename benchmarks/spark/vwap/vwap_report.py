@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.report import millions, table_of
 from benchmarks.spark.batches import Spread
-from benchmarks.spark.scene import millions, table_of
 from benchmarks.spark.vwap.stock import WAYS
 from benchmarks.spark.vwap.vwap import Checked, StockResult, VwapEffort, VwapResult, best_stock
 
@@ -85,17 +85,9 @@ def _goal(name: str, value: float | None) -> str:
 def _run_row(name: str, run: Checked) -> tuple[str, ...]:
     rate = run.ours.rate
     spread = f"{millions(rate.spread.lowest)}-{millions(rate.spread.highest)}"
+    times = f"{rate.seconds:.0f}", f"{rate.batches}"
     equal = "equal" if run.is_equal else "DIFFERS"
-    batches = f"{rate.batches}"
-    return (
-        name,
-        millions(rate.tuples_s),
-        spread,
-        f"{rate.seconds:.0f}",
-        batches,
-        millions(run.in_process.tuples_s),
-        equal,
-    )
+    return name, millions(rate.tuples_s), spread, *times, millions(run.in_process.tuples_s), equal
 
 
 def _trials_table(result: VwapResult) -> Table:

@@ -11,7 +11,7 @@ from benchmarks.threads.external_load import Phase
 from benchmarks.threads.measured.fed_engine import EnginePeriod, FedEngine
 from benchmarks.threads.measured.pegged_cores import PeggedCores
 from penstock.operators.stateless.load import flop_s, rows_within
-from penstock.plan.thread_setting import ElasticThreads, ThreadPolicy
+from penstock.plan.thread_setting import ElasticThreads, ThreadPolicyName
 from penstock.simulate.element_model import ElementModel
 from penstock.simulate.element_shapes import one_operator
 
@@ -39,7 +39,7 @@ class EngineCase:
             engine.period(self.period_s)
             return mean(engine.period(self.period_s).tuples_s for _ in range(periods))
 
-    def elastic(self, policy: ThreadPolicy, periods: int) -> list[EnginePeriod]:
+    def elastic(self, policy: ThreadPolicyName, periods: int) -> list[EnginePeriod]:
         """What a policy does from the start, at whatever number of threads a user's engine allows it."""
         with FedEngine(self.model, ElasticThreads(policy=policy, period_s=self.period_s)) as engine:
             return [engine.period(self.period_s) for _ in range(periods)]

@@ -65,14 +65,11 @@ class FedEngine:
                 looks, changes = looks + 1, changes + self._has_changed()
         return EnginePeriod(self._level, changes + self._has_changed(), rows / passed_s)
 
-    def close(self) -> None:
-        self._engine.finish()
-
     def __enter__(self) -> FedEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._engine.finish()
 
     def _has_changed(self) -> bool:
         before, self._level = self._level, self.level

@@ -50,17 +50,14 @@ class PeggedCores:
             self.set(phase.cores)
         time.sleep(max(0.0, begin_s + until_s - time.monotonic()))
 
-    def close(self) -> None:
-        for process in self._spinning:
-            process.kill()
-            process.wait()
-        self._spinning.clear()
-
     def __enter__(self) -> PeggedCores:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        for process in self._spinning:
+            process.kill()
+            process.wait()
+        self._spinning.clear()
 
 
 def phases_of(text: str) -> list[Phase]:

@@ -10,18 +10,13 @@ from statistics import mean
 
 from benchmarks.threads.element_case import ElementCase
 from benchmarks.threads.measured.real_element import RealElement
+from benchmarks.threads.multilevel_cases import SHAPES
 from penstock.control.threads.element_setting import ElementSetting
 from penstock.simulate.element_model import ElementModel
-from penstock.simulate.element_shapes import (  # fmt: skip
-    FLOP_S,
-    balanced,
-    bushy,
-    data_parallel,
-    mixed,
-    pipeline,
-    skewed,
-)
+from penstock.simulate.element_shapes import FLOP_S, balanced, skewed
 
+_SHAPES = ("pipeline 100", "data-parallel 50", "bushy 82")
+_LARGE_SHAPES = ("pipeline 500", "pipeline 1,000", "data-parallel 100", "mixed 10 x 50", "mixed 10 x 100")
 _BLOCK_OF_ALL_GRAPHS = 64
 _ROUNDS, _LONGEST_PERIOD_S = 4, 2.0
 Make = Callable[[], RealElement]
@@ -95,7 +90,7 @@ def real_case(
 def period_of(model: ElementModel, least_s: float, rate_flop_s: float) -> float:
     """Long enough that every operator is dealt some blocks: how many dear ones fall into a period must not be chance.
 
-    >>> wide = data_parallel(50, balanced(1000), block_tuples=1000)
+    >>> wide = SHAPES["data-parallel 50"](balanced(1000), 1000)
     >>> round(period_of(wide, 0.1, 1e9), 3), period_of(wide, 0.25, 1e9), period_of(wide, 0.1, 1e6)
     (0.2, 0.25, 2.0)
     """
@@ -109,14 +104,6 @@ def real_multilevel_models(blocks: Sequence[int], seed: int, *, quick: bool) -> 
     """The graphs of benchmark `multilevel`, with balanced and skewed costs; the larger ones at one block size."""
     models = []
     for block in blocks:
-        for costs in (balanced(), skewed(seed)):
-            models.append(pipeline(100, costs, block_tuples=block))
-            models.append(data_parallel(50, costs, block_tuples=block))
-            models.append(bushy(costs, block_tuples=block))
-            if not quick and block == _BLOCK_OF_ALL_GRAPHS:
-                models.append(pipeline(500, costs, block_tuples=block))
-                models.append(pipeline(1000, costs, block_tuples=block))
-                models.append(data_parallel(100, costs, block_tuples=block))
-                models.append(mixed(10, 50, costs, block_tuples=block))
-                models.append(mixed(10, 100, costs, block_tuples=block))
+        shapes = (*_SHAPES, *_LARGE_SHAPES) if not quick and block == _BLOCK_OF_ALL_GRAPHS else _SHAPES
+        models += [SHAPES[shape](costs, block) for costs in (balanced(), skewed(seed)) for shape in shapes]
     return models

@@ -32,12 +32,7 @@ class RealElement:
     """
 
     def __init__(
-        self,
-        model: ElementModel,
-        *,
-        max_level: int,
-        period_s: float = 1.0,
-        queued: frozenset[str] = frozenset(),
+        self, model: ElementModel, *, max_level: int, period_s: float = 1.0, queued: frozenset[str] = frozenset()
     ) -> None:
         self.model, self.max_level, self._period_s, self._threads = model, max_level, period_s, 1
         self._graph, self.works = graph_of(model)

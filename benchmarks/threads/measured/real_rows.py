@@ -13,7 +13,7 @@ from benchmarks.threads.measured.fed_engine import EnginePeriod
 from benchmarks.threads.measured.real_cases import OneAtATime, period_of, real_case, real_multilevel_models
 from benchmarks.threads.measured.real_element import RealElement
 from benchmarks.threads.measured.real_side_by_side import engines_side_by_side, side_by_side
-from benchmarks.threads.multilevel import RULES, ChangeRun
+from benchmarks.threads.multilevel import RULES, ChangeRun, change_run_of
 from benchmarks.threads.multilevel_cases import BLOCKS, SMALL_SHAPES, Cell
 from penstock.control.threads.element_loop import run_periods
 from penstock.control.threads.element_setting import ElementSetting
@@ -170,13 +170,8 @@ def change_run(
     old, new = steps[half - 1].next_setting, steps[-1].next_setting
     with OneAtATime() as elements:
         rates = [_rates(model, levels, elements, cores, period_s, (old, new)) for model in (before, after)]
-    busy = [step.period for step in steps[half:] if not step.settled]
-    return ChangeRun(
-        rules, seed, rates[0][1] / rates[0][0], rates[1][2] / rates[1][0], rates[1][1] / rates[1][0],
-        (busy[-1] + 2 - half if busy else None) if steps[-1].settled else None,
-        tuple(step.setting.threads for step in steps), tuple(len(step.setting.queued) for step in steps),
-        tuple(step.observation.throughput_tuples_s for step in steps),
-    )  # fmt: skip
+    ratios = rates[0][1] / rates[0][0], rates[1][2] / rates[1][0], rates[1][1] / rates[1][0]
+    return change_run_of(rules, seed, steps, half, *ratios)
 
 
 def _rates(

@@ -42,8 +42,7 @@ def side_by_side(policy: str, cores: int, *, period_s: float, periods: int, oper
             decided = [rule.decide(state, each) for state, each in zip(states, seen, strict=True)]
             states, settings = [state for state, _, _ in decided], [setting for _, setting, _ in decided]
     late = [mean(own) for own in zip(*rates[periods // 2 :], strict=True)]
-    fairness = sum(late) ** 2 / (len(late) * sum(rate**2 for rate in late))
-    return SideBySide(policy, False, cores, sum(late) / best, fairness, tuple(s.threads for s in settings))
+    return SideBySide.of(policy, False, cores, late, best, [setting.threads for setting in settings])
 
 
 def _even(elements: Sequence[RealElement], level: int, period_s: float, periods: int = 3) -> float:
@@ -73,9 +72,7 @@ def engines_side_by_side(
 
     best = max(sum(_late_tuples_s(run(level, 6))) for level in range(1, cores + 1))
     seen = run(threads, periods)
-    late = _late_tuples_s(seen)
-    fairness = sum(late) ** 2 / (len(late) * sum(rate**2 for rate in late))
-    return SideBySide(policy, True, cores, sum(late) / best, fairness, tuple(own[-1].level for own in seen))
+    return SideBySide.of(policy, True, cores, _late_tuples_s(seen), best, [own[-1].level for own in seen])
 
 
 def _late_tuples_s(seen: Sequence[Sequence[EnginePeriod]]) -> list[float]:

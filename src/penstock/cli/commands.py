@@ -132,6 +132,13 @@ def run(
     on_error: Annotated[
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
+    reset_state: Annotated[
+        list[str] | None,
+        typer.Option(metavar="OPERATOR", help="Start this operator empty and keep the state of the rest; repeatable."),
+    ] = None,
+    durable: Annotated[
+        bool, typer.Option("--durable", help="Sync the checkpoint to disk, so that it survives a power failure.")
+    ] = False,
     goal: GoalFlag = None,
     policy: PolicyFlag = None,
     price: PriceFlag = None,
@@ -158,8 +165,11 @@ def run(
 
     control = ControlOptions(goal, policy, tuple(price or ()), tuple(limit or ()), passive, willingness)
     run_command(
-        RunRequest(application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control)
-    )
+        RunRequest(
+            application, master, checkpoint, duration, tuple(settings or ()), dead_letters, on_error, control,
+            tuple(reset_state or ()), durable,
+        )
+    )  # fmt: skip
 
 
 @app.command()

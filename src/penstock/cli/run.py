@@ -42,6 +42,8 @@ class RunRequest:
     dead_letters: Path | None = None
     on_error: str = "dead_letter"
     control: ControlOptions = field(default_factory=ControlOptions)
+    reset_state: tuple[str, ...] = ()
+    durable: bool = False
 
 
 def run_command(request: RunRequest) -> None:
@@ -56,7 +58,7 @@ def run_command(request: RunRequest) -> None:
     app = load_application(request.application)
     settings, control = _checked(request, app.graph)
     screen = console()
-    if request.checkpoint is not None and is_finished(app.graph, Checkpoint(request.checkpoint)):
+    if request.checkpoint is not None and is_finished(app.graph, Checkpoint(request.checkpoint), request.reset_state):
         _say(screen, ending_lines("done", ran=False, request=request, checkpoint=request.checkpoint))
         return
     with starting(screen, f"starting {app.name} on {request.master}"):
@@ -66,6 +68,8 @@ def run_command(request: RunRequest) -> None:
             checkpoint=request.checkpoint or Path(tempfile.mkdtemp(prefix="penstock-")),  # kept, to go on with
             dead_letters=request.dead_letters,
             on_error=request.on_error,
+            reset_state=request.reset_state,
+            durable=request.durable,
             **control,
         )
     try:
@@ -172,8 +176,10 @@ def resume_command(request: RunRequest, checkpoint: Path) -> str:
     master = [] if request.master == DEFAULT_MASTER else ["--master", request.master]
     settings = [word for setting in request.settings for word in ("--set", setting)]
     letters = [] if request.dead_letters is None else ["--dead-letters", str(request.dead_letters)]
+    durable = ["--durable"] if request.durable else []
     errors = [] if request.on_error == ON_ERROR[0] else ["--on-error", request.on_error]
-    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *request.control.arguments]
+    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *durable]
+    options += request.control.arguments
     return shlex.join(["penstock", "run", request.application, *options])
 
 

@@ -2,5 +2,5 @@
 
 Thin wrappers around Linux.  Everything that reads sysfs takes a root directory, so that tests can give their own.
 
-May import `errors` alone.  Begin with `cores.py` and `directories.py`.
+May import `arguments` and `errors` alone.  Begin with `cores.py` and `directories.py`.
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from penstock.arguments import PATH, check_arguments, whole
 from penstock.errors import InputError
+from penstock.host.extras import require
 from penstock.host.java import java_home
 
 _MASTER_HOST = "127.0.0.1"
@@ -53,6 +54,7 @@ def loopback_cluster(folder: str | Path, workers: int = 2, cores: int = 2, memor
         "ps.testing.loopback_cluster", folder=(folder, PATH), workers=(workers, whole(1)), cores=(cores, whole(1)),
         memory_mb=(memory_mb, whole(1)),
     )  # fmt: skip
+    require("ps.testing.loopback_cluster", "spark")
     folder, port = Path(folder), _free_port()
     hosts = tuple(f"127.0.0.{number + 2}" for number in range(workers))
     with ExitStack() as processes:
@@ -105,8 +107,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _spark_class() -> Path:
     spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        raise InputError("a cluster needs the package pyspark, which is not installed")
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).parent / "bin" / "spark-class"
 
 

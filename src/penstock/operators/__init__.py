@@ -3,5 +3,5 @@
 An operator chooses the kernel that does the work, and carries positions and punctuations along.  Its meaning is in
 docs/semantics.md, its frozen description in `app.operators`.
 
-May import `state` and the rooms below it.  Begin with `protocol.py`, then `factory.py`.
+May import `slots`, `state` and the rooms below it.  Begin with `protocol.py`, then `factory.py`.
 """

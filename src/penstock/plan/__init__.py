@@ -3,5 +3,5 @@
 Immutable values and pure functions; nothing runs here.  A `Configuration` has everything that can be changed while an
 application runs.
 
-May import `app` and the rooms below it.  Begin with `configuration.py`, then `elements/pipeline.py`.
+May import `spade`, `app` and the rooms below it.  Begin with `configuration.py`, then `elements/pipeline.py`.
 """

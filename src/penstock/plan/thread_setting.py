@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 from penstock.arguments import FLAG, TEXT, check_arguments, number, or_none, whole
 from penstock.errors import InputError
 
-ThreadPolicy = Literal["elastic", "elastic_operator", "multilevel"]
-POLICIES: tuple[str, ...] = get_args(ThreadPolicy)
+ThreadPolicyName = Literal["elastic", "elastic_operator", "multilevel"]
+POLICIES: tuple[str, ...] = get_args(ThreadPolicyName)
 MOST_THREADS = 64
 _PERIODS_S = {"multilevel": 5.0}  # the papers': 1 s in ELASTIC, 5 s in MULTILEVEL
 
@@ -36,7 +36,7 @@ class ElasticThreads:
 
     least: int = 1
     most: int = MOST_THREADS
-    policy: ThreadPolicy = "elastic"
+    policy: ThreadPolicyName = "elastic"
     period_s: float | None = None
     tolerance: float = 0.05
     decay_rate: float = 0.01

@@ -9,9 +9,8 @@ import pytest
 
 from benchmarks.spark.applications import vwap_on
 from benchmarks.spark.in_process import result_blocks
-from benchmarks.spark.sessions import STOCK_CONF
 from benchmarks.spark.sustained import Sizes
-from benchmarks.spark.vwap.stock import WAYS, Budget, run_cell, why_not
+from benchmarks.spark.vwap.stock import STOCK_CONF, WAYS, Budget, run_cell, why_not
 from benchmarks.spark.vwap.stock_tuples import sums_of_blocks
 from benchmarks.spark.vwap.vwap import VwapEffort, run_vwap
 from benchmarks.spark.vwap.vwap_report import vwap_figures, vwap_notes, vwap_tables

@@ -12,7 +12,7 @@ MOST_US = 1_000  # 0.25 to 0.4 ms on two cores that others use as well
 
 def test_the_drivers_part_of_measuring_stays_small(tmp_path: Path) -> None:
     cost = driver_cost(tmp_path, batches=60)
-    assert cost.total_us < MOST_US, cost
+    assert sum(cost.values()) < MOST_US, cost
     seen = read_journal(tmp_path / "journal.jsonl").observations
     assert len(seen) == 63
     assert all(o.latency is not None and o.latency.sketch is not None for o in seen)

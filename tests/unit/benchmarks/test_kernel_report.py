@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from benchmarks.__main__ import app
 from benchmarks.kernels.cases.kernel_cases import chosen_cases
 from benchmarks.kernels.measurement import QUICK, Measurement
-from benchmarks.kernels.picture import draw
-from benchmarks.kernels.report import print_report, summary
+from benchmarks.kernels.report import draw, print_report, summary
 from benchmarks.machine import this_machine
 
 
@@ -38,7 +37,7 @@ RESULTS = [
 
 
 def test_figures_are_the_worst_of_their_kind() -> None:
-    figures = summary(RESULTS, this_machine(), QUICK)
+    figures = summary(RESULTS, QUICK)
     assert figures["vwap_ratio_to_limit"] == pytest.approx(0.41)
     assert figures["vwap_strings_ratio_to_limit"] == pytest.approx(0.10)
     assert figures["worst_window_ratio_to_limit"] == figures["sliding_1000_ratio_to_limit"] == pytest.approx(0.60)
@@ -51,7 +50,7 @@ def test_figures_are_the_worst_of_their_kind() -> None:
 
 
 def test_figures_of_cases_that_did_not_run_are_null() -> None:
-    figures = summary([measured("filter", 40e6)], this_machine(), QUICK)
+    figures = summary([measured("filter", 40e6)], QUICK)
     assert figures["vwap_ratio_to_limit"] is None
     assert figures["worst_window_ratio_to_limit"] is None
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.machine import this_machine
-from benchmarks.mpc.mpc import measure, same_optimum, summary
-from benchmarks.mpc.mpc_live import ALL_CHANCES, measure_live
+from benchmarks.mpc.mpc import ALL_CHANCES, MpcEffort, measure, measure_live, same_optimum, summary
 from benchmarks.mpc.mpc_problems import LIVE_SIZES, SIZES, Size
-from benchmarks.mpc.mpc_rows import MpcEffort
 from penstock.control.setting import Grid
 from penstock.spark.driver.capacity import LOCAL_TASK_SLOTS
 
@@ -22,7 +19,7 @@ def test_all_methods_agree_and_are_counted() -> None:
     by_method = {row.method: row for row in rows if row.horizon == 3}
     assert by_method["exhaustive"].explored == 6 + 6**2 + 6**3
     assert by_method["branch and bound"].explored <= by_method["exhaustive"].explored
-    body = summary(rows, this_machine(), EFFORT)
+    body = summary(rows, EFFORT)
     assert body["same_optimum"] is True
     assert body["dp_h3_ms"] > 0
     assert body["dp_h10_ms"] is None
@@ -36,7 +33,7 @@ def test_what_a_live_decision_takes_is_told_by_size_with_its_distance_to_trying_
     assert near.excess is not None
     assert 0 <= near.excess < 0.1
     assert far.excess is None, "a tree of 18^10 outcomes is not searched"
-    body = summary(rows, this_machine(), EFFORT)
+    body = summary(rows, EFFORT)
     assert body["live_ms"].keys() == {"12"}
     assert body["live_worst_excess"].keys() == {"12, h=2"}
     assert not same_optimum(rows)  # which is about exact methods

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks.machine import this_machine
 from benchmarks.saso.loads import generated_loads, trace_load
 from benchmarks.saso.metrics import Saso, measure
 from benchmarks.saso.paper import Direction, directions, run_paper
-from benchmarks.saso.picture import draw_runs, file_name
 from benchmarks.saso.policies import oracles, our_policy, rivals
-from benchmarks.saso.report import print_comparisons, summary
+from benchmarks.saso.report import draw_runs, file_name, print_comparisons, summary
 from benchmarks.saso.saso import COMPUTING, Case, Comparison, best_of, cases, queue_plant
 from benchmarks.saso.scenarios import run_scenario, scenarios
 from penstock.control.control_step import ControlStep
@@ -35,7 +33,7 @@ def case(name: str = "random_walk") -> Case:
 
 
 def figures(**other: object) -> Saso:
-    plain = Saso("policy", "", 5, 0, 0, 1.0, 0.0, 6.0, 30.0, 0.5, 0, None)
+    plain = Saso("policy", "", 5, 0, 0, 1.0, 0.0, 6.0, 30.0, 0.5, None)
     return replace(plain, **other)  # type: ignore[arg-type]
 
 
@@ -117,7 +115,7 @@ def test_a_comparison_says_what_is_missed() -> None:
 def test_the_report_has_overshoot_and_violations_of_the_percentile() -> None:
     oracle = figures(policy="oracle", mean_replicas=5.5, watts_estimated=29.0)
     found = comparison(figures(policy="mpc"), oracle, figures(policy="ds2", mean_replicas=5.0, p95_violations=7))
-    body = summary([found], [], [], [], this_machine(), 1)["cases"][found.case.name]
+    body = summary([found], [], [], 1)["cases"][found.case.name]
     shown = {name: [body[name][f"overshoot_{unit}"] for unit in ("replicas", "watts")] for name in body}
     assert (shown["mpc"], shown["oracle"], shown["ds2"]) == ([0.5, 1.0], [0.0, 0.0], [-0.5, 1.0])
     assert (body["mpc"]["p95_violations"], body["ds2"]["p95_violations"]) == (0, 7)
@@ -199,7 +197,7 @@ def test_mpc_passes_every_situation_that_breaks_autoscalers(tmp_path: Path) -> N
     draw_runs("cold spike", outcomes[0].records, path)
     assert path.name == "cold-spike-yes.png"
     assert path.stat().st_size > 10_000
-    body = summary([], [], [], outcomes, this_machine(), 1)
+    body = summary([], [], outcomes, 1)
     assert body["situations_passed"] == 8
 
 

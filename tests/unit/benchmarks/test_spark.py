@@ -19,9 +19,8 @@ from typer.testing import CliRunner
 from benchmarks.__main__ import app as bench_app
 from benchmarks.spark.applications import sums_on, vwap_on
 from benchmarks.spark.batches import gaps_ms, late_results, measuring_ratio, throughput
-from benchmarks.spark.files import parquet_totals
 from benchmarks.spark.floor import floor_result
-from benchmarks.spark.in_process import result_blocks, run_in_process
+from benchmarks.spark.in_process import parquet_totals, result_blocks, run_in_process
 from benchmarks.spark.rescale.rescale_stock import SparkRescale
 from benchmarks.spark.spark_threads import (
     SparkThreadsEffort,

@@ -23,6 +23,7 @@ for name in ABSENT:
 
 import penstock as ps
 from penstock.cli import main
+from penstock.errors import PenstockError
 
 modules = [found.name for found in pkgutil.walk_packages(ps.__path__, "penstock.", onerror=lambda name: None)]
 for name in modules:
@@ -36,7 +37,7 @@ app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}
 def said(use):
     try:
         return use()
-    except ps.PenstockError as error:
+    except PenstockError as error:
         return str(error)
 
 
@@ -60,6 +61,9 @@ print(json.dumps({
     "run": said(lambda: ps.run(app)),
     "start": said(lambda: ps.start(app)),
     "elastic_map": said(lambda: ps.elastic_map(None, len, "x long")),
+    "spark_session": said(lambda: ps.spark_session()),
+    "local_session": said(lambda: ps.testing.local_session().__enter__()),
+    "loopback_cluster": said(lambda: ps.testing.loopback_cluster("cluster").__enter__()),
     "imported": said(imported),
     "spark": said(lambda: ps.evaluate(app, {"numbers": {"x": [1]}}, engine="spark")),
     "penstock run": command("run", "app.py"),
@@ -85,6 +89,9 @@ def test_without_extras_the_rest_works_and_each_use_of_them_is_told_in_a_sentenc
         "run": f"ps.run {SPARK}",
         "start": f"ps.start {SPARK}",
         "elastic_map": f"ps.elastic_map {SPARK}",
+        "spark_session": f"ps.spark_session {SPARK}",
+        "local_session": f"ps.testing.local_session {SPARK}",
+        "loopback_cluster": f"ps.testing.loopback_cluster {SPARK}",
         "imported": f"ps.run {SPARK}",
         "spark": f"ps.evaluate(engine='spark') {SPARK}",
         "penstock run": [2, f"penstock run {SPARK}"],

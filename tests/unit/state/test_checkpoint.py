@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -16,6 +18,7 @@ from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
 from penstock.spark.session.pickling import dumps_for_workers
 from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.essence import differing, operator_digests
 from penstock.state.checkpoint.lease import Lease
 
 
@@ -53,8 +56,97 @@ def test_another_place_in_the_file_is_the_same_application(tmp_path: Path) -> No
 
 def test_any_other_difference_is_another_application(tmp_path: Path) -> None:
     fixed_by(tmp_path, application().graph)
-    with pytest.raises(ps.errors.InputError, match="belongs to another application"):
+    with pytest.raises(ps.errors.InputError, match="version of application 'checked': 'window' changed; start changed"):
         fixed_by(tmp_path, application(count=4).graph)
+    other = ps.Application("other")
+    other.source("ticks", schema={"k": "int64"}).sink("out")
+    with pytest.raises(ps.errors.InputError, match=r"belongs to another application or version of it \('checked'\)"):
+        fixed_by(tmp_path, other.graph)
+
+
+class Ewma:
+    """A user's operator with parameters, some of them in slots and nested."""
+
+    __slots__ = ("alpha", "extra")
+
+    def __init__(self, alpha: float, extra: object = None) -> None:
+        self.alpha, self.extra = alpha, extra
+
+    def state(self) -> list[float]:
+        return [0.0]
+
+    def process(self, row: dict[str, Any], state: list[float]) -> dict[str, Any]:
+        state[0] += self.alpha * (row["x"] - state[0])
+        return {"x": state[0]}
+
+
+def smoothed(instance: object) -> Graph:
+    app = ps.Application("smoothed")
+    source = app.source("ticks", schema={"k": "int64", "x": "float64"})
+    source.operator("ewma", instance, schema={"x": "float64"}, by="k").sink("out", ps.sinks.discard())
+    return app.graph
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Ewma(0.1), Ewma(0.9)),
+        (Ewma(0.1, {"a": [1, 2]}), Ewma(0.1, {"a": [1, 3]})),
+        (Ewma(0.1, np.arange(3)), Ewma(0.1, np.arange(3) + 1)),
+        (Ewma(0.1, Ewma(1.0)), Ewma(0.1, Ewma(2.0))),
+    ],
+    ids=["value", "nested", "array", "object"],
+)
+def test_changed_parameters_do_not_go_on_over_old_state(tmp_path: Path, before: object, after: object) -> None:
+    first = fixed_by(tmp_path, smoothed(before))
+    assert fixed_by(tmp_path, smoothed(before)).checkpoint_id == first.checkpoint_id
+    with pytest.raises(ps.errors.InputError, match="'ewma' changed; start changed operators empty with --reset"):
+        fixed_by(tmp_path, smoothed(after))
+    assert fixed_by(tmp_path, smoothed(after), reset=["ewma"]).checkpoint_id == first.checkpoint_id
+    fixed_by(tmp_path, smoothed(after))  # from now on it is this one
+
+
+def test_a_setting_that_a_later_version_adds_with_a_default_changes_nothing() -> None:
+    graph = smoothed(Ewma(0.1))
+
+    @dataclass(frozen=True, slots=True)
+    class Custom(type(graph.operator("ewma"))):  # type: ignore[misc]
+        added_later: int = 7
+
+    old = graph.operator("ewma")
+    new = Custom(**{own.name: getattr(old, own.name) for own in fields(old)})
+    later = replace(graph, operators=tuple(new if o is old else o for o in graph.operators))
+    assert operator_digests(later) == operator_digests(graph)
+    changed = replace(new, added_later=8)
+    other = replace(graph, operators=tuple(changed if o is old else o for o in graph.operators))
+    assert differing(operator_digests(graph), operator_digests(other)) == ["ewma"]
+
+
+def test_a_checkpoint_becomes_durable_when_asked_and_stays_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr("penstock.host.atomic_file.sync", synced.append)
+    assert not fixed_by(tmp_path, application().graph).durable
+    assert not synced
+    assert fixed_by(tmp_path, application().graph, durable=True).durable
+    assert fixed_by(tmp_path, application().graph).durable
+    assert Checkpoint(tmp_path).fixed().durable
+    assert synced == [str(tmp_path)] * 2  # each time that the application was written
+
+
+def test_only_operators_with_state_of_their_own_can_be_reset(tmp_path: Path) -> None:
+    with pytest.raises(ps.errors.InputError, match=r"has no operator 'emwa' whose state could be reset; .* 'ewma'\?"):
+        fixed_by(tmp_path, smoothed(Ewma(0.1)), reset=["emwa"])
+
+
+def test_an_application_file_of_another_version_is_refused_before_it_is_unpickled(tmp_path: Path) -> None:
+    fixed_by(tmp_path, application().graph)
+    path = tmp_path / "application"
+    path.write_bytes(pickle.dumps((2, "digest", "what version 2 had")))
+    with pytest.raises(ps.errors.InputError, match="is older than version 3, the oldest that can be read"):
+        fixed_by(tmp_path, application().graph)
+    path.write_bytes(b'{"penstock_checkpoint": 4}\nnot a pickle')
+    with pytest.raises(ps.errors.InputError, match="has version 4, and this Penstock reads version 3"):
+        fixed_by(tmp_path, application().graph)
 
 
 def test_a_function_that_was_mended_is_used(tmp_path: Path) -> None:

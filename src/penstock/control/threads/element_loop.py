@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.control.threads.element_port import ElementPort
 from penstock.control.threads.element_setting import ElementSetting
-from penstock.control.threads.thread_policy import ElementPolicy, State
+from penstock.control.threads.thread_policy import State, ThreadPolicy
 from penstock.measure.element_observation import ElementObservation
 
 
@@ -30,7 +30,7 @@ class ElementStep:
         )
 
 
-def run_periods(port: ElementPort, policy: ElementPolicy[State], periods: int) -> Iterator[ElementStep]:
+def run_periods(port: ElementPort, policy: ThreadPolicy[State], periods: int) -> Iterator[ElementStep]:
     """Lets the policy run the element for so many periods, after one to get to know it."""
     state, setting = policy.start(port.observe())
     for period in range(periods):

@@ -19,7 +19,7 @@ from penstock.control.threads.element_setting import ElementSetting
 from penstock.control.threads.leaping_operator import CALM
 from penstock.control.threads.multilevel.policy import MultiLevel
 from penstock.control.threads.multilevel.rules import OURS, PAPER, with_settings
-from penstock.control.threads.thread_policy import ElementPolicy
+from penstock.control.threads.thread_policy import ThreadPolicy
 from penstock.measure.element_observation import ElementObservation
 from penstock.plan.thread_setting import ElasticThreads
 
@@ -180,7 +180,7 @@ class ThreadControl:
         settled = policy.settled(state)
         return replace(known, state=state, setting=setting, reason=reason, settled=settled, most=most)
 
-    def _policy(self) -> ElementPolicy[Any]:
+    def _policy(self) -> ThreadPolicy[Any]:
         request = self._request
         if request.policy == "multilevel":
             rules = PAPER if request.as_printed else OURS

@@ -10,7 +10,7 @@ from penstock.measure.element_observation import ElementObservation
 State = TypeVar("State")
 
 
-class ElementPolicy(Protocol[State]):
+class ThreadPolicy(Protocol[State]):
     """`start` is told what the element looks like; `decide` gives the setting of the next period and why."""
 
     def start(self, observation: ElementObservation) -> tuple[State, ElementSetting]: ...

@@ -8,7 +8,7 @@ from typing import Any, cast
 from penstock.control.policy_settings import PolicySetting
 from penstock.control.policy_text import given_settings
 from penstock.errors import InputError
-from penstock.plan.thread_setting import MOST_THREADS, POLICIES, ElasticThreads, ThreadPolicy
+from penstock.plan.thread_setting import MOST_THREADS, POLICIES, ElasticThreads, ThreadPolicyName
 
 _BOUNDS = re.compile(r"(\d+)-(\d+)")
 _PERIOD = PolicySetting("period_s", "1", above=True)
@@ -39,7 +39,7 @@ def threads_of(option: int | str | ElasticThreads) -> int | ElasticThreads:
     first, _, others = rest.partition(",")
     bounds = _BOUNDS.fullmatch(first)
     least, most = (int(bounds[1]), int(bounds[2])) if bounds else (1, MOST_THREADS)
-    return ElasticThreads(least, most, cast(ThreadPolicy, policy), **_settings(policy, others if bounds else rest))
+    return ElasticThreads(least, most, cast(ThreadPolicyName, policy), **_settings(policy, others if bounds else rest))
 
 
 def _settings(policy: str, text: str) -> dict[str, Any]:

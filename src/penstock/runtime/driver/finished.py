@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from penstock.app.graph import Graph
@@ -11,9 +12,9 @@ from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.progress import Progress
 
 
-def is_finished(graph: Graph, checkpoint: Checkpoint) -> bool:
+def is_finished(graph: Graph, checkpoint: Checkpoint, reset: Collection[str] = ()) -> bool:
     """Whether all tuples were taken and none waits; InputError where the checkpoint is another application's."""
-    stored = checkpoint.stored(graph)
+    stored = checkpoint.stored(graph, reset)
     if stored is None:
         return False
     total, progress = total_tuples(stored.graph), progress_of(checkpoint)

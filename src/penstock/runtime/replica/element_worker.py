@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -305,26 +304,28 @@ def element_graph(graph: Graph, planned: PipelineElement) -> Graph:
 
 
 @lru_cache(maxsize=8)
-def _fixed(directory: str, modified_ns: int) -> Fixed:
+def _fixed(directory: str, epoch: int) -> Fixed:
     return Checkpoint(directory).fixed()
 
 
-_workers: dict[tuple[str, tuple[str, ...], int], ElementWorker] = {}
+_workers: dict[tuple[str, int, tuple[str, ...], int], ElementWorker] = {}
 
 
 def element_worker(
-    directory: str, unfused: tuple[str, ...], number: int, *, dumps: Dumps, freezes: bool = False
+    directory: str, epoch: int, unfused: tuple[str, ...], number: int, *, dumps: Dumps, freezes: bool = False
 ) -> ElementWorker:
     """The element of a checkpoint in this process; what was made for it is kept, as a cache that may vanish.
+
+    Each start of a driver has an epoch of its own and may bring other functions, so nothing made for another is used.
 
     `dumps` pickles the state of user operators.  `freezes`: Spark's worker collects garbage after each task, and what
     lives on need not be looked at again.
     """
-    fixed = _fixed(directory, os.stat(os.path.join(directory, "application")).st_mtime_ns)
-    key = (fixed.checkpoint_id, unfused, number)
+    fixed = _fixed(directory, epoch)
+    key = (fixed.checkpoint_id, epoch, unfused, number)
     if key not in _workers:
-        for old in [k for k in _workers if k[0] == key[0] and k[1] != unfused]:
-            _workers.pop(old).end_threads()  # another fusion: its operators would keep state that others go on with
+        for old in [k for k in _workers if k[0] == key[0] and k[1:3] != key[1:3]]:
+            _workers.pop(old).end_threads()  # its operators would keep old functions, or state that others go on with
         _workers[key] = ElementWorker(Checkpoint(directory), fixed, layout_of(fixed.graph, unfused), number, dumps)
         close_removed()
         if freezes:

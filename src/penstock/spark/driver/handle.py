@@ -75,14 +75,14 @@ class Handle:
 
     >>> import penstock as ps
     >>> app = ps.Application("volumes")
-    >>> trades = app.source("trades", ps.sources.trace("unbounded"))
+    >>> trades = app.source("trades", ps.sources.trace(rate_tuples_s=1000))
     >>> volume = {"ticker": "any(ticker)", "volume": "sum(volume)"}
     >>> windows = trades.aggregate("window", by="ticker", window=ps.sliding(count=4, per_group=True), emit=volume)
     >>> windows.sink("out", ps.sinks.discard())
     >>> handle = ps.start(app, master="local[2]")  # doctest: +SKIP
     >>> handle.apply(handle.configuration.with_replicas("window", 1))  # doctest: +SKIP
-    >>> handle.wait(timeout_s=5)  # doctest: +SKIP
-    False
+    >>> while handle.observe() is None:  # doctest: +SKIP
+    ...     _ = handle.wait(timeout_s=0.1)
     >>> handle.observe().tuples_in > 0  # doctest: +SKIP
     True
     >>> result = handle.stop()  # doctest: +SKIP
@@ -130,6 +130,11 @@ class Handle:
         self._query = self._observer.query = self._start(session, graph)
         if self.controller is not None:
             self.controller.start()
+
+    @property
+    def epoch(self) -> int:
+        """How many drivers this checkpoint has had, this one included."""
+        return self._lease.epoch
 
     @property
     def configuration(self) -> Configuration:

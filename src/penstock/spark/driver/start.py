@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
-from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, kind, number, or_none, whole
+from penstock.arguments import FLAG, NAMES, PATH, TEXT, check_arguments, dict_of, kind, number, or_none, whole
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
 from penstock.control.loop.control_request import DEFAULT_POLICY, ControlRequest, control_request
@@ -31,6 +31,7 @@ from penstock.spark.driver.handle import Handle, RunResult
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.pickling import dumps_for_workers
 from penstock.spark.session.session import master_of, spark_session
+from penstock.spark.session.user_code import use_current_code
 from penstock.spark.sources.source_frames import check_goal, check_sources, prepared, session_of
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
@@ -48,6 +49,7 @@ def start(
     slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
+    reset_state: str | Collection[str] = (),
     dead_letters: str | Path | None = None,
     on_error: str = "dead_letter",
     session: SparkSession | None = None,
@@ -64,6 +66,7 @@ def start(
     name; that stays so for the life of the checkpoint.  A checkpoint goes on with the `configuration` it had where none
     is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
     directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
+    Operators named by `reset_state` start empty, whatever the checkpoint has of them; they may have changed.
 
     With a `goal`, a policy (a name, with settings if need be, or an object) keeps the application at it within
     `limits`, at the least `price`; `willingness`: how readily it changes something, 'calm', 'balanced' or 'eager', or
@@ -82,6 +85,7 @@ def start(
     check_arguments(
         "ps.start", master=(master, TEXT), checkpoint=(checkpoint, or_none(PATH)), slots=(slots, or_none(whole(1))),
         configuration=(configuration, or_none(kind("a ps.Configuration", Configuration))), durable=(durable, FLAG),
+        reset_state=(reset_state, NAMES),
         slot_functions=(slot_functions, or_none(_SLOT_FUNCTIONS)), dead_letters=(dead_letters, or_none(PATH)),
         session=(session, or_none(kind("a SparkSession", SparkSession))),
     )  # fmt: skip
@@ -95,7 +99,7 @@ def start(
     check_slot_functions(graph, slot_functions or {})
     return launch(
         graph, directory, letters, is_scratch=checkpoint is None, configuration=configuration, slots=slots,
-        durable=durable, slot_functions=slot_functions, control=control,
+        durable=durable, slot_functions=slot_functions, reset_state=_names(reset_state), control=control,
         session=lambda: session or session_of(graph) or spark_session(master, local_task_slots(limits)),
     )  # fmt: skip
 
@@ -112,6 +116,7 @@ def launch(
     slots: int | None = None,
     durable: bool = False,
     slot_functions: Mapping[str, SlotFunction] | None = None,
+    reset_state: Collection[str] = (),
     control: ControlRequest | None = None,
 ) -> Handle:
     """Starts a graph whose sources were checked; the session is opened once nothing else can be wrong."""
@@ -120,7 +125,8 @@ def launch(
         directory.sweep()
         fixed = directory.fix(
             graph, slots=slots, now_s=time.time(), dumps=dumps_for_workers, durable=durable,
-            slot_functions=slot_functions, prepare=lambda graph: prepared(graph, directory.directory, letters),
+            slot_functions=slot_functions, reset=reset_state,
+            prepare=lambda graph: prepared(graph, directory.directory, letters),
         )  # fmt: skip
         before = directory.newest_configuration()
         if configuration is not None:
@@ -136,6 +142,7 @@ def launch(
         sweep_sinks(fixed.graph, lease.epoch)
         spark = session()
         wait_for_executors(spark)
+        use_current_code(spark)
         chosen = configuration or first_configuration(fixed, spark.sparkContext.defaultParallelism, block_rows)
         chosen = replace(chosen, frequency_ghz=None)  # cores are as the machine has them: nobody has set them yet
         if control is not None:
@@ -160,6 +167,7 @@ def run(
     duration_s: float | None = None,
     configuration: Configuration | None = None,
     durable: bool = False,
+    reset_state: str | Collection[str] = (),
     dead_letters: str | Path | None = None,
     on_error: str = "dead_letter",
     session: SparkSession | None = None,
@@ -181,12 +189,15 @@ def run(
     >>> ps.run(app, master="local[2]").tables["out"].column_names  # doctest: +SKIP
     ['seq', 'ticker', 'ttype', 'price', 'volume']
     """
-    check_arguments("ps.run", checkpoint=(checkpoint, or_none(PATH)), duration_s=(duration_s, or_none(number(least=0))))
-    if checkpoint is not None and is_finished(graph_of(app, "ps.run"), Checkpoint(checkpoint)):
+    check_arguments(
+        "ps.run", checkpoint=(checkpoint, or_none(PATH)), duration_s=(duration_s, or_none(number(least=0))),
+        reset_state=(reset_state, NAMES),
+    )  # fmt: skip
+    if checkpoint is not None and is_finished(graph_of(app, "ps.run"), Checkpoint(checkpoint), _names(reset_state)):
         return RunResult()
     handle = start(
         app, master=master, checkpoint=checkpoint, configuration=configuration, durable=durable,
-        dead_letters=dead_letters, on_error=on_error, session=session, goal=goal, price=price,
+        reset_state=reset_state, dead_letters=dead_letters, on_error=on_error, session=session, goal=goal, price=price,
         willingness=willingness, limits=limits, policy=policy, passive=passive,
     )  # fmt: skip
     try:
@@ -194,3 +205,7 @@ def run(
     finally:
         result = handle.stop()
     return result
+
+
+def _names(given: str | Collection[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

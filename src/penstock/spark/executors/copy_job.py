@@ -21,13 +21,15 @@ from penstock.spark.executors.pinning import cores_by_host, on_hosts
 from penstock.spark.session.pickling import dumps
 from penstock.state.extents import Integers
 
+Where = tuple[str, int, tuple[str, ...], int]  # checkpoint, epoch, unfused operators, number of the element
+
 
 def run_copy(
     session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], portion: Portion
 ) -> dict[str, Integers]:
     """Runs a portion and gives, by host, the slots that have arrived."""
-    place = directory, unfused, portion.element.number
-    function = functools.partial(_given_way, place, epoch, portion.batch, portion.niceness)
+    place = directory, epoch, unfused, portion.element.number
+    function = functools.partial(_given_way, place, portion.batch, portion.niceness)
     return _on_living_hosts(session, portion.slots_by_host, function)
 
 
@@ -35,8 +37,8 @@ def run_release(
     session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], leftover: Leftover
 ) -> dict[str, Integers]:
     """Has hosts give back the memory of slots, and gives, by host, those that are gone there."""
-    place = directory, unfused, leftover.element.number
-    function = functools.partial(_released, place, epoch, leftover.batch)
+    place = directory, epoch, unfused, leftover.element.number
+    function = functools.partial(_released, place, leftover.batch)
     return _on_living_hosts(session, leftover.slots_by_host, function)
 
 
@@ -54,29 +56,26 @@ def _on_living_hosts(
     return {host: np.frombuffer(own, np.int64) for host, own in done.items()}
 
 
-def _released(
-    place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[Sequence[int]], host: int
-) -> bytes:
+def _released(place: Where, batch: int, slots: Sequence[Sequence[int]], host: int) -> bytes:
     worker = element_worker(*place, dumps=dumps, freezes=True)
     own = np.array(slots[host], np.int64)
-    return at_priority(lambda: worker.release(own, batch, epoch), LEAST_PRIORITY).astype(np.int64).tobytes()
+    return at_priority(lambda: worker.release(own, batch, place[1]), LEAST_PRIORITY).astype(np.int64).tobytes()
 
 
 def _given_way(
-    place: tuple[str, tuple[str, ...], int],
-    epoch: int,
+    place: Where,
     batch: int,
     niceness: int,
     slots: Sequence[Sequence[int]],
     host: int,
 ) -> bytes:
     """Copies on a host, behind the tasks of micro-batches there; gives the slots that are there now."""
-    return at_priority(lambda: _copied(place, epoch, batch, slots[host]), niceness)
+    return at_priority(lambda: _copied(place, batch, slots[host]), niceness)
 
 
-def _copied(place: tuple[str, tuple[str, ...], int], epoch: int, batch: int, slots: Sequence[int]) -> bytes:
+def _copied(place: Where, batch: int, slots: Sequence[int]) -> bytes:
     worker = element_worker(*place, dumps=dumps, freezes=True)
-    return worker.copy(np.array(slots, np.int64), batch, epoch).astype(np.int64).tobytes()
+    return worker.copy(np.array(slots, np.int64), batch, place[1]).astype(np.int64).tobytes()
 
 
 def on_each_host(session: SparkSession, hosts: Sequence[str], function: Callable[[int], bytes]) -> dict[str, bytes]:

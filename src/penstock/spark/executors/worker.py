@@ -22,7 +22,7 @@ def run_element(
     context = TaskContext.get()
     assert context is not None
     start = TaskStart()
-    worker = element_worker(directory, unfused, number, dumps=dumps, freezes=True)
+    worker = element_worker(directory, epoch, unfused, number, dumps=dumps, freezes=True)
     batch = int(context.getLocalProperty("streaming.sql.batchId") or -1)
     plan = worker.checkpoint.plan(batch)
     assert plan is not None, f"batch {batch} has no plan"

@@ -1,7 +1,7 @@
 """The checkpoint directory: what is where, and the files that driver and tasks share.
 
 spark/            Spark's own offsets and commits
-application       a line with the version and the application's digest, then what is fixed for its life (pickled)
+application       a line of JSON with the version and a digest by operator, then what is fixed for its life (pickled)
 plans/<batch>     Configuration and driver epoch of a batch, written before it runs and used again if it runs again
 manifests/        what counts of each batch's state
 logs/<operator>/  change logs of state
@@ -10,27 +10,28 @@ lease             the one driver at a time, and its epoch
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import pickle
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.app.graph import Graph
 from penstock.app.operators import Sink, Source
-from penstock.errors import InputError
+from penstock.errors import InputError, did_you_mean
 from penstock.host.atomic_file import write_whole
 from penstock.plan.configuration import SLOTS, Configuration, configuration_from_json, configuration_to_json
 from penstock.plan.placement.placement import Placement
+from penstock.state.checkpoint.essence import differing, operator_digests
+from penstock.state.checkpoint.manifests import Manifests
 from penstock.state.slots.slot_functions import SlotFunction
 
 VERSION = 3
-_MAGIC = b"penstock checkpoint "
+_VERSION = "penstock_checkpoint"
+_HEADER_BYTES = 1 << 24
 Dumps = Callable[[Any, str], bytes]  # pickles a value; the text says what it is, for the error where it cannot be
 
 
@@ -95,30 +96,37 @@ class Checkpoint:
         dumps: Dumps,
         durable: bool = False,
         slot_functions: Mapping[str, SlotFunction] | None = None,
+        reset: Collection[str] = (),
         prepare: Callable[[Graph], Graph] = lambda graph: graph,
     ) -> Fixed:
         """Takes a new checkpoint for an application, or checks that an old one is of the same application.
 
-        `prepare` gives the graph as it runs; it is called for a new checkpoint alone.
+        `prepare` gives the graph as it runs; it is called for a new checkpoint alone.  Operators to `reset` may have
+        changed, and start empty.  A checkpoint that was `durable` once stays so.
         """
         path = self.directory / "application"
+        _check_names(graph, reset)
         if path.is_file():
-            fixed = self._check(path, graph)
+            fixed = self._check(path, graph, reset)
             _check_same("slots", slots, fixed.slots)
             _check_same("slot_functions", slot_functions, fixed.slot_functions)
-            fixed = replace(fixed, graph=_with_new_functions(fixed.graph, graph))
+            if durable and not fixed.durable:
+                os.sync()  # what was written before
+            fixed = replace(fixed, graph=_with_new_functions(fixed.graph, graph), durable=durable or fixed.durable)
+            if reset:
+                Manifests(self.manifests).forget(reset, durable=fixed.durable)
         else:
             functions = dict(slot_functions or {})
             fixed = Fixed(uuid.uuid4().hex[:16], prepare(graph), slots or SLOTS, now_s, durable, functions)
-        header = b"%s%d %s\n" % (_MAGIC, VERSION, _digest(graph).encode())
-        data = header + dumps(fixed, f"application '{graph.name}'")
-        write_whole("writing the checkpoint's application", str(path), data, durable=durable)
+        header = json.dumps({_VERSION: VERSION, "name": graph.name, "operators": operator_digests(graph)})
+        data = header.encode() + b"\n" + dumps(fixed, f"application '{graph.name}'")
+        write_whole("writing the checkpoint's application", str(path), data, durable=fixed.durable)
         return fixed
 
-    def stored(self, graph: Graph) -> Fixed | None:
+    def stored(self, graph: Graph, reset: Collection[str] = ()) -> Fixed | None:
         """What was fixed for an application, None where nothing was; InputError where it is another one's."""
         path = self.directory / "application"
-        return self._check(path, graph) if path.is_file() else None
+        return self._check(path, graph, reset) if path.is_file() else None
 
     def sweep(self) -> None:
         """Deletes files that drivers before this one did not finish."""
@@ -186,24 +194,30 @@ class Checkpoint:
             if path.name.isdigit() and int(path.name) < before:
                 path.unlink(missing_ok=True)
 
-    def _check(self, path: Path, graph: Graph) -> Fixed:
-        digest, fixed = self._read(path)
-        if digest != _digest(graph):
+    def _check(self, path: Path, graph: Graph, reset: Collection[str] = ()) -> Fixed:
+        header, fixed = self._read(path)
+        changed = differing(header["operators"], operator_digests(graph))
+        if header["name"] != graph.name or set(header["operators"]) != {o.name for o in graph.operators}:
             raise InputError(f"the checkpoint '{self.directory}' belongs to another application or version of it "
-                             f"('{fixed.graph.name}'); take another one")  # fmt: skip
+                             f"('{header['name']}'); take another one")  # fmt: skip
+        refused = [name for name in changed if name not in reset]
+        if refused:
+            names = ", ".join(f"'{name}'" for name in refused)
+            raise InputError(f"the checkpoint '{self.directory}' belongs to another version of application "
+                             f"'{graph.name}': {names} changed; start changed operators empty with --reset-state "
+                             f"{refused[0]} (reset_state= in Python), or take another checkpoint")  # fmt: skip
         return fixed
 
-    def _read(self, path: Path) -> tuple[str, Fixed]:
-        """The application's digest and what is fixed; the version is checked before anything is unpickled."""
+    def _read(self, path: Path) -> tuple[dict[str, Any], Fixed]:
+        """The header and what is fixed; the version is checked before anything is unpickled."""
         with path.open("rb") as file:
-            header = file.readline(256)
-            version, _, digest = header.removeprefix(_MAGIC).rstrip(b"\n").partition(b" ")
-            if not header.startswith(_MAGIC) or not version.isdigit():
+            header = _header_of(file.readline(_HEADER_BYTES))
+            if header is None:
                 raise InputError(f"the checkpoint '{self.directory}' is older than version {VERSION}, the oldest that "
                                  "can be read; start with a new checkpoint directory")  # fmt: skip
-            if int(version) != VERSION:
-                raise InputError(f"the checkpoint '{self.directory}' has version {int(version)}; this Penstock reads "
-                                 f"version {VERSION}; upgrade it, or take a new checkpoint directory")  # fmt: skip
+            if header[_VERSION] != VERSION:
+                raise InputError(f"the checkpoint '{self.directory}' has version {header[_VERSION]}, and this Penstock "
+                                 f"reads version {VERSION}; upgrade it, or take another checkpoint")  # fmt: skip
             try:
                 fixed = pickle.load(file)
             except Exception as error:
@@ -211,7 +225,25 @@ class Checkpoint:
                     f"the checkpoint '{self.directory}' cannot be read: {error}; take another one"
                 ) from error
         assert isinstance(fixed, Fixed)
-        return digest.decode(), fixed
+        return header, fixed
+
+
+def _header_of(line: bytes) -> dict[str, Any] | None:
+    """The first line of an application's file, None where it is not such a line."""
+    try:
+        header = json.loads(line)
+    except ValueError:
+        return None
+    return header if isinstance(header, dict) and isinstance(header.get(_VERSION), int) else None
+
+
+def _check_names(graph: Graph, reset: Collection[str]) -> None:
+    known = [operator.name for operator in graph.operators if not isinstance(operator, Source | Sink)]
+    for name in reset:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise InputError(f"application '{graph.name}' has no operator '{name}' whose state could be reset; it has: "
+                             f"{', '.join(known)}" + (f"; {hint}" if hint else ""))  # fmt: skip
 
 
 def _check_same(name: str, given: object, fixed: object) -> None:
@@ -227,21 +259,3 @@ def _with_new_functions(stored: Graph, given: Graph) -> Graph:
         for old, new in zip(stored.operators, given.operators, strict=True)
     )
     return replace(given, operators=operators)
-
-
-def _digest(graph: Graph) -> str:
-    """What an application is, wherever it was written down: names of functions, not their code."""
-    return hashlib.sha256(repr(_essence(graph)).encode()).hexdigest()
-
-
-def _essence(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = [(f.name, _essence(getattr(value, f.name))) for f in fields(value) if f.name != "place"]
-        return type(value).__name__, parts
-    if isinstance(value, tuple | list):
-        return [_essence(item) for item in value]
-    if isinstance(value, Mapping):
-        return [(str(key), _essence(item)) for key, item in value.items()]
-    if isinstance(value, str | int | float | bool | pa.Schema | pa.DataType) or value is None:
-        return str(value)
-    return getattr(value, "__qualname__", None) or type(value).__qualname__

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,14 @@ class Manifests:
         data = _encoded(Manifest(batch, epoch, previous, is_full, pages))
         write_whole("writing the manifest", self.path(batch), data, durable=durable)
         return after
+
+    def forget(self, operators: Collection[str], *, durable: bool = False) -> None:
+        """Has operators start empty after whatever batch counts; the state of all others stays."""
+        after = {batch: (self.read(batch), self.ledgers(batch)) for batch in self.batches()}
+        for batch, (manifest, ledgers) in sorted(after.items(), reverse=True):
+            pages = {n: OperatorPage(own.heads, own.entries) for n, own in ledgers.items() if n not in operators}
+            data = _encoded(Manifest(batch, manifest.epoch, manifest.previous, True, pages))
+            write_whole("writing the manifest", self.path(batch), data, durable=durable)
 
     def read(self, batch: int) -> Manifest:
         path = self.path(batch)

@@ -13,7 +13,7 @@ from penstock.control.threads.element_setting import ElementSetting
 from penstock.control.threads.thread_control import LearnedThreads, Share, ThreadControl, learned_from_text
 from penstock.measure.element_observation import ElementObservation
 from penstock.plan.configuration import Configuration, ElementConfiguration
-from penstock.plan.thread_setting import ElasticThreads, ThreadPolicy
+from penstock.plan.thread_setting import ElasticThreads, ThreadPolicyName
 from penstock.runtime.driver.thread_memory import ThreadMemory
 
 FRONT = frozenset({"service"})
@@ -53,7 +53,7 @@ def looked(request: ElasticThreads) -> ThreadControl:
 
 
 @pytest.mark.parametrize("policy", ["elastic", "elastic_operator"])
-def test_a_waiting_element_finds_the_knee_of_its_service(policy: ThreadPolicy) -> None:
+def test_a_waiting_element_finds_the_knee_of_its_service(policy: ThreadPolicyName) -> None:
     control, levels = run(ElasticThreads(most=32, policy=policy), 2, lambda n: 1e4 * min(n, 12), waits=True)
     assert control.learned.waits
     assert control.learned.settled
@@ -86,7 +86,7 @@ def test_bounds_are_kept() -> None:
 
 @pytest.mark.parametrize("policy", ["elastic", "elastic_operator"])
 @pytest.mark.parametrize("least", [2, 4])
-def test_levels_above_the_least_are_found(policy: ThreadPolicy, least: int) -> None:
+def test_levels_above_the_least_are_found(policy: ThreadPolicyName, least: int) -> None:
     control, _ = run(ElasticThreads(least, 32, policy), 2, lambda n: 1e4 * min(n, 12), waits=True)
     assert 12 <= control.level <= 13
     assert control.learned.settled

@@ -1,0 +1,93 @@
+"""What of an operator shapes its state, as a digest: a checkpoint goes on only with operators of the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.app.graph import Graph
+from penstock.app.operators import Custom
+
+_DEEPEST = 12  # of parameters inside parameters; below it the type alone counts
+
+
+def operator_digests(graph: Graph) -> dict[str, str]:
+    """A digest by operator: its settings, the schemas it reads, and the parameters of a user's operator.
+
+    Functions count by name, not by code.  A setting at its default does not count, so that a later version may add one.
+    """
+    return {operator.name: _digest(graph, operator) for operator in graph.operators}
+
+
+def differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The operators that are not the same in both, or are in one alone."""
+    return [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
+
+
+def _digest(graph: Graph, operator: Any) -> str:
+    inputs = [str(graph.producer(stream).schema) for stream in operator.inputs]
+    parts: list[object] = [_essence(operator), inputs]
+    if isinstance(operator, Custom):
+        parts.append(_parameters(operator.instance, 0))
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def _essence(value: object) -> object:
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [(f.name, _essence(getattr(value, f.name))) for f in fields(value) if _counts(f, value)]
+        return type(value).__name__, parts
+    if isinstance(value, tuple | list):
+        return [_essence(item) for item in value]
+    if isinstance(value, Mapping):
+        return [(str(key), _essence(item)) for key, item in value.items()]
+    if isinstance(value, str | int | float | bool | pa.Schema | pa.DataType) or value is None:
+        return str(value)
+    return getattr(value, "__qualname__", None) or type(value).__qualname__
+
+
+def _counts(own: Field[Any], value: object) -> bool:
+    """Whether a field says something: not where in the user's file it stands, and not what is so by default."""
+    if own.name == "place":
+        return False
+    if own.default is not MISSING:
+        default = own.default
+    elif own.default_factory is not MISSING:
+        default = own.default_factory()
+    else:
+        return True
+    given = getattr(value, own.name)
+    return type(given) is not type(default) or given != default
+
+
+def _parameters(value: Any, depth: int) -> object:
+    """The values that an object carries, as far down as they are plain; of anything else its type."""
+    if value is None or isinstance(value, str | bytes | int | float | complex | pa.Schema | pa.DataType):
+        return repr(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return str(value.dtype), np.shape(value), hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    if depth >= _DEEPEST or isinstance(value, type) or callable(getattr(value, "__func__", None)):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    if isinstance(value, Mapping):
+        return sorted((repr(key), _parameters(item, depth + 1)) for key, item in value.items())
+    if isinstance(value, set | frozenset):
+        return sorted(repr(_parameters(item, depth + 1)) for item in value)
+    if isinstance(value, tuple | list):
+        return [_parameters(item, depth + 1) for item in value]
+    if hasattr(value, "__qualname__"):  # a function
+        return value.__qualname__
+    return type(value).__qualname__, [(name, _parameters(item, depth + 1)) for name, item in sorted(_members(value))]
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    """The attributes of an object, in its dictionary or in slots."""
+    yield from getattr(value, "__dict__", {}).items()
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(value, name) and name not in ("__dict__", "__weakref__"):
+                yield name, getattr(value, name)

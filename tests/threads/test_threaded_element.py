@@ -544,7 +544,7 @@ def test_who_feeds_is_told_that_another_thread_closed_the_element(ends: bool) ->
     running = element(mapped(held), threads=1, queued=["map1"])
     feeding = threading.Thread(target=feed, daemon=True)
     feeding.start()
-    within_time(lambda: wait_until(lambda: bool(running._runtime.room._waiters)))  # type: ignore[attr-defined]
+    within_time(lambda: wait_until(lambda: bool(running._runtime.space._waiters)))  # type: ignore[attr-defined]
     closing = threading.Thread(target=running.close)  # which waits for the call under way
     closing.start()
     feeding.join(30)

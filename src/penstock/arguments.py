@@ -79,10 +79,6 @@ def kind(words: str, *types: type) -> Rule:
     return Rule(words, lambda value: isinstance(value, types))
 
 
-def one_of(choices: Collection[str]) -> Rule:
-    return Rule(f"one of {', '.join(choices)}", lambda value: isinstance(value, str) and value in choices)
-
-
 def many(words: str, member: Rule) -> Rule:
     """A list or tuple whose members keep a rule."""
     return Rule(words, lambda value: isinstance(value, list | tuple) and all(map(member.fits, value)))

@@ -83,7 +83,7 @@ def test_a_finished_checkpoint_ends_at_once_and_another_application_is_refused(
     run(app, session=session, checkpoint=tmp_path / "c", duration_s=400)
     unreachable = "spark://127.0.0.1:1"  # so nothing asks Spark
     assert run(app, master=unreachable, checkpoint=tmp_path / "c").observations == []
-    with pytest.raises(InputError, match="belongs to another application"):
+    with pytest.raises(InputError, match="another version of application 'prices': 'quotes' changed; take another"):
         run(prices(sinks.discard(), 6_000), session=session, checkpoint=tmp_path / "c")
 
 

@@ -58,6 +58,10 @@ def test_any_other_difference_is_another_application(tmp_path: Path) -> None:
     fixed_by(tmp_path, application().graph)
     with pytest.raises(ps.errors.InputError, match="version of application 'checked': 'window' changed; start changed"):
         fixed_by(tmp_path, application(count=4).graph)
+    read = replace(application().graph.operator("ticks"), rate_tuples_s=5.0)  # type: ignore[call-arg]
+    graph = application().graph
+    with pytest.raises(ps.errors.InputError, match="'ticks' changed; take another checkpoint"):  # a source has no state
+        fixed_by(tmp_path, replace(graph, operators=(read, *graph.operators[1:])))
     other = ps.Application("other")
     other.source("ticks", schema={"k": "int64"}).sink("out")
     with pytest.raises(ps.errors.InputError, match=r"belongs to another application or version of it \('checked'\)"):

@@ -203,9 +203,11 @@ class Checkpoint:
         refused = [name for name in changed if name not in reset]
         if refused:
             names = ", ".join(f"'{name}'" for name in refused)
+            hint = "" if set(refused) - set(_with_state(graph)) else (
+                f"start changed operators empty with --reset-state {refused[0]} (reset_state= in Python), or "
+            )  # fmt: skip
             raise InputError(f"the checkpoint '{self.directory}' belongs to another version of application "
-                             f"'{graph.name}': {names} changed; start changed operators empty with --reset-state "
-                             f"{refused[0]} (reset_state= in Python), or take another checkpoint")  # fmt: skip
+                             f"'{graph.name}': {names} changed; {hint}take another checkpoint")  # fmt: skip
         return fixed
 
     def _read(self, path: Path) -> tuple[dict[str, Any], Fixed]:
@@ -237,8 +239,13 @@ def _header_of(line: bytes) -> dict[str, Any] | None:
     return header if isinstance(header, dict) and isinstance(header.get(_VERSION), int) else None
 
 
+def _with_state(graph: Graph) -> list[str]:
+    """The operators that may be reset."""
+    return [operator.name for operator in graph.operators if not isinstance(operator, Source | Sink)]
+
+
 def _check_names(graph: Graph, reset: Collection[str]) -> None:
-    known = [operator.name for operator in graph.operators if not isinstance(operator, Source | Sink)]
+    known = _with_state(graph)
     for name in reset:
         if name not in known:
             hint = did_you_mean(name, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 _GENERATION = "PENSTOCK_CODE_GENERATION"  # Spark has workers of their own for each set of environment variables
-_PACKAGE = Path(__file__).resolve().parents[2]
+_PACKAGE = f"{Path(__file__).resolve().parents[2]}{os.sep}"
 
 Version = tuple[int, int]  # time of the last change (ns) and bytes
 _known: dict[str, dict[str, Version]] = {}  # by application of Spark: the files that its workers may have imported
@@ -29,8 +30,8 @@ def user_files() -> dict[str, Version]:
     """The files of the loaded modules that are neither the interpreter's, nor installed, nor Penstock's."""
     found = {}
     for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if not file or str(file).startswith((sys.prefix, sys.base_prefix)) or Path(file).is_relative_to(_PACKAGE):
+        file = vars(module).get("__file__")  # modules that import others when they are asked are not asked
+        if not file or str(file).startswith((sys.prefix, sys.base_prefix, _PACKAGE)):
             continue
         try:
             status = Path(file).stat()

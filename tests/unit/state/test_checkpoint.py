@@ -151,6 +151,9 @@ def test_an_application_file_of_another_version_is_refused_before_it_is_unpickle
     path.write_bytes(b'{"penstock_checkpoint": 4}\nnot a pickle')
     with pytest.raises(ps.errors.InputError, match="has version 4, and this Penstock reads version 3"):
         fixed_by(tmp_path, application().graph)
+    path.write_bytes(b'{"penstock_checkpoint": 3}\nnot a pickle')
+    with pytest.raises(ps.errors.InputError, match="cannot be read: 'name'; take another one"):
+        fixed_by(tmp_path, application().graph)
 
 
 def test_a_function_that_was_mended_is_used(tmp_path: Path) -> None:

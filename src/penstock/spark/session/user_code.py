@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 _GENERATION = "PENSTOCK_CODE_GENERATION"  # Spark has workers of their own for each set of environment variables
-_PACKAGE = f"{Path(__file__).resolve().parents[2]}{os.sep}"
+_NOT_THE_USERS = tuple(f"{path}{os.sep}" for path in (sys.prefix, sys.base_prefix, Path(__file__).resolve().parents[2]))
 
 Version = tuple[int, int]  # time of the last change (ns) and bytes
 _known: dict[str, dict[str, Version]] = {}  # by application of Spark: the files that its workers may have imported
@@ -30,8 +30,9 @@ def user_files() -> dict[str, Version]:
     """The files of the loaded modules that are neither the interpreter's, nor installed, nor Penstock's."""
     found = {}
     for module in list(sys.modules.values()):
-        file = vars(module).get("__file__")  # modules that import others when they are asked are not asked
-        if not file or str(file).startswith((sys.prefix, sys.base_prefix, _PACKAGE)):
+        # Not getattr(module, "__file__"): some import others when they are asked.  An entry may be None.
+        file = getattr(module, "__dict__", {}).get("__file__")
+        if not file or str(file).startswith(_NOT_THE_USERS):
             continue
         try:
             status = Path(file).stat()

@@ -221,6 +221,7 @@ class Checkpoint:
                 raise InputError(f"the checkpoint '{self.directory}' has version {header[_VERSION]}, and this Penstock "
                                  f"reads version {VERSION}; upgrade it, or take another checkpoint")  # fmt: skip
             try:
+                _ = header["name"], header["operators"].items()
                 fixed = pickle.load(file)
             except Exception as error:
                 raise InputError(

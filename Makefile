@@ -13,10 +13,11 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 STAMP := .venv/.setup-stamp
 step = printf '==> %s\n'
 
-.PHONY: help venv setup demo check test cluster faults peers benches stress lint format bench wheel lock clean
+.PHONY: help venv setup demo check test long services services-test cluster faults attacks peers benches stress lint format bench docs wheel lock \
+	clean browser journals
 
 help:  ## List the targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 # A moved checkout, or an interpreter that went away, gets a new .venv; otherwise the one there is kept.
 venv:
@@ -47,16 +48,25 @@ demo: setup  ## Run the demonstration
 
 check: lint  ## Formatting, lint, types, layers, and the quick tests
 	@$(step) "pytest: unit, property, thread and contract tests, but for the slow ones"
-	$(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract
+	$(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract tests/papers
 
-test: lint  ## All checks, and all tests but those of cluster, faults, stress and peers
+test: lint  ## All checks, and all tests but the long ones and those of cluster, faults, stress and peers
 	@$(step) "pytest: all tests but those of cluster, faults, stress and peers"
 	$(BIN)/pytest -n 2 tests
+
+services: setup  ## Fetch Kafka with Maven, and try that it starts on loopback; says what cannot be tested here
+	@$(BIN)/python -m tests.services
+
+services-test: setup  ## Tests of sinks against Kafka and PostgreSQL, which they start on loopback and kill
+	@PENSTOCK_SERVICES=1 $(BIN)/pytest tests/services
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
 	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/cluster tests/spark/benchmarks/test_state.py
 
-faults: setup  ## Kill drivers, workers and executors, more than a hundred times (an hour)
+faults: setup  ## Kill drivers, workers, executors and copies, fill disks: 300 times by PENSTOCK_FAULTS_SEED; goes on where it was cut
+	@$(BIN)/python -m tests.faults
+
+attacks: setup  ## Tests that kill drivers, workers and executors at exact points (an hour)
 	@PENSTOCK_FAULTS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/faults
 
 peers: setup  ## Tests that run stock PySpark beside Penstock (minutes)
@@ -67,6 +77,19 @@ benches: setup  ## Tests that run the benchmarks on Spark in small (minutes)
 
 stress: setup  ## Minutes of threads under changing settings; routes that change at every batch, also between hosts
 	@PENSTOCK_STRESS=1 PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/stress tests/spark/cluster/test_migration.py
+
+long: setup  ## Tests that take half a minute and more each: theory at high load, benchmarks in small (minutes)
+	@PENSTOCK_LONG=1 $(BIN)/pytest -n 2 -m long tests
+
+journals: setup  ## 10,000 damaged journals, which must never break the page (minutes)
+	@PENSTOCK_DAMAGED_JOURNALS=10000 $(BIN)/pytest tests/unit/watch/test_recorded_run.py -k damaged
+
+browser: setup  ## Tests of the dashboard in Chromium, which is installed where this user may (minutes)
+	@if ! command -v chromium chromium-browser >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		$(step) "browser: installing Debian's Chromium"
+		{ apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null || echo "browser: Chromium could not be installed" >&2
+	fi
+	PENSTOCK_BROWSER=1 $(BIN)/pytest -rs tests/browser
 
 lint: setup  ## Formatting, lint, types and layers, no tests
 	@$(step) "ruff format --check"
@@ -88,6 +111,11 @@ format: setup  ## Format the code and fix what ruff can fix
 
 bench: setup  ## List the benchmarks; run one with .venv/bin/python -m benchmarks NAME
 	@$(BIN)/python -m benchmarks
+
+docs: setup  ## Build the documentation site into build/site, strict and offline
+	@$(step) "docs: mkdocs"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(step) "docs: build/site/index.html"
 
 wheel: setup  ## Build the wheel into dist, and try it in two empty environments outside the checkout (minutes)
 	@$(step) "wheel: building"

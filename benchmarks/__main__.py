@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -41,6 +42,45 @@ def measuring(
     from benchmarks.measuring.measuring_report import run_measuring
 
     run_measuring(quick=quick, spark=spark, json_file=json_file, folder=folder)
+
+
+@app.command()
+def model(
+    quick: Annotated[bool, typer.Option("--quick", help="Ten minutes; figures are rougher.")] = False,
+    case: Annotated[list[str] | None, typer.Option(help="Only cases that begin so; may be repeated.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="No case begins later; 55, or 8 with --quick.", show_default=False)
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also draw each element's CPU against its rate.")
+    ] = None,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """How well the CPU of fusions that never ran is predicted: learned and measured on local Spark in one run."""
+    from benchmarks.model.model_report import run_benchmark
+
+    run_benchmark(
+        quick=quick, only=tuple(case or ()), minutes=minutes, json_file=json_file, pictures=pictures, folder=folder
+    )
+
+
+@app.command()
+def dashboard(
+    quick: QuickOption = False,
+    week: Annotated[bool, typer.Option("--week", help="Only: how long a week of journal takes to open.")] = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """What it costs a run to be looked at: CPU of the dashboard, throughput with and without it, its memory."""
+    if week:
+        from benchmarks.dashboard.week import run_week
+
+        run_week(quick=quick, json_file=json_file, folder=folder)
+        return
+    from benchmarks.dashboard.dashboard import run_dashboard
+
+    run_dashboard(quick=quick, json_file=json_file, folder=folder)
 
 
 @app.command()
@@ -106,6 +146,49 @@ def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: Folde
 
 
 @app.command()
+def files(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """`vwap_per_ticker` from Parquet and CSV files and from a DataFrame, beside a no-op, stock PySpark and polars."""
+    from benchmarks.spark.files.files import QUICK, FilesEffort, run_files
+    from benchmarks.spark.files.files_report import files_figures, files_notes, files_tables
+
+    effort = QUICK if quick else FilesEffort()
+    result = measured(run_files, effort, folder)
+    figures = files_figures(result, effort)
+    report("vwap_per_ticker from files on local[2]", files_tables(result), files_notes(figures), figures, json_file)
+
+
+@app.command()
+def operators(
+    case: Annotated[list[str] | None, typer.Option(help="Only rows that begin so; may be repeated.")] = None,
+    quick: QuickOption = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """Maps, user state, sinks, time windows, joins, several sources, late tuples, beside stock PySpark's way."""
+    from benchmarks.spark.operators.operator_cases import chosen_cases
+    from benchmarks.spark.operators.operator_jobs import QUICK, OperatorsEffort, run_operators
+    from benchmarks.spark.operators.operators_report import operators_figures, operators_notes, operators_tables
+
+    effort = replace(QUICK if quick else OperatorsEffort(), cases=chosen_cases(case or ()))
+    rows = measured(run_operators, effort, folder)
+    figures = operators_figures(rows, effort)
+    report("operators from Parquet files on local[2]", operators_tables(rows), operators_notes(figures), figures,
+           json_file)  # fmt: skip
+
+
+@app.command()
+def kafka(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """`vwap_per_ticker` from a Kafka topic of 12 partitions, JSON and Arrow messages, beside a bare consumer."""
+    from benchmarks.spark.kafka.kafka import QUICK, KafkaEffort, run_kafka
+    from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes, kafka_tables
+
+    effort = QUICK if quick else KafkaEffort()
+    result = measured(run_kafka, effort, folder)
+    figures = kafka_figures(result, effort)
+    report("vwap_per_ticker from Kafka on local[2]", kafka_tables(result), kafka_notes(result), figures, json_file)
+
+
+@app.command()
 def floor(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
     """The cost of a micro-batch with few tuples, and where it goes."""
     from benchmarks.spark.floor import QUICK, FloorEffort, floor_figures, floor_notes, floor_tables, run_floor
@@ -114,6 +197,17 @@ def floor(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
     result = measured(run_floor, effort, folder)
     title = f"micro-batches of {effort.tuples} tuples, one exchange, state, journal and commit on; local[2]"
     report(title, floor_tables(result), floor_notes(result), floor_figures(result, effort), json_file)
+
+
+@app.command()
+def start(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+    """From a new process to the first result, by phase, beside plain PySpark with one Python stage."""
+    from benchmarks.spark.start import start as bench
+
+    result = measured(bench.run_start, bench.QUICK if quick else bench.StartEffort(), folder)
+    figures = bench.start_figures(result)
+    report("first result of a trivial application, local[2]", bench.start_tables(result), bench.start_notes(figures),
+           figures, json_file)  # fmt: skip
 
 
 @app.command()
@@ -227,15 +321,77 @@ def saso(
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also draw every case and situation into this directory.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="twin", help="Every policy as published over --trace and --seeds, rivals with restarts."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="N", help="With --engine twin: runs of each case.")] = 3,
     json_file: JsonOption = None,
 ) -> None:
-    """Policies for replicas: all of them on the queue model, MPC and the two best rivals on Spark."""
+    """Policies for replicas: all of them on the twin, MPC and the two best rivals on Spark."""
     from benchmarks.saso.command import run_saso
+    from benchmarks.saso.twin_command import run_saso_twin
     from penstock.errors import InputError
 
+    if engine is not None:
+        if engine != "twin":
+            raise InputError(f"--engine is twin, or left out; got '{engine}'")
+        run_saso_twin(trace or [], seeds, pictures, json_file, quick=quick)
+        return
     if only not in (None, *_SASO_PARTS):
         raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")
     run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
+
+
+@app.command()
+def simulator(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer events and sizes; figures are rougher.")] = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Events per second of the twin's simulator on one core, beside SimPy and a plain event list, by size."""
+    from benchmarks.simulator.simulator import QUICK, SimulatorEffort, measure, print_report, summary
+
+    with progress_shown() as show:
+        found = measure(QUICK if quick else SimulatorEffort(), show)
+    machine = this_machine(packages=("simpy",))
+    print_report(wide_console(110), found, machine)
+    finish(summary(found), machine, json_file)
+
+
+@app.command()
+def twin(
+    quick: Annotated[bool, typer.Option("--quick", help="One round, shorter runs; figures are rougher.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="APPLICATION", help="vwap, trading or service-bound; may be repeated.")
+    ] = None,
+    picture: Annotated[Path, typer.Option(help="Draw measured against simulated into this file.")] = Path("twin.png"),
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """The twin, fitted to one journal of each application, against other runs on local Spark."""
+    from benchmarks.twin.twin_report import run_benchmark
+
+    run_benchmark(quick=quick, only=only or [], picture=picture, json_file=json_file, folder=folder)
+
+
+@app.command()
+def cloud(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and simulations; figures are rougher.")] = False,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also draw figures 2, 3, 4a and 4b into this directory.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """CLOUD's figures on the twin: pinned and unpinned nodes, scopes of bin-packing, the search for partitions."""
+    from benchmarks.cloud.cloud import QUICK, CloudEffort, draw, measure, print_report, summary
+
+    with progress_shown() as show:
+        found = measure(QUICK if quick else CloudEffort(), show)
+    machine = this_machine()
+    print_report(wide_console(110), found, machine)
+    if pictures is not None:
+        draw(found, pictures)
+    finish(summary(found), machine, json_file)
 
 
 @app.command()
@@ -251,6 +407,57 @@ def forecast(
     rows = measure(loads(seed, trace or [], steps))
     print_report(wide_console(100), rows)
     finish(summary(rows, seed), this_machine(), json_file)
+
+
+@app.command()
+def fuzz(
+    only: Annotated[
+        str | None, typer.Option(metavar="KIND", help="One kind alone: rows, files, spade, options, journals, ...")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same inputs.")] = 1,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Try one input again that went wrong and was kept.")
+    ] = None,
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where to keep inputs that went wrong.")] = Path(
+        "out/fuzz"
+    ),
+    quick: QuickOption = False,
+    json_file: JsonOption = None,
+) -> None:
+    """Malformed rows, files, programs, options, journals and checkpoints: a sentence or a right result each time."""
+    from benchmarks.fuzz import fuzz as bench
+
+    if replay is not None:
+        outcome = bench.replayed(replay)
+        print("\n".join(text for text in (outcome.trace, f"{outcome.verdict}: {outcome.text}") if text))
+        return
+    with progress_shown() as show:
+        result = bench.run_fuzz(bench.QUICK if quick else bench.FuzzEffort(), seed, only, folder, show)
+    report(
+        "malformed inputs", [bench.fuzz_table(result)], bench.fuzz_notes(result), bench.fuzz_figures(result), json_file
+    )
+
+
+@app.command()
+def soak(
+    minutes: Annotated[
+        float, typer.Option(min=0.1, help="How long; the first sixth, at most 10 minutes, warms up.")
+    ] = 60,
+    rate: Annotated[float, typer.Option(min=1, help="Tuples a second of each of the two sources.")] = 500,
+    quick: Annotated[bool, typer.Option("--quick", help="One minute; figures are of no use but to try it.")] = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """An hour of windows, a join, user state and a change every minute: whether memory, disk or latency grow."""
+    from benchmarks.soak import soak_report as about
+    from benchmarks.soak.soak import run_soak
+    from benchmarks.soak.soak_scene import effort_of
+
+    effort = effort_of(1.0 if quick else minutes, rate)
+    result = measured(run_soak, effort, folder)
+    figures = about.soak_figures(result, effort)
+    title = f"{effort.minutes:g} minutes at {2 * rate:,.0f} tuples/s with {effort.keys} keys, local[2]"
+    report(title, [about.soak_table(result, effort)], about.soak_notes(result, figures), figures, json_file)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

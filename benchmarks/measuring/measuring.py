@@ -20,7 +20,8 @@ from penstock.block.position import EVERYTHING
 from penstock.cli.demo.vwap import vwap_per_ticker
 from penstock.connectors.trace.source import TraceSource
 from penstock.element.element import Element
-from penstock.measure.task.task_meters import ElementMeters, TaskStart, block_bytes, encoded
+from penstock.measure.task.block_bytes import block_bytes
+from penstock.measure.task.task_meters import ElementMeters, TaskStart, encoded
 from penstock.measure.task.task_report import task_report
 from penstock.operators.factory import make_operator
 

@@ -28,7 +28,7 @@ def run_saso(
     def show(text: str) -> None:
         errors.print(text, style="dim", soft_wrap=True, highlight=False)
 
-    console.print(f"{machine}; queue model in simulated time, Spark in real time, seed {seed}", soft_wrap=True)
+    console.print(f"{machine}; the twin in simulated time, Spark in real time, seed {seed}", soft_wrap=True)
     comparisons, runs, outcomes = [], [], []
     on_spark: dict[str, Any] = {}
     if only in (None, "comparisons"):
@@ -50,7 +50,7 @@ def run_saso(
             draw_runs(title, outcome.records, pictures / file_name(outcome.scenario.name))
     if only in (None, "spark"):
         if only == "spark":
-            show("which rivals are best: the queue model, some minutes")
+            show("which rivals are best: the twin, some minutes")
         known = comparisons or list(processes.comparisons(seed, traces, quick=True))
         on_spark["spark"] = _on_spark(console, compare_on_spark(traces, seed, known, show, quick=quick), pictures)
     if only == "live" or (only is None and not quick):

@@ -56,7 +56,7 @@ PlantFactory = Callable[[], Plant]
 
 
 def measure(plant: PlantFactory, loop: Loop, grid: Grid, *, setting: str = "") -> tuple[Saso, list[Record]]:
-    """Runs a loop to the end of a plant: queue model, simulator or Spark."""
+    """Runs a loop to the end of a plant: the twin or Spark."""
     records = list(loop.run(plant()))
     return saso(loop.policy.name, setting, records, loop.goal, grid), records
 

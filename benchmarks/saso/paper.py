@@ -1,4 +1,4 @@
-"""The strategies of PROACTIVE on the queue model, and whether its Results 1-4 point the same way here."""
+"""The strategies of PROACTIVE on the twin, and whether its Results 1-4 point the same way here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.control.loop.loop import Loop
 from penstock.control.mpc.presets import PAPER_GRID, Strategy, Workload, paper_strategy
 from penstock.control.setting import Setting
 from penstock.simulate.plant_shape import PlantShape
-from penstock.simulate.queue_plant import QueuePlant
+from penstock.simulate.shape_plant import shape_plant
 
 STRATEGIES: tuple[Strategy, ...] = ("Th-Node", "Th-Power", "Lat-Node", "Lat-Power")
 WORKLOADS: dict[str, Workload] = {"random_walk": "random_walk", "trading_day": "real"}
@@ -73,7 +73,7 @@ def _run(strategy: Strategy, load_name: str, switching: bool, horizon: int, seed
     grid = replace(PAPER_GRID, caps_tuples=(_CAP_TUPLES,))
     policy = replace(policy, grid=replace(policy.grid, caps_tuples=(_CAP_TUPLES,)))
     return measure(
-        lambda: QueuePlant(_SHAPE, load.arrivals, start, end_s=load.end_s, seed=seed), Loop(policy, goal), grid
+        lambda: shape_plant(_SHAPE, load.arrivals, start, end_s=load.end_s, seed=seed), Loop(policy, goal), grid
     )[0]
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.saso.oracle import Oracle
 from penstock.connectors.trace.arrivals import Arrivals
 from penstock.control.goals.goal import Goal
-from penstock.control.goals.payback import DEFAULT_WILLINGNESS, PAYBACK_S
+from penstock.control.goals.payback import DEFAULT_PAYBACK, PAYBACK_S
 from penstock.control.mpc.policy import Mpc
 from penstock.control.mpc.presets import default_mpc
 from penstock.control.policy import Policy
@@ -23,7 +24,6 @@ from penstock.control.rivals.static import Static
 from penstock.control.rivals.thresholds import Thresholds
 from penstock.control.rules.replica_bounds import Bounds, sped_up
 from penstock.control.setting import Grid
-from penstock.simulate.oracle import Oracle
 from penstock.simulate.plant_shape import PlantShape
 
 ORACLE_MARGINS = (0.94, 0.97, 1.0, 1.03, 1.06, 1.1, 1.15)
@@ -87,15 +87,21 @@ def rivals(highest: int) -> list[Rival]:
     ]  # fmt: skip
 
 
-def our_policy(goal: Goal, grid: Grid, shape: PlantShape) -> Mpc:
-    """MPC with its defaults: nothing is set but the goal.
+def our_policy(
+    goal: Goal, grid: Grid, shape: PlantShape, *, confidence: float | None = None, payback: float | None = None
+) -> Mpc:
+    """MPC with its defaults: nothing is set but the goal, where its two settings are not given.
 
     It is told what a run has to learn or assume: how far apart micro-batches begin at least, what a change costs on
     average, how long replicas take to start.
     """
     pause_s = shape.reconfigure_s + shape.move_s / 2
     lead_steps = round(shape.start_s)
-    return default_mpc(goal, grid, pause_s=pause_s, interval_s=shape.interval_s, lead_steps=lead_steps)
+    own = default_mpc(
+        goal, grid, pause_s=pause_s, interval_s=shape.interval_s, lead_steps=lead_steps,
+        payback=DEFAULT_PAYBACK if payback is None else payback,
+    )  # fmt: skip
+    return own if confidence is None else replace(own, confidence=confidence)
 
 
 def our_variants(goal: Goal, grid: Grid, shape: PlantShape, *, quick: bool) -> list[tuple[str, Policy]]:
@@ -110,7 +116,7 @@ def our_variants(goal: Goal, grid: Grid, shape: PlantShape, *, quick: bool) -> l
 
 
 def _tuned(base: Mpc, confidence: float, payback_s: float) -> Mpc:
-    scale = payback_s / PAYBACK_S[DEFAULT_WILLINGNESS]
+    scale = payback_s / PAYBACK_S[DEFAULT_PAYBACK]
     n, f, c = base.weights.gammas
     weights = replace(
         base.weights, gammas=(scale * n, scale * f, scale * c), change=scale * base.weights.change

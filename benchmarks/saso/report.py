@@ -86,7 +86,7 @@ def summary(
     results = directions(runs) if runs else []
     return {
         "bench": "saso",
-        "plant": "queue model",
+        "plant": "twin",
         "cases": {c.case.name: _case(c) for c in comparisons},
         "goals_out_of_reach": [c.case.name for c in comparisons if c.out_of_reach],
         "goals_missed": {c.case.name: c.missed() for c in comparisons if c.missed()},

@@ -1,4 +1,4 @@
-"""Benchmark `saso`: all policies under all loads on the queue model, each rival as published and at its best."""
+"""Benchmark `saso`: all policies under all loads on the twin, each rival as published and at its best."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from benchmarks.saso.policies import oracles, our_policy, our_variants, rivals
 from penstock.control.goals.goal import MEAN_TO_P95, Goal, latency, throughput
 from penstock.control.loop.loop import Loop, Record
 from penstock.control.policy import Policy
+from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
 from penstock.control.setting import Grid, Setting
 from penstock.simulate.plant_shape import PlantShape, zipf_keys
-from penstock.simulate.queue_plant import QueuePlant
+from penstock.simulate.shape_plant import shape_plant
 
 RESOURCE_RATIO = 1.10  # of the oracle's, at most
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """The trading application as the queue model has it."""
+    """The trading application as the twin has it."""
 
     name: str
     shape: PlantShape
@@ -65,9 +66,9 @@ class Case:
         return Setting(self.application.shape.highest_replicas // 2, None, self.cap_tuples)
 
 
-def queue_plant(case: Case) -> PlantFactory:
-    """The queue model of a case, new for each run."""
-    return lambda: QueuePlant(
+def case_plant(case: Case) -> PlantFactory:
+    """The twin of a case, new for each run."""
+    return lambda: shape_plant(
         case.application.shape, case.load.arrivals, case.start, end_s=case.load.end_s, seed=case.seed
     )
 
@@ -154,11 +155,11 @@ def cases(seed: int, traces: Sequence[Path], *, quick: bool) -> list[Case]:
 
 def compare(case: Case, *, quick: bool) -> Comparison:
     """Runs everything in one case."""
-    shape, factory = case.application.shape, queue_plant(case)
+    shape, factory = case.application.shape, case_plant(case)
     ours = our_policy(case.goal, case.grid, shape)
-    mpc, mpc_records = measure(factory, Loop(ours, case.goal, Guard()), case.grid)
+    mpc, mpc_records = measure(factory, Loop(ours, case.goal, application_rules(Guard())), case.grid)
     own = [
-        measure(factory, Loop(policy, case.goal, Guard()), case.grid, setting=text)[0]
+        measure(factory, Loop(policy, case.goal, application_rules(Guard())), case.grid, setting=text)[0]
         for text, policy in our_variants(case.goal, case.grid, shape, quick=quick)
     ]
     known = [

@@ -14,11 +14,13 @@ from benchmarks.saso.policies import our_policy, rivals
 from penstock.connectors.trace.arrivals import Arrivals, counted_arrivals
 from penstock.control.goals.goal import throughput
 from penstock.control.loop.loop import Loop, Record
+from penstock.control.plant import Plant
 from penstock.control.policy import Policy
+from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
 from penstock.control.setting import Grid, Setting
 from penstock.simulate.plant_shape import Floats, PlantShape, even_keys, zipf_keys
-from penstock.simulate.queue_plant import QueuePlant
+from penstock.simulate.shape_plant import shape_plant
 
 SEED = 5
 _SHOWN = ("thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
@@ -67,11 +69,11 @@ def run_scenario(scenario: Scenario) -> Outcome:
     for policy in policies:
         guard = Guard() if policy.name == "mpc" else None
 
-        def plant() -> QueuePlant:
+        def plant() -> Plant:
             start = Setting(scenario.start, None, _CAP_TUPLES)
-            return QueuePlant(scenario.shape, scenario.load.arrivals, start, end_s=scenario.load.end_s, seed=SEED)
+            return shape_plant(scenario.shape, scenario.load.arrivals, start, end_s=scenario.load.end_s, seed=SEED)
 
-        result, own = measure(plant, Loop(policy, goal, guard), grid)
+        result, own = measure(plant, Loop(policy, goal, application_rules(guard)), grid)
         results.append(result)
         records[policy.name] = own
     return Outcome(scenario, tuple(results), records)
@@ -101,7 +103,7 @@ def scenarios() -> list[Scenario]:
         Scenario(
             "hot key", "no replicas beyond what the heaviest key lets be used",
             _pieces("hot key", [(200, 3500)]), replace(plain, shares=_hot_key(128, _HOT_SHARE)),
-            lambda rs: _replicas(rs, 80, 200).max() <= _USEFUL_WITH_HOT_KEY,
+            lambda rs: _replicas(rs, 120, 200).max() <= _USEFUL_WITH_HOT_KEY,
         ),
         Scenario(
             "bursts", "windows that fire every 4 s: the busy metric lies",

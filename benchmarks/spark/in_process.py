@@ -19,7 +19,7 @@ from penstock.app.application import Application
 from penstock.block.block import Block, block_of
 from penstock.connectors.trace.source import TraceSource
 from penstock.element.engine import Engine
-from penstock.state.slots.row_checksum import add_checksums, checksum_of
+from penstock.kernels.keys.row_checksum import add_checksums, checksum_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from typing import Any
 from benchmarks.spark.applications import KEYED
 from penstock.app.application import Application
 from penstock.errors import InputError
-from penstock.host.directories import host_directory
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
+from penstock.state.memory.host_directory import host_directory
 
 Show = Callable[[str], None]
 _LOOK_EVERY_S = 0.1
@@ -33,7 +33,7 @@ def started(session: Any, app: Application, checkpoint: Path, configuration: Con
 
 def memory_of(handle: Handle) -> Path:
     """Where this host keeps the state of the one keyed operator: below folders for the checkpoint and the boot."""
-    return Path(host_directory(handle.fixed.checkpoint_id, KEYED))
+    return Path(host_directory(handle.fixed.checkpoint_id, KEYED).path)
 
 
 def observations_of(handle: Handle) -> list[Observation]:

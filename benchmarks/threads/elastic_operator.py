@@ -30,7 +30,7 @@ POLICIES: dict[str, ThreadPolicy[Any]] = {
 POLICY_OF_ENGINE: dict[str, ThreadPolicyName] = {JUDGED: "elastic", "listing": "elastic_operator"}
 FLOP_BY_LOAD = {"light": 1, "medium": 1_000, "heavy": 10_000, "extra heavy": 1_000_000}
 WAITS_MS = (1, 5, 20)
-_QUIET_PERIODS = 15
+_CALM_PERIODS = 15
 _LONGEST_BLOCK_S = 0.01
 # seeds that nothing was tuned with (record 0020)
 SEEDS = tuple(range(501, 509))
@@ -125,8 +125,8 @@ def elastic_run(
 
 def _settled_period(levels: Sequence[int]) -> int | None:
     """The first period with a level that holds for a while."""
-    for period in range(len(levels) - _QUIET_PERIODS):
-        if len(set(levels[period : period + _QUIET_PERIODS])) == 1:
+    for period in range(len(levels) - _CALM_PERIODS):
+        if len(set(levels[period : period + _CALM_PERIODS])) == 1:
             return period
     return None
 

@@ -13,7 +13,7 @@ from benchmarks.threads.element_case import ElementCase
 from penstock.control.threads.element_setting import ElementSetting
 
 Note = Callable[[str], object]
-_FINALISTS, _KEPT, _ROUNDS = 8, 4, 3  # settings that come to the end; one in so many goes on; measurements at the end
+_FINALISTS, _ONE_IN, _ROUNDS = 8, 4, 3  # settings that come to the end; one in so many goes on; measurements at the end
 _SHORTEST_S = 0.02
 
 
@@ -48,14 +48,14 @@ def contest(case: ElementCase, found: Sequence[ElementSetting], seconds: float, 
     assert case.glimpsed_tuples_s is not None
     every = all_settings(case)
     left = random.Random(seed).sample(every, min(len(every), max(_FINALISTS, int(seconds / 2 / _SHORTEST_S))))
-    tried, rounds = len(left), max(1, math.ceil(math.log(len(left) / _FINALISTS, _KEPT)))
+    tried, rounds = len(left), max(1, math.ceil(math.log(len(left) / _FINALISTS, _ONE_IN)))
     while len(left) > _FINALISTS:
         each_s = max(_SHORTEST_S, seconds / rounds / len(left))
         rates = {}
         for number, setting in enumerate(left):
             note(f"{case.name}: setting {number + 1} of {len(left)}, {each_s:.2f} s each")
             rates[setting] = case.glimpsed_tuples_s(setting, each_s)
-        left = sorted(left, key=rates.__getitem__, reverse=True)[: max(_FINALISTS, len(left) // _KEPT)]
+        left = sorted(left, key=rates.__getitem__, reverse=True)[: max(_FINALISTS, len(left) // _ONE_IN)]
     return Contest(_in_turns(case, [*dict.fromkeys((*left, *found))], note), tried, len(every))
 
 

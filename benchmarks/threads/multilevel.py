@@ -19,6 +19,7 @@ from penstock.simulate.element_plant import ElementPlant, Machine
 RULES: dict[str, MultiLevelRules] = {
     "pieces": OURS,
     "paper": PAPER,
+    "paper, from half": replace(PAPER, whole_group_first=False),
     "paper, taking back": replace(PAPER, take_back=True),
 }
 JUDGED = "pieces"

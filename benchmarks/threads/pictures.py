@@ -14,7 +14,7 @@ from benchmarks.threads.multilevel import RULES, ChangeRun, MultiLevelRun
 from benchmarks.threads.shared_grid import GridRow
 from benchmarks.threads.thread_overhead import IngestionRow, OverheadRow
 
-_COLOURS = ("#2a7f62", "#c2483d", "#b8862b")
+_COLOURS = ("#2a7f62", "#c2483d", "#b8862b", "#4b6cb7")
 _GREY = "#8a94a0"
 
 

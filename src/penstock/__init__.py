@@ -12,6 +12,7 @@ The names of `__all__` are public; everything else may change at any time.
 from __future__ import annotations
 
 import importlib
+import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -19,24 +20,33 @@ from penstock.errors import did_you_mean
 from penstock.host.extras import is_installed, require
 
 if TYPE_CHECKING:
-    from penstock import errors, policies, sinks, slots, sources, spade, testing
+    from penstock import costs, errors, policies, sinks, slots, sources, spade, testing, twin
     from penstock.app.application import Application
     from penstock.app.stream import Stream, aggregate_function
     from penstock.app.windows import sliding, tumbling
     from penstock.control.goals.goal import Price, latency, throughput
     from penstock.control.goals.limits import Limits
+    from penstock.control.journal.history import JournalSettings
     from penstock.element.engine import Engine
     from penstock.element.evaluation import Tables
     from penstock.engines import evaluate
     from penstock.measure.observation import Observation
+    from penstock.model.costs.choosing.preferred import plan_of
+    from penstock.model.costs.profile import Profile
     from penstock.plan.configuration import Configuration
     from penstock.plan.thread_setting import ElasticThreads
+    from penstock.runtime.driver.checkpoint_copy import copy_checkpoint
     from penstock.spark.driver.handle import Handle, RunResult
     from penstock.spark.driver.start import run, start
+    from penstock.spark.driver.stream_frame import to_dataframe
     from penstock.spark.elastic_map.elastic_map import elastic_map
+    from penstock.spark.profiling.profile import profile
     from penstock.spark.session.session import spark_session
 
 __version__ = "0.1.0"
+
+if not os.access(os.path.dirname(__file__), os.W_OK):  # where numba would keep what it compiled
+    importlib.import_module("penstock.host.directories").use_numba_cache()
 
 # Imported when first asked for: Arrow and numba take most of a second, which `penstock --help` need not wait for.
 _MODULE_BY_NAME = {
@@ -50,20 +60,27 @@ _MODULE_BY_NAME = {
     "Tables": "penstock.element.evaluation",
     "Configuration": "penstock.plan.configuration",
     "ElasticThreads": "penstock.plan.thread_setting",
+    "plan_of": "penstock.model.costs.choosing.preferred",
     "Price": "penstock.control.goals.goal",
     "latency": "penstock.control.goals.goal",
     "throughput": "penstock.control.goals.goal",
     "Limits": "penstock.control.goals.limits",
+    "JournalSettings": "penstock.control.journal.history",
     "Observation": "penstock.measure.observation",
+    "Profile": "penstock.model.costs.profile",
     "Handle": "penstock.spark.driver.handle",
     "RunResult": "penstock.spark.driver.handle",
     "run": "penstock.spark.driver.start",
     "start": "penstock.spark.driver.start",
+    "copy_checkpoint": "penstock.runtime.driver.checkpoint_copy",
     "elastic_map": "penstock.spark.elastic_map.elastic_map",
+    "profile": "penstock.spark.profiling.profile",
     "spark_session": "penstock.spark.session.session",
+    "to_dataframe": "penstock.spark.driver.stream_frame",
 }
 _MODULES = {
-    name: f"penstock.{name}" for name in ("sources", "sinks", "policies", "errors", "testing", "spade", "slots")
+    name: f"penstock.{name}"
+    for name in ("sources", "sinks", "policies", "errors", "testing", "spade", "slots", "twin", "costs")
 }
 
 # Public until 0.1: where each name is, and what to write instead.
@@ -98,18 +115,24 @@ __all__ = [
     "evaluate",
     "run",
     "start",
+    "copy_checkpoint",
     "Engine",
     "elastic_map",
     "spark_session",
+    "to_dataframe",
     "latency",
     "throughput",
     "Price",
     "Limits",
+    "JournalSettings",
     "Configuration",
     "ElasticThreads",
+    "plan_of",
     "Handle",
     "RunResult",
     "Observation",
+    "Profile",
+    "profile",
     "Tables",
     "sources",
     "sinks",
@@ -118,6 +141,8 @@ __all__ = [
     "testing",
     "spade",
     "slots",
+    "twin",
+    "costs",
 ]
 
 

@@ -60,10 +60,12 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def whole(least: int | None = None) -> Rule:
+def whole(least: int | None = None, most: int | None = None) -> Rule:
     if least is None:
         return Rule("a whole number", is_whole)
-    return Rule(f"a whole number of at least {least}", lambda value: is_whole(value, least))
+    if most is None:
+        return Rule(f"a whole number of at least {least}", lambda value: is_whole(value, least))
+    return Rule(f"a whole number from {least} to {most:,}", lambda value: is_whole(value, least) and value <= most)
 
 
 def number(*, above: float | None = None, least: float | None = None) -> Rule:

@@ -11,11 +11,12 @@ from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
 from penstock.arguments import FUNCTION, NAMES, PATH, TEXT, check_arguments, kind, or_none
 from penstock.element import evaluation as inprocess
-from penstock.element.engine import Engine, Threads
+from penstock.element.engine import AtEnd, Engine, Threads, check_at_end
 from penstock.element.evaluation import Input, Progress, Tables
 from penstock.element.threads.schedule import OLDEST_FIRST
 from penstock.errors import InputError, did_you_mean
 from penstock.host.extras import require
+from penstock.host.paths.local_path import local_path
 from penstock.plan.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def evaluate(
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
+    at_end: AtEnd = "hold",
     threads: Threads = 1,
     queued: Iterable[str] | None = None,
     schedule: str = OLDEST_FIRST,
@@ -45,7 +47,8 @@ def evaluate(
 
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
-    is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).  In-process, `threads` work
+    is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).  With `at_end="fire"` windows
+    fire what they hold at the end of the input; by default that stays in them.  In-process, `threads` work
     at once, a number or as many as a policy finds (`"elastic"`, `"multilevel"`, `ps.ElasticThreads(...)`); they take
     blocks from queues in front of the operators that `queued` names (by default the first ones), as `schedule` says.
     `engine='spark'` gives the same tables, to the bit and in order, on `session` or a new one on `master`, with the
@@ -61,6 +64,8 @@ def evaluate(
         data_dir=(data_dir, or_none(PATH)), progress=(progress, or_none(FUNCTION)), master=(master, TEXT),
         configuration=(configuration, or_none(kind("a ps.Configuration", Configuration))),
     )  # fmt: skip
+    data_dir = None if data_dir is None else local_path(data_dir, "data_dir of ps.evaluate")
+    check_at_end(at_end)
     if engine not in ENGINES:
         hint = did_you_mean(str(engine), ENGINES)
         raise InputError(f"engine is {' or '.join(map(repr, ENGINES))}; got {engine!r}" + (f"; {hint}" if hint else ""))
@@ -72,10 +77,10 @@ def evaluate(
         from penstock.spark.driver.finite import FiniteRun  # pyspark is imported when it is needed
 
         run = FiniteRun(graph_of(app, "ps.evaluate"), taps, configuration, block_rows)
-        return run.evaluate(inputs or {}, data_dir, on_error, progress, master, session)
+        return run.evaluate(inputs or {}, data_dir, on_error, progress, master, session, at_end)
     if configuration is not None or session is not None:
         raise InputError("configuration and session are for engine='spark'; got them for engine='inprocess'")
     return inprocess.evaluate(
         app, inputs, block_rows=block_rows, taps=taps, data_dir=data_dir, on_error=on_error, progress=progress,
-        make_engine=partial(Engine, threads=threads, queued=queued, schedule=schedule),
+        at_end=at_end, make_engine=partial(Engine, threads=threads, queued=queued, schedule=schedule),
     )  # fmt: skip

@@ -11,9 +11,19 @@ import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_LONGEST_LINE, _TAIL = 2_000, 300  # characters
+_LONGEST_NAME = 500
+
 
 class PenstockError(Exception):
-    """Base of all errors whose text is one clear sentence for the user; the command line exits with 2 on it."""
+    """Base of all errors whose text is one clear sentence for the user; the command line exits with 2 on it.
+
+    What is quoted in a sentence may be of any length; its middle is left out.
+    """
+
+    def __str__(self) -> str:
+        text = Exception.__str__(self)  # a KeyError's own would put the sentence in quotes
+        return text if len(text) <= _LONGEST_LINE else "\n".join(_shortened(line) for line in text.split("\n"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +82,13 @@ class MissingExtraError(PenstockError, ImportError):
 class UnknownNameError(InputError, KeyError):
     """A name that an application or a split does not have."""
 
-    __str__ = Exception.__str__  # KeyError's would put the sentence in quotes
-
 
 class OperatorError(PenstockError, RuntimeError):
     """A user's function failed while the stream ran."""
+
+
+class StopTimeoutError(PenstockError, TimeoutError):
+    """An application that did not end within the patience of who stopped it."""
 
 
 class StateError(PenstockError, RuntimeError):
@@ -95,13 +107,37 @@ class StateFileError(PenstockError, OSError):
     """A file of the state that cannot be written or read: a full disk, a missing right."""
 
 
+MOVED = "state goes on in"  # in the sentence of a StateMovedError, which a driver gets as text
+
+
+class StateMovedError(StateFileError):
+    """A host's state goes on in another directory, for want of space: an attempt that was at work begins again."""
+
+
 def file_error(what: str, path: str, cause: OSError) -> StateFileError:
-    """One sentence for a failed system call."""
-    hint = "; free some room or use another directory" if cause.errno == errno.ENOSPC else ""
+    """One sentence for a failed system call.
+
+    >>> str(file_error("writing", "out", OSError(errno.ENOSPC, "No space left on device")))
+    "writing 'out' failed: no space left on device; free some space or use another directory"
+    """
+    hint = "; free some space or use another directory" if cause.errno == errno.ENOSPC else ""
     return StateFileError(f"{what} '{path}' failed: {(cause.strerror or str(cause)).lower()}{hint}")
 
 
+def _shortened(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE - _TAIL]} ... {line[-_TAIL:]}"
+
+
 def did_you_mean(word: object, known: Iterable[str]) -> str | None:
-    """The hint for a misspelt name, or None when nothing is near."""
-    matches = difflib.get_close_matches(str(word), list(map(str, known)), n=1, cutoff=0.6)
+    """The hint for a misspelt name, or None when nothing is near; a word of any length takes no time.
+
+    >>> did_you_mean("volum", ["price", "volume"])
+    "did you mean 'volume'?"
+    """
+    text = str(word)
+    if len(text) > _LONGEST_NAME:
+        return None
+    matches = difflib.get_close_matches(text, list(map(str, known)), n=1, cutoff=0.6)
     return f"did you mean '{matches[0]}'?" if matches else None

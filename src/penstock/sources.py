@@ -2,21 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.arguments import FLAG, PATH, check_arguments, is_number, many, or_none, shown, whole
+from penstock.arguments import (
+    FLAG,
+    PATH,
+    TEXT,
+    check_arguments,
+    dict_of,
+    is_number,
+    kind,
+    many,
+    number,
+    or_none,
+    shown,
+    whole,
+)
+from penstock.connectors.arriving.arrival import ArrivalColumn
 from penstock.connectors.csv import CsvSource
 from penstock.connectors.dataframe import DataFrameSource
+from penstock.connectors.kafka.source import KafkaSource
 from penstock.connectors.parquet import ParquetSource
+from penstock.connectors.planned.source_port import Planning, Reading, SourcePort, Split
+from penstock.connectors.planned.websocket import websocket
 from penstock.connectors.port import FILES_PER_BATCH
 from penstock.connectors.rate import RateSource
 from penstock.connectors.trace.source import RATES, TraceSource, TupleFunction
 from penstock.connectors.trace.trades import KEYS, TickerType
 from penstock.errors import InputError
+from penstock.host.extras import require
+from penstock.host.paths.local_path import local_path
+
+__all__ = [
+    "Planning",
+    "Reading",
+    "SourcePort",
+    "Split",
+    "column",
+    "csv",
+    "dataframe",
+    "kafka",
+    "parquet",
+    "rate",
+    "trace",
+    "websocket",
+]
 
 _RATE_TUPLES_S = 150_000.0
+_START = kind("'earliest', 'latest', or a dict of offsets by partition, or by topic and partition", str, dict)
+_OPTIONS = dict_of("a dict of librdkafka's settings", str, int, float, bool)
+
+
+def column(name: str) -> ArrivalColumn:
+    """The attribute that says when a tuple arrived: `app.source(..., arrival=ps.sources.column("sent_at"))`.
+
+    It is a timestamp, or a number of seconds since 1970 UTC.
+
+    >>> column("sent_at").name
+    'sent_at'
+    """
+    check_arguments("ps.sources.column", name=(name, TEXT))
+    return ArrivalColumn(name)
 
 
 def csv(
@@ -36,7 +86,8 @@ def csv(
     """
     numbers = or_none(many("a list of column numbers from 1", whole(1)))
     check_arguments("ps.sources.csv", path=(path, PATH), header=(header, FLAG), columns=(columns, numbers))
-    return CsvSource(str(path), header, None if columns is None else tuple(columns), files_per_batch)
+    local = local_path(path, "path of ps.sources.csv")
+    return CsvSource(local, header, None if columns is None else tuple(columns), files_per_batch)
 
 
 def parquet(path: str | Path, *, files_per_batch: int = FILES_PER_BATCH) -> ParquetSource:
@@ -46,7 +97,7 @@ def parquet(path: str | Path, *, files_per_batch: int = FILES_PER_BATCH) -> Parq
     'in/trades.parquet'
     """
     check_arguments("ps.sources.parquet", path=(path, PATH))
-    return ParquetSource(str(path), files_per_batch)
+    return ParquetSource(local_path(path, "path of ps.sources.parquet"), files_per_batch)
 
 
 def dataframe(frame: Any) -> DataFrameSource:
@@ -55,6 +106,55 @@ def dataframe(frame: Any) -> DataFrameSource:
     `ps.sources.dataframe(spark.readStream.format("kafka").option(...).load())`
     """
     return DataFrameSource(frame)
+
+
+def kafka(
+    servers: str,
+    topic: str | Sequence[str],
+    *,
+    format: str = "json",
+    start: str | Mapping[Any, Any] = "earliest",
+    include: Sequence[str] = (),
+    avro_schema: str | Mapping[str, Any] | None = None,
+    on_expired: str = "fail",
+    patience_s: float | None = 60.0,
+    options: Mapping[str, str] | None = None,
+) -> KafkaSource:
+    """Messages of one topic, several, or all that match a pattern which begins with ^.  Needs the extra `kafka`.
+
+    `format`: `json`, an object a message; `avro`, a record of `avro_schema`, a schema registry's prefix or none before;
+    `arrow`, a stream of Arrow's IPC format with any number of tuples; `raw`, text, as the attribute `value`.
+    `start`: where a new checkpoint begins: earliest, latest, or offsets by partition of the only topic, or by topic and
+    partition.  `include`: of key, partition, offset, timestamp, headers (as JSON) and topic, attributes of these names,
+    which the schema has to have.  `on_expired`: what to do with offsets that retention took before they were read:
+    fail, or a dead letter that names them.  `patience_s`: how long brokers may be away; None: for ever.
+    `options`: more settings of librdkafka, such as those of SASL and TLS; never stored, logged or shown.
+
+    >>> kafka("localhost:9092", "trades", start={0: 100}).start
+    '{"0": 100}'
+    """
+    topics = (topic,) if isinstance(topic, str) else topic
+    check_arguments(
+        "ps.sources.kafka", servers=(servers, TEXT), topic=(topics, many("a topic's name, or several", TEXT)),
+        format=(format, TEXT), on_expired=(on_expired, TEXT), include=(include, many("a list of names", TEXT)),
+        patience_s=(patience_s, or_none(number(least=0))), start=(start, _START), options=(options, or_none(_OPTIONS)),
+        avro_schema=(avro_schema, or_none(kind("an Avro schema as JSON text or a dict", str, dict))),
+    )  # fmt: skip
+    if not topics:
+        raise InputError("ps.sources.kafka needs a topic; got none")
+    require("ps.sources.kafka", "kafka")
+    begin = start if isinstance(start, str) else _as_json("start", start)
+    avro = avro_schema if avro_schema is None or isinstance(avro_schema, str) else _as_json("avro_schema", avro_schema)
+    return KafkaSource(
+        servers, tuple(topics), format, begin, tuple(include), avro, on_expired, patience_s, dict(options or {})
+    )
+
+
+def _as_json(name: str, value: object) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} of ps.sources.kafka is what JSON has; got {shown(value)}: {error}") from error
 
 
 def rate(rows_per_second: int = 1) -> RateSource:
@@ -102,10 +202,12 @@ def trace(
 
 def _rates(rate: str | Path | Sequence[str | Path]) -> str | tuple[str, ...]:
     """A name as it is, files as a tuple of paths."""
+    where = "a file of ps.sources.trace"
     if isinstance(rate, str | Path):
-        is_file = str(rate) not in RATES and (isinstance(rate, Path) or bool(Path(rate).suffix) or Path(rate).exists())
+        rate = local_path(rate, where) if isinstance(rate, str) else Path(local_path(rate, where))
+        is_file = str(rate) not in RATES and (isinstance(rate, Path) or bool(Path(rate).suffix) or os.path.exists(rate))
         return (str(rate),) if is_file else str(rate)
     if not isinstance(rate, Sequence) or not all(isinstance(file, str | Path) for file in rate):
         hint = f"; for tuples a second use rate_tuples_s={rate!r}" if is_number(rate) else ""
         raise InputError(f"a trace's rate is a name or CSV files; got {shown(rate)}{hint}")
-    return tuple(map(str, rate))
+    return tuple(local_path(file, where) for file in rate)

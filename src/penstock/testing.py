@@ -1,5 +1,7 @@
 """For tests of applications: rows as a source, results as rows, a small Spark session, a cluster on this machine.
 
+`check_policy` tries a policy of your own under several loads.
+
 >>> from penstock import Application, evaluate
 >>> results = collected()
 >>> app = Application("halves")
@@ -24,23 +26,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.arguments import check_arguments, kind, or_none, shown, whole
+from penstock.block.block import Block
 from penstock.block.schema import schema_of
-from penstock.connectors.functions import CallbackSink
-from penstock.connectors.trace.rates import UNBOUNDED
-from penstock.connectors.trace.source import TraceSource
+from penstock.connectors.sinks.arrow_part import ArrowPart
+from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, SinkPromise, Sweep
+from penstock.connectors.source_kinds import ReplayableSource, tuples_by_function
 from penstock.errors import InputError
 from penstock.host.extras import require
 from penstock.host.loopback_cluster import Cluster, loopback_cluster
+from penstock.simulate.policy_check import policy_problems
 
 if TYPE_CHECKING:
+    from penstock.control.policy import Policy
     from penstock.spark.session.session import Session
 
-__all__ = ["source_of", "collected", "local_session", "loopback_cluster", "Cluster"]
+__all__ = ["source_of", "collected", "check_policy", "local_session", "loopback_cluster", "Cluster"]
 
 
 def source_of(
     rows: Sequence[Mapping[str, Any]] | pa.Table, schema: Mapping[str, str | pa.DataType] | pa.Schema | None = None
-) -> TraceSource:
+) -> ReplayableSource:
     """A source of these rows, in this order and with an end, for every engine.
 
     Types are Arrow's guess where no `schema` is given; an attribute that is null in all rows needs one.
@@ -54,10 +59,10 @@ def source_of(
     try:
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), given)
         table = table.cast(schema_of(table.schema) if given is None else given)
-    except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
+    except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError) as error:
         rule = "rows of ps.testing.source_of are a list of dicts, or a pyarrow.Table, that fit the schema"
         raise InputError(f"{rule}; got {shown(rows)}: {error}") from error
-    return TraceSource(UNBOUNDED, total=table.num_rows, function=_RowsAt(table.combine_chunks()))
+    return tuples_by_function(_RowsAt(table.combine_chunks()), table.num_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,16 +78,34 @@ class _RowsAt:
         return self.table.take(pa.array(offsets))
 
 
-class Collected(CallbackSink):
+class Collected:
     """A sink that keeps its tuples as `rows`, in order; take a new one for each run."""
 
     __slots__ = ("_table_by_batch",)
     _table_by_batch: dict[int, pa.Table]
+    promise = SinkPromise("at least once")
 
     def __init__(self) -> None:
-        tables: dict[int, pa.Table] = {}
-        super().__init__(lambda table, batch: tables.__setitem__(batch, table))
-        object.__setattr__(self, "_table_by_batch", tables)
+        self._table_by_batch = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Collected, ()
+
+    def claim(self, claim: Claim) -> None:
+        """Every test has its own."""
+
+    def open(self, part: Part) -> ArrowPart:
+        return part.stage()
+
+    def write(self, opened: ArrowPart, tuples: Block) -> None:
+        opened.write(tuples)
+
+    def publish(self, delivery: Delivery) -> None:
+        if delivery.parts:
+            self._table_by_batch[delivery.batch] = delivery.table()
+
+    def sweep(self, sweep: Sweep) -> None:
+        """Parts are in the checkpoint."""
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -97,6 +120,27 @@ def collected() -> Collected:
     []
     """
     return Collected()
+
+
+def check_policy(policy: Policy) -> None:
+    """Raises AssertionError with a sentence for each rule of policies that this one breaks.
+
+    It runs on a simulated application under several loads.  The rules: an answer is a new state and a Change or a Hold
+    with a reason; nothing is remembered but the state, so that a replay of the run decides the same; missing
+    measurements and no load at all are survived.
+
+    >>> from penstock.policies import Hold
+    >>> class Lazy:
+    ...     name = "lazy"
+    ...     def start(self): return None
+    ...     def decide(self, state, seen): return state, Hold("")
+    >>> check_policy(Lazy())
+    Traceback (most recent call last):
+    AssertionError: policy 'lazy' under a steady load, a decision has no reason; fill in because=
+    """
+    name = shown(getattr(policy, "name", type(policy).__name__))
+    if problems := policy_problems(policy):
+        raise AssertionError("\n".join(f"policy {name} {problem}" for problem in problems))
 
 
 @contextmanager

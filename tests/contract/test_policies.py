@@ -1,4 +1,4 @@
-"""What every policy of the application level must do, on the queue plant."""
+"""What every policy of the application level must do, on the twin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from penstock.control.loop.named_policies import named_policy
 from penstock.control.mpc.presets import default_mpc
 from penstock.control.policy import Policy
 from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
 from penstock.control.setting import Grid, Setting
+from penstock.simulate.micro_batch.plant import BatchPlant
 from penstock.simulate.plant_shape import PlantShape
-from penstock.simulate.queue_plant import QueuePlant
+from penstock.simulate.shape_plant import shape_plant
 
 CAP = 24_000
 GRID = Grid(tuple(range(1, 13)), caps_tuples=(CAP,))
@@ -30,10 +32,10 @@ def policy_of(name: str) -> Policy:
     return named_policy(name, throughput(), GRID, speed_up=60.0)
 
 
-def plant(rates: list[float], shape: PlantShape | None = None, start: int = 6, seed: int = 1) -> QueuePlant:
+def plant(rates: list[float], shape: PlantShape | None = None, start: int = 6, seed: int = 1) -> BatchPlant:
     arrivals = counted_arrivals(np.arange(len(rates) + 1.0), np.round(rates).astype(np.int64))
     own = shape or PlantShape(noise=0.0)
-    return QueuePlant(own, arrivals, Setting(start, None, CAP), end_s=float(len(rates)), seed=seed)
+    return shape_plant(own, arrivals, Setting(start, None, CAP), end_s=float(len(rates)), seed=seed)
 
 
 def run(name: str, rates: list[float], start: int = 6) -> list[Record]:
@@ -94,7 +96,7 @@ def test_more_load_gets_more_replicas(name: str) -> None:
 def test_mpc_keeps_the_goal_with_fewer_replicas_than_there_are(goal: Goal) -> None:
     policy = default_mpc(goal, GRID, pause_s=0.2, interval_s=0.2)
     rates = [float(x) for x in 4500 + 1500 * np.sin(np.arange(120) / 12)]
-    records = list(Loop(policy, goal, Guard()).run(plant(rates)))
+    records = list(Loop(policy, goal, application_rules(Guard())).run(plant(rates)))
     settled = [r for r in records if r.seen.ended_at_s > 20]
     assert sum(breaks(goal, r.seen) for r in settled) <= 3
     assert np.mean([r.seen.setting.replicas for r in settled]) < 9.5

@@ -51,7 +51,7 @@ class HostsPlane(Plane):
     def run_all(self) -> tuple[dict[str, pa.Table], pa.Table]:
         with patch.object(copies, "SMALL_BYTES", 0), patch.object(workers, "REBUILD_AT_ONCE_BYTES", 0), patch.object(
             copies, "PORTION_BYTES", 1
-        ), patch.object(stale_copies, "KEPT_S", 0.0):  # fmt: skip
+        ), patch.object(stale_copies, "RETENTION_S", 0.0):  # fmt: skip
             return super().run_all()
 
     def cores(self, frame: object) -> tuple[Mapping[str, int], set[str]]:
@@ -85,7 +85,7 @@ class HostsPlane(Plane):
                 worker = workers.element_worker(
                     str(self.checkpoint.directory),
                     self.epoch,
-                    self.in_force.unfused,
+                    self.in_force.fused,
                     portion.element.number,
                     dumps=dumps,
                 )
@@ -99,7 +99,7 @@ class HostsPlane(Plane):
             with self._at(host):
                 assert self.in_force is not None
                 directory, number = str(self.checkpoint.directory), leftover.element.number
-                worker = workers.element_worker(directory, self.epoch, self.in_force.unfused, number, dumps=dumps)
+                worker = workers.element_worker(directory, self.epoch, self.in_force.fused, number, dumps=dumps)
                 done[host] = worker.release(slots, leftover.batch, self.epoch)
                 self.released += len(done[host])
                 if self.random.random() < self.kills:

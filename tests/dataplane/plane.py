@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from penstock.app.graph import Graph
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.ordering import in_order
-from penstock.host.directories import host_directory
+from penstock.errors import InputError
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.plan.configuration import Configuration, ElementConfiguration, check_configuration
 from penstock.plan.elements.layout import layout_of
+from penstock.plan.fusion.groups import Fused, Groups, complete_groups
 from penstock.plan.thread_setting import POLICIES, ElasticThreads
 from penstock.runtime.driver.recording import recorded
 from penstock.runtime.migration.copier import Copier
@@ -27,12 +28,30 @@ from penstock.runtime.replica import message
 from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.task import ElementTask
 from penstock.runtime.slots.hot_key_splitting import splittable
+from penstock.runtime.sources.offset_reader import Cuts
 from penstock.spark.driver.micro_batch import BatchResult, MicroBatches
 from penstock.spark.session.pickling import dumps, dumps_for_workers
-from penstock.spark.sources.offset_reader import Cuts
 from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.memory.host_directory import HostState
 
 SLOTS = 8
+Fusions = Literal["none", "one", "all"]  # drawn never, for the first batch, for each batch
+
+
+def any_fusion(graph: Graph, chance: random.Random) -> Groups:
+    """A random partition of the operators into elements: pairs of them are put together as long as that can be."""
+    groups = [(operator.name,) for operator in graph.operators]
+    for _ in range(chance.randrange(2 * len(groups))):
+        one, two = chance.sample(range(len(groups)), 2) if len(groups) > 1 else (0, 0)
+        joined = [group for i, group in enumerate(groups) if i not in (one, two)] + [groups[one] + groups[two]]
+        with contextlib.suppress(InputError):
+            complete_groups(graph, joined)
+            groups = joined
+    try:
+        return complete_groups(graph, groups)
+    except InputError:  # sources that must be in one element
+        sources = {source.name for source in graph.sources}
+        return complete_groups(graph, [group for group in groups if not sources & set(group)])
 
 
 class Killed(Exception):
@@ -55,8 +74,9 @@ class Plane(MicroBatches):
         kills: float,
         *,
         threads: bool = False,
+        fusions: Fusions = "none",
     ) -> None:
-        self.random, self.kills, self.threads = random.Random(seed), kills, threads
+        self.random, self.kills, self.threads, self.fusions = random.Random(seed), kills, threads, fusions
         letters = DeadLetters()
         if tables is not None:
             graph = recorded(graph, tables, str(directory / "tables"), letters)
@@ -68,7 +88,7 @@ class Plane(MicroBatches):
         self.letters = [letters.table()]
         self.rebuilt = 0
         self.unfused: tuple[str, ...] | None = None  # drawn at the first batch
-        self.splittable: tuple[str, ...] | None = None
+        self.fusion: Groups | None = None
         self.block_rows: int | None = None  # drawn at each
         self._start: dict[str, int] = {}
         self._end: dict[str, int] = {}
@@ -80,7 +100,7 @@ class Plane(MicroBatches):
             for name in list(workers._workers):
                 if name[0] == self.fixed.checkpoint_id:
                     workers._workers.pop(name).end_threads()
-            shutil.rmtree(Path(host_directory(self.fixed.checkpoint_id, "x")).parent.parent, ignore_errors=True)
+            HostState(self.fixed.checkpoint_id, self.fixed.state_directory).end()
         tables = {
             name: pa.Table.from_batches(batches, self.fixed.graph.operator(name).schema)
             for name, batches in self.blocks.items()
@@ -139,7 +159,7 @@ class Plane(MicroBatches):
                 if self.random.random() < self.kills:
                     self._vanish()
                 worker = workers.element_worker(
-                    str(self.checkpoint.directory), plan.epoch, plan.configuration.unfused, number, dumps=dumps
+                    str(self.checkpoint.directory), plan.epoch, plan.configuration.fused, number, dumps=dumps
                 )
                 task = ElementTask(worker, plan, replica, next(self.attempts))
                 output = task.run_next(iter(share)) if number else task.run_first(iter(share))
@@ -186,23 +206,27 @@ class Plane(MicroBatches):
         return self.random.choice([1, 2, 3, elastic, elastic])
 
     def _any_configuration(self) -> Configuration:
-        """Any Configuration that the state allows: fusion is drawn once, since other operators' slots go by it."""
+        """Any Configuration that the state allows: what is unfused is drawn once, since other slots go by it."""
         graph = self.fixed.graph
         if self.unfused is None:
             names = [o.name for o in graph.operators if o.inputs and o not in graph.sinks]
+            names = names if self.fusions == "none" else []
             self.unfused = tuple(sorted(name for name in names if self.random.random() < 0.25))
-        if self.splittable is None:
-            self.splittable = splittable(graph, layout_of(graph, self.unfused))
-        pipeline = layout_of(graph, self.unfused).pipeline
+        if self.fusions == "all" or (self.fusions == "one" and self.fusion is None):
+            self.fusion = None if self.random.random() < 0.1 else any_fusion(graph, self.random)
+        fused = Fused(self.unfused, self.fusion)
+        layout = layout_of(graph, fused)
+        pipeline, can_split = layout.pipeline, splittable(graph, layout)
         elements = []
         for element in pipeline.elements:
             replicas = 1 if element.scope == "stream" else self.random.randint(1, 3)
             route = [self.random.randrange(replicas) for _ in range(SLOTS)] if element.scope == "key" else []
-            split = [slot for slot in range(SLOTS) if element.name in self.splittable and self.random.random() < 0.3]
+            split = [slot for slot in range(SLOTS) if element.name in can_split and self.random.random() < 0.3]
             threads = self._any_threads()
             elements.append(ElementConfiguration(element.name, replicas, tuple(route), tuple(split), threads))
         configuration = Configuration(
-            tuple(elements), block_rows=self.block_rows or self.random.choice([1, 2, 7, 50]), unfused=self.unfused
-        )
+            tuple(elements), block_rows=self.block_rows or self.random.choice([1, 2, 7, 50]), unfused=self.unfused,
+            fusion=self.fusion,
+        )  # fmt: skip
         check_configuration(configuration, pipeline)
         return configuration

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -85,6 +85,7 @@ MADE = [time_by_time, time_by_count, where_there_is_more_than_a_key, bars_of_bar
 
 @pytest.mark.parametrize("make", MADE)
 @given(table=trades(), seed=st.integers(0, 2**32), kills=st.sampled_from([0.0, 0.2]))
+@settings(max_examples=8)
 def test_by_key(make: Callable[[], ps.Application], table: pa.Table, seed: int, kills: float) -> None:
     graph = make().graph
     assert layout_of(graph).event_time_elements

@@ -11,17 +11,25 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.graph import Graph
-from tests.dataplane.plane import Plane
+from tests.dataplane.plane import Fusions, Plane
 from tests.property.element.test_engine_graphs import STEPS, Sketch
 from tests.reference.checking import letters_of
 from tests.reference.python_functions import plain_rows
 from tests.reference.streams import plain
 
 
-def assert_equal(graph: Graph, tables: dict[str, pa.Table], seed: int, kills: float, *, threads: bool = False) -> Plane:
+def assert_equal(
+    graph: Graph,
+    tables: dict[str, pa.Table],
+    seed: int,
+    kills: float,
+    *,
+    threads: bool = False,
+    fusions: Fusions = "none",
+) -> Plane:
     expected = ps.evaluate(graph, tables)
     with tempfile.TemporaryDirectory() as directory:
-        plane = Plane(graph, tables, Path(directory), seed, kills, threads=threads)
+        plane = Plane(graph, tables, Path(directory), seed, kills, threads=threads, fusions=fusions)
         got, letters = plane.run_all()
     for name, table in expected.items():
         assert repr(plain_rows(got[name])) == repr(plain_rows(table)), name

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.plan.elements.pipeline import needs_intake
+from penstock.plan.elements.merged_sources import needs_intake
 from tests.dataplane.plane import Plane
 from tests.reference.python_functions import plain_rows
 

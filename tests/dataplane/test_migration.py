@@ -18,7 +18,11 @@ import penstock as ps
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.block.schema import schema_of
+from penstock.measure.batch.measured_batch import MeasuredBatch
+from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.migration.migration import AT_ONCE, MIGRATIONS, PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
+from penstock.spark.driver.micro_batch import BatchResult
+from penstock.state.checkpoint.checkpoint import BatchPlan
 from tests.dataplane.hosts import HostsPlane
 from tests.dataplane.test_operators import KEYED, aggregated, joined, numbered
 from tests.reference.python_functions import plain_rows
@@ -88,12 +92,22 @@ def windows() -> ps.Application:
     return app
 
 
+class WritingPlane(HostsPlane):
+    """Publishes the files that replicas have staged, as a driver does once the batch's manifest names them."""
+
+    def _keep(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
+        super()._keep(plan, result, measured)
+        folder, run_id = self.checkpoint.staged, self.fixed.checkpoint_id
+        delivery = SinkDelivery(self.fixed.graph, run_id=run_id, folder=folder, epoch=self.epoch)
+        delivery.publish(plan.batch, result.parts)
+
+
 def run_by_key(table: pa.Table, seed: int, kills: float, ways: tuple[str, ...]) -> HostsPlane:
     graph = windows().graph
     expected = ps.evaluate(graph, {"trades": table})
     with tempfile.TemporaryDirectory() as directory:
         files = Path(directory) / "files"
-        plane = HostsPlane(to_files(graph, files), {"trades": table}, Path(directory), seed, kills, ways)
+        plane = WritingPlane(to_files(graph, files), {"trades": table}, Path(directory), seed, kills, ways)
         plane.run_all()
         for name, wanted in expected.items():
             assert by_key(written(files / name, wanted.schema), "key") == by_key(plain_rows(wanted), "key"), name

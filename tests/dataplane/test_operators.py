@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.measure.batch.measured_batch import MeasuredBatch
+from penstock.spark.driver.micro_batch import BatchResult
+from penstock.state.checkpoint.checkpoint import BatchPlan
+from tests.dataplane.plane import Plane
 from tests.dataplane.test_graphs import assert_equal
 from tests.reference.streams import TRADES, trades
 
@@ -89,3 +94,24 @@ def test_windows(kind: str, table: pa.Table, seed: int, kills: float) -> None:
 @given(table=trades(), seed=st.integers(0, 2**32), kills=st.sampled_from([0.0, 0.2]))
 def test_other_operators(make: Callable[[], ps.Application], table: pa.Table, seed: int, kills: float) -> None:
     assert_equal(make().graph, {"trades": table}, seed, kills)
+
+
+class Timed(Plane):
+    """Keeps what was measured of each slot."""
+
+    slots_us: list[tuple[int, ...]]
+
+    def _keep(self, plan: BatchPlan, result: BatchResult, measured: MeasuredBatch) -> None:
+        seen = measured.observation(measured.read())
+        self.slots_us = [*getattr(self, "slots_us", []), *seen.slot_cpu_us_by_element.values()]
+        super()._keep(plan, result, measured)
+
+
+def test_calls_of_python_by_key_are_timed_by_slot(tmp_path: Path) -> None:
+    app = ps.Application("numbered")
+    schema = {"key": "int64", "seen": "int64"}
+    app.source("trades", schema={"key": "int64"}).operator("n", Numbered(), by="key", schema=schema).sink("out")
+    plane = Timed(app.graph, {"trades": pa.table({"key": [1, 1, 2, 3] * 20})}, tmp_path, 1, 0.0)
+    plane.run_all()
+    busy = [sum(own) for own in zip(*plane.slots_us, strict=True)]
+    assert 1 <= sum(us > 0 for us in busy) <= 3

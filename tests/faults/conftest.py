@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,7 +49,8 @@ def small_disk() -> Iterator[Mount]:
         mounted.append(folder)
 
     yield mount
-    for folder in mounted:
+    for folder in mounted:  # what was on it is there to be looked at when the test has failed
+        shutil.copytree(folder, f"{folder}-kept", ignore=shutil.ignore_patterns("ballast"))
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,18 @@ import pyarrow.feather
 
 from penstock import sinks
 from penstock.app.application import Application
-from penstock.connectors.kinds import SinkConnector
 from penstock.errors import PenstockError
 from penstock.plan.configuration import Configuration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.migration import copier, copies
-from penstock.spark.driver import handle, micro_batch
+from penstock.spark.driver import handle
 from penstock.spark.driver.start import start
 from penstock.spark.session.session import close_session, spark_session
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.manifests import Manifests
-from tests.faults.applications import two_windows
+from tests.faults.applications import APPLICATIONS
 from tests.faults.syncs import note_syncs
-from tests.spark.applications import prices
-
-APPLICATIONS: dict[str, Callable[[SinkConnector, int], Application]] = {"prices": prices, "two_windows": two_windows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,8 @@ def die_at(point: str, count: int) -> None:
         "planned": (Checkpoint, "write_plan", False),
         "computed": (Manifests, "publish", True),
         "published": (Manifests, "publish", False),
-        "renamed": (micro_batch, "publish_files", False),
+        "staged": (handle.Handle, "_stage", False),
+        "renamed": (SinkDelivery, "publish", False),
         "delivered": (handle.Handle, "_deliver", False),
         "copying": (copier.Copier, "step", True),
         "copied": (copies.Copies, "note", False),

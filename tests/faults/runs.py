@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,10 @@ import pytest
 from penstock import sinks
 from penstock.block.block import block_of
 from penstock.element.evaluation import evaluate
-from penstock.state.slots.row_checksum import checksum_of
+from penstock.kernels.keys.row_checksum import checksum_of
 from tests.checkout import ROOT
-from tests.faults.driver import APPLICATIONS, Wish
+from tests.faults.applications import APPLICATIONS
+from tests.faults.driver import Wish
 from tests.faults.orders import VARIABLE, Orders
 from tests.faults.processes import below, command, kill, python_workers
 
@@ -78,6 +80,16 @@ class Run:
         before, deadline = self.batches(), time.monotonic() + timeout_s
         while self.batches() < before + more and self.is_running() and time.monotonic() < deadline:
             time.sleep(0.01)
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """The driver, its JVM and its workers do nothing meanwhile."""
+        assert self.is_running(), "the driver ended too early"
+        os.killpg(self.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self.pid, signal.SIGCONT)
 
     def kill_driver(self, *, whole_group: bool = True) -> None:
         """Kills the driver, with its JVM and workers or alone."""
@@ -148,9 +160,7 @@ class Run:
 @functools.cache
 def expected(application: str, total: int) -> pa.Table:
     """What the engine in this process gives for the same tuples."""
-    app = APPLICATIONS[application](sinks.memory(), total)
-    trace = app.graph.sources[0].connector
-    return evaluate(app, {"quotes": trace.table(0, total)})["out"]  # type: ignore[union-attr]
+    return evaluate(APPLICATIONS[application](sinks.memory(), total))["out"]
 
 
 def check_files(folder: Path, wanted: pa.Table) -> None:

@@ -21,6 +21,7 @@ from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.checkpoint.manifests import Manifests
+from penstock.state.memory.host_directory import HostDirectory
 from penstock.state.rows.row_log import write_log
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.token import Token
@@ -85,7 +86,7 @@ def stored_window(
 ) -> StoredCountWindow:
     logs = Logs(str(checkpoint / "logs"))
     types = (key_type,), (pa.float64(),)
-    return StoredCountWindow(*shape, CALLS, *types, slots=slots, host_directory=str(host), logs=logs)
+    return StoredCountWindow(*shape, CALLS, *types, slots=slots, host_directory=HostDirectory(str(host)), logs=logs)
 
 
 class PlainWindow:

@@ -10,7 +10,7 @@ import pytest
 from tests.faults.conftest import Attack
 from tests.faults.runs import Run, thorough
 
-POINTS = ("planned", "computed", "published", "renamed", "delivered")
+POINTS = ("planned", "staged", "computed", "published", "renamed", "delivered")
 
 
 def kill_at_random(run: Run, times: int) -> None:
@@ -81,7 +81,7 @@ def test_spark_s_jvm_is_killed_and_the_user_is_told_in_one_sentence(attack: Atta
     code, error = run.failure()
     assert (code, error.strip().splitlines()) == (
         2,
-        ["Spark's JVM died; was the machine out of memory? Run again with the same checkpoint"],
+        ["Spark's JVM died, perhaps since the machine was out of memory; run again with the same checkpoint"],
     )
     run.start()
     run.check(run.finish())

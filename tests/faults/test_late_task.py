@@ -23,8 +23,8 @@ class LateContext:
     def get() -> LateContext:
         return LateContext()
 
-    def getLocalProperty(self, name: str) -> str:
-        return "0"
+    def getLocalProperty(self, name: str) -> str | None:
+        return "0" if name == "streaming.sql.batchId" else None
 
     def partitionId(self) -> int:
         return 0

@@ -28,4 +28,4 @@ def test_a_checkpoint_on_a_full_disk(tmp_path: Path, small_disk: Mount) -> None:
     done = penstock(tmp_path, "run", "app.py", "--checkpoint", "disk/c")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
-    assert "no space left on device; free some room or use another directory" in done.stderr
+    assert "no space left on device; free some space or use another directory" in done.stderr

@@ -63,15 +63,21 @@ class Aggregate:
         ]
         return [*results, (0, mark)]
 
+    def at_end(self) -> list[Row]:
+        return [row for firing in self.windows.at_end() for row in self._results(firing)]
+
     def _results(self, firing: Firing) -> list[Row]:
         """One row per group in the window, by first appearance."""
-        rows = []
-        for group in dict.fromkeys(h.group for h in firing.held):
-            try:
-                rows.append(self._result([h for h in firing.held if h.group == group], firing))
-            except _FunctionFailed as failed:
-                self.letters.letters.append((self.operator.name, failed.args[0], failed.args[1]))
-        return rows
+        groups = dict.fromkeys(h.group for h in firing.held)
+        return [row for group in groups for row in self.results_of(firing, group)]
+
+    def results_of(self, firing: Firing, group: Hashable) -> list[Row]:
+        """The row of one group, or none where a user's function fails."""
+        try:
+            return [self._result([h for h in firing.held if h.group == group], firing)]
+        except _FunctionFailed as failed:
+            self.letters.letters.append((self.operator.name, failed.args[0], failed.args[1]))
+            return []
 
     def _result(self, held: list[Held], firing: Firing) -> Row:
         row = {}

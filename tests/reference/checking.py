@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.app.application import Application
 from penstock.app.graph import Graph
-from penstock.element.engine import Engine, Threads
+from penstock.element.engine import AtEnd, Engine, Threads
 from penstock.element.evaluation import evaluate
 from tests.reference.aggregates import Near
 from tests.reference.events import Row
@@ -28,28 +28,38 @@ def table_of(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
     return pa.table([pa.array([row[f.name] for row in rows], f.type) for f in schema], schema=schema)
 
 
-def check(app: Application | Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = ()) -> None:
+def check(
+    app: Application | Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = (), *, at_end: AtEnd = "hold"
+) -> None:
     """The engine equals the oracle, and itself to the bit for a random block size and a random way of feeding."""
     graph = app.graph if isinstance(app, Application) else app
-    expected = interpret(graph, {name: plain_rows(table) for name, table in tables.items()}, taps)
-    whole = evaluated(graph, tables, 8192, taps)
+    expected = interpret(graph, {name: plain_rows(table) for name, table in tables.items()}, taps, at_end=at_end)
+    whole = evaluated(graph, tables, 8192, taps, at_end=at_end)
     assert_equal(whole, expected)
     block_rows = data.draw(st.sampled_from(BLOCK_ROWS), label="block_rows")
-    assert_same_bits(evaluated(graph, tables, block_rows, taps), whole)
-    assert_same_bits(fed(graph, tables, data, taps), whole)
+    assert_same_bits(evaluated(graph, tables, block_rows, taps, at_end=at_end), whole)
+    assert_same_bits(fed(graph, tables, data, taps, at_end=at_end), whole)
 
 
-def evaluated(graph: Graph, tables: Tables, block_rows: int, taps: Sequence[str] = ()) -> Outcome:
-    results = evaluate(graph, tables, block_rows=block_rows, taps=taps)
+def evaluated(
+    graph: Graph, tables: Tables, block_rows: int, taps: Sequence[str] = (), *, at_end: AtEnd = "hold"
+) -> Outcome:
+    results = evaluate(graph, tables, block_rows=block_rows, taps=taps, at_end=at_end)
     return {name: plain_rows(table) for name, table in results.items()}, letters_of(results.dead_letters)
 
 
 def fed(
-    graph: Graph, tables: Tables, data: st.DataObject, taps: Sequence[str] = (), *, threads: Threads = 1
+    graph: Graph,
+    tables: Tables,
+    data: st.DataObject,
+    taps: Sequence[str] = (),
+    *,
+    threads: Threads = 1,
+    at_end: AtEnd = "hold",
 ) -> Outcome:
     """What the engine gives when it gets its sources in random pieces, in random turns."""
     block_rows = data.draw(st.sampled_from((1, 3, 64)), label="rows of a block")
-    engine = Engine(graph, block_rows=block_rows, taps=taps, threads=threads)
+    engine = Engine(graph, block_rows=block_rows, taps=taps, threads=threads, at_end=at_end)
     rows: dict[str, list[Row]] = {name: [] for name in engine.collected}
     rest = dict(tables)
     while rest:

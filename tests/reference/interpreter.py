@@ -21,27 +21,67 @@ from tests.reference.join import Join
 from tests.reference.letters import Letter, Letters
 from tests.reference.python_functions import Function
 from tests.reference.sort import Sort
+from tests.reference.watermark import (
+    AT_TICK,
+    THE_END,
+    Tick,
+    Tuple,
+    Watermarked,
+    depth_of_results,
+    goes_by_watermark,
+    is_merged,
+    ticks_of,
+)
 
 Streams = dict[str, list[Event]]
 
 
 def interpret(
-    graph: Graph, inputs: Mapping[str, Sequence[Row]], taps: Iterable[str] = ()
+    graph: Graph, inputs: Mapping[str, Sequence[Row]], taps: Iterable[str] = (), *, at_end: str = "hold"
 ) -> tuple[dict[str, list[Row]], list[Letter]]:
     """What every sink and tap gets, and the dead letters."""
-    letters, streams = Letters(), Streams()
-    for place, source in enumerate(graph.sources):
-        streams[source.name] = list(_source(source, place, inputs.get(source.name, ()), letters))
+    letters = Letters()
+    tuples = {
+        source.name: [Tuple(item, 0) for item in _source(source, graph, inputs.get(source.name, ()), letters)]
+        for source in graph.sources
+    }
+    return interpret_tuples(graph, tuples, letters, taps, at_end=at_end)
+
+
+def interpret_tuples(
+    graph: Graph,
+    tuples: Mapping[str, Sequence[Tuple]],
+    letters: Letters,
+    taps: Iterable[str] = (),
+    *,
+    at_end: str = "hold",
+    partitions: Mapping[str, int] | None = None,
+) -> tuple[dict[str, list[Row]], list[Letter]]:
+    """The same of tuples that have positions and partitions; the number of a source's partitions is known."""
+    counts = {place: (partitions or {}).get(s.name, 1) for place, s in enumerate(graph.sources)}
+    streams: Streams = {name: [own.item for own in given] for name, given in tuples.items()}
+    ticks = [t for p, s in enumerate(graph.sources) for t in ticks_of(s, p, tuples[s.name], counts[p]) if s.event_time]
+    ticks += [Tick(THE_END, "end")] if at_end == "fire" else []
+    of = {own.item.position: own.partition for given in tuples.values() for own in given}
     for operator in graph.operators:
-        if not isinstance(operator, ops.Source):
-            streams |= _run(operator, graph, streams, letters)
+        if isinstance(operator, ops.Source):
+            continue
+        if goes_by_watermark(graph, operator):
+            waiting = Watermarked(operator, graph, letters, counts, of)
+            streams[operator.name] = waiting.run([streams[name] for name in operator.inputs], ticks)
+        else:
+            streams |= _run(operator, graph, streams, letters, at_end)
     wanted = [*(sink.name for sink in graph.sinks), *taps]
     rows = {name: [event.row for event in streams[name] if isinstance(event, Item)] for name in wanted}
     return rows, letters.letters
 
 
-def _source(source: ops.Source, place: int, rows: Sequence[Row], letters: Letters) -> Iterable[Item]:
-    """Tuples at (stamp, place, sequence); a stamp that goes back counts as the highest so far."""
+def _source(source: ops.Source, graph: Graph, rows: Sequence[Row], letters: Letters) -> Iterable[Item]:
+    """Tuples at (stamp, place, sequence); a stamp that goes back counts as the highest so far.
+
+    Those of a source that is merged with none have their sequence alone.
+    """
+    place, has_stamps = graph.sources.index(source), is_merged(graph, source)
     highest, sequence = -math.inf, 0
     for row in rows:
         forbidden = [f.name for f in source.schema if not f.nullable and row[f.name] is None]
@@ -49,7 +89,7 @@ def _source(source: ops.Source, place: int, rows: Sequence[Row], letters: Letter
             reason = f"has a null in '{forbidden[0]}', where its schema forbids it"
             letters.add(source.name, reason, row, source.schema)
             continue
-        stamp = _stamp(source, row, sequence)
+        stamp = _stamp(source, row, sequence) if has_stamps or source.event_time is None else 0.0
         if stamp is None:
             letters.add(source.name, f"has no number in '{source.stamp}', its stamp", row, source.schema)
             continue
@@ -67,7 +107,7 @@ def _stamp(source: ops.Source, row: Row, sequence: int) -> float | None:
     return number / MICROSECONDS if pa.types.is_timestamp(source.schema.field(source.stamp).type) else float(number)
 
 
-def _run(operator: ops.Operator, graph: Graph, streams: Streams, letters: Letters) -> Streams:
+def _run(operator: ops.Operator, graph: Graph, streams: Streams, letters: Letters, at_end: str) -> Streams:
     """The streams that an operator emits."""
     inputs = [streams[name] for name in operator.inputs]
     reference = _reference(operator, graph, inputs, letters)
@@ -76,6 +116,10 @@ def _run(operator: ops.Operator, graph: Graph, streams: Streams, letters: Letter
         results = reference.on_tuple(port, event) if isinstance(event, Item) else reference.on_mark(port, event)
         for number, result in results:
             outputs[number].add(event, result)
+    if at_end == "fire" and isinstance(operator, ops.Aggregate | ops.Sort):
+        place = AT_TICK + graph.operators.index(operator)
+        for number, row in enumerate(reference.at_end()):
+            outputs[0].events.append(Item(filled((*THE_END, place, number), outputs[0].length), row))
     return dict(zip(operator.outputs, (output.events for output in outputs), strict=True))
 
 
@@ -83,6 +127,8 @@ def _depth(operator: ops.Operator, graph: Graph) -> int:
     """How many numbers follow the position in the source, at most: one an operator, two where punctuations fire."""
     if isinstance(operator, ops.Source):
         return 0
+    if goes_by_watermark(graph, operator):
+        return depth_of_results(operator, max(_depth(graph.producer(stream), graph) for stream in operator.inputs))
     at_marks = isinstance(operator, ops.Aggregate | ops.Sort) and operator.window.measure == "punctuation"
     return max(_depth(graph.producer(stream), graph) for stream in operator.inputs) + (2 if at_marks else 1)
 

@@ -39,6 +39,11 @@ class Sort:
         results: list[tuple[int, Any]] = [(0, r) for f in firings for r in self._sorted([h.row for h in f.held])]
         return [*results, (0, mark)]
 
+    def at_end(self) -> list[Row]:
+        if self.operator.window.kind == "sliding":
+            return self._sorted(self.buffer)
+        return [row for firing in self.windows.at_end() for row in self._sorted([h.row for h in firing.held])]
+
     def _overflow(self, row: Row) -> list[tuple[int, Row]]:
         self.buffer.append(row)
         if len(self.buffer) <= self.operator.window.size:

@@ -19,6 +19,7 @@ class Held(NamedTuple):
     group: Hashable
     number: Any
     segment: int
+    ordinal: int = 0  # among all tuples of the operator
 
 
 class Firing(NamedTuple):
@@ -51,11 +52,13 @@ class Windows:
     seen: dict[Hashable, int] = field(default_factory=dict)
     clock_us: int | None = None
     segment: int = 0
+    tuples: int = 0
 
     def on_tuple(self, row: Row, group: Hashable, number: Any) -> list[Firing] | None:
         """The firings that a tuple causes; None if it is late."""
         owner = group if self.window.per_group and self.window.measure != "punctuation" else None
-        new = Held(row, group, number, self.segment)
+        self.tuples += 1
+        new = Held(row, group, number, self.segment, self.tuples)
         if self.window.measure == "time":
             return self._on_time(new)
         held = self.held.setdefault(owner, [])
@@ -76,6 +79,25 @@ class Windows:
         held[:] = [h for h in held if h.segment >= self.segment - self.window.size]
         fires = bool(held) and self.segment % self.window.every == 0
         return _per_owner([Firing(list(held))], self.window.per_group) if fires else []
+
+    def at_end(self) -> list[Firing]:
+        """What is fired at the end: time windows at each end to come, tumbling ones by the age of what they hold."""
+        if self.window.measure == "time":
+            held = self.held.setdefault(None, [])
+            size, every = int(self.window.size), int(self.window.every)
+            ends = {h.number // every * every + every + step for h in held for step in range(0, size, every)}
+            clock_us = self.clock_us or 0
+            left = sorted(end for end in ends if end > clock_us // every * every)
+            inside = [Firing([h for h in held if end - size <= h.number < end], end) for end in left]
+            return _per_owner(inside, self.window.per_group)
+        if self.window.kind != "tumbling":
+            return []
+        newest = [[h for h in held if self._is_open(h)] for held in self.held.values()]
+        return [Firing(held) for held in sorted(filter(None, newest), key=lambda held: held[0].ordinal)]
+
+    def _is_open(self, held: Held) -> bool:
+        """Whether it came since the last punctuation, where windows go by these."""
+        return self.window.measure != "punctuation" or held.segment == self.segment
 
     def _on_count(self, held: list[Held], new: Held, seen: int) -> list[Firing]:
         held.append(new)

@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.spark.executors.pinning import cores_by_host
-from penstock.spark.session.session import close_session, spark_session
+from penstock.spark.session.session import _launches, close_session, spark_session
 from penstock.testing import Cluster, loopback_cluster
 
 _shared: list[SparkSession] = []
@@ -20,10 +21,20 @@ def _close_shared() -> None:
         close_session(_shared.pop())
 
 
+def _close_foreign() -> None:
+    """Ends a session that a test left open: it may have another master and other settings."""
+    if SparkSession.getActiveSession() is not None or SparkContext._active_spark_context is not None:
+        for session in [*_launches]:
+            close_session(session)
+    if SparkContext._active_spark_context is not None:
+        SparkContext._active_spark_context.stop()
+
+
 @pytest.fixture(scope="module")
 def session() -> SparkSession:
     """The shared session on a local master with four slots."""
     if not _shared:
+        _close_foreign()
         _shared.append(spark_session("local[2]", task_slots=4))
     return _shared[0]
 

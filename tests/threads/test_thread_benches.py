@@ -201,6 +201,7 @@ TINY = replace(
 )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_elastic_operator_is_measured_on_real_elements() -> None:
     runs = elastic_runs(TINY, 2, lambda step: None)
     assert [run.load for run in runs][:2] == ["light, real", "medium, real"]

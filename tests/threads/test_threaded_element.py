@@ -624,7 +624,7 @@ def test_a_call_waits_though_another_element_computes_meanwhile() -> None:
     finally:
         ends.set()
         computing.join(30)
-    assert shares[2] < 0.1
+    assert shares[2] < 0.3
     assert shares[1] > 2 * shares[2], "it might have waited for the GIL as long as the other one computed"
 
 

@@ -31,6 +31,7 @@ COMMAND = re.compile(
 IN_TREE = re.compile(r"(?<![\w/.-])(?:tests|docs|src|benchmarks|examples)/[\w/-]+\.(?:py|md)\b")
 HISTORY = " (history)"  # stands behind a name that is gone on purpose
 OF_SPARK = {"decommission", "dynamicAllocation", "locality", "shuffle", "sql"}  # settings, not modules
+SETTINGS = {"spark.driver.maxResultSize"}  # whose first part is a room of ours, too
 OF_THE_READER = {"app.py", "prices.py"}  # files that documents have the reader write
 
 
@@ -46,7 +47,11 @@ def unfound(text: str, document: Path) -> list[str]:
 def is_name(name: str) -> bool:
     """Whether a dotted name is a module, or something in one; `app` may be the user's own application."""
     first, second = name.split(".")[:2]
-    if (first == "spark" and second in OF_SPARK) or (first == "app" and hasattr(Application, second)):
+    if (
+        name in SETTINGS
+        or (first == "spark" and second in OF_SPARK)
+        or (first == "app" and hasattr(Application, second))
+    ):
         return True
     return is_inside(name if first in {"penstock", "benchmarks"} else f"penstock.{name}")
 
@@ -81,6 +86,7 @@ def is_folder(name: str) -> bool:
 
 def commands_of(app: typer.Typer) -> set[str]:
     names = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
+    names += [group.name or "" for group in app.registered_groups]
     return {name.replace("_", "-") for name in names}
 
 

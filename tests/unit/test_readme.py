@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,19 +15,35 @@ import penstock
 from tests.checkout import ROOT
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 NOT_RUN = "# not run"
 ON_SPARK = "# on Spark"  # run by tests/spark/commands/test_documents.py
 MODULES = sorted(found.name for found in pkgutil.walk_packages(penstock.__path__, "penstock."))
 
 
-def blocks(document: Path, *, on_spark: bool = False) -> list[str]:
-    """Python blocks without a mark, or those for Spark, at their lines, so that a failure names the document's own."""
+class Block(NamedTuple):
+    """Python of a document at its lines, so that a failure names them; what the document says that it prints."""
+
+    code: str
+    printed: str | None
+
+
+def blocks(document: Path, *, on_spark: bool = False) -> list[Block]:
+    """Python blocks without a mark, or those for Spark.  A block of text right behind one is what it prints."""
     text = document.read_text(encoding="utf-8")
-    found = [(text.count("\n", 0, match.start(1)), match[1]) for match in BLOCK.finditer(text)]
-    wanted = [(line, code) for line, code in found if code.startswith(ON_SPARK) == on_spark]
-    return ["\n" * line + code for line, code in wanted if not code.startswith(NOT_RUN)]
+    found = [(text.count("\n", 0, match.start(1)), match[1], match[2]) for match in BLOCK.finditer(text)]
+    wanted = [own for own in found if own[1].startswith(ON_SPARK) == on_spark and not own[1].startswith(NOT_RUN)]
+    return [Block("\n" * line + code, printed) for line, code, printed in wanted]
+
+
+def run_block(block: Block, document: Path, namespace: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs it, and compares what it prints where the document says so."""
+    capsys.readouterr()
+    exec(compile(block.code, str(document), "exec", dont_inherit=True), namespace)
+    printed = capsys.readouterr().out
+    if block.printed is not None:
+        assert printed == block.printed
 
 
 @pytest.mark.parametrize("document", [d for d in DOCUMENTS if blocks(d)], ids=lambda d: str(d.relative_to(ROOT)))
@@ -36,7 +53,7 @@ def test_the_python_of_a_document_runs(
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "document"}
     for block in blocks(document):
-        exec(compile(block, str(document), "exec"), namespace)
+        run_block(block, document, namespace, capsys)
 
 
 def test_the_readme_has_a_program_that_runs() -> None:

@@ -85,6 +85,56 @@ def test_a_time_window_fires_when_the_clock_passes_its_end_and_late_tuples_are_d
     assert [letter["row"] for letter in tables.dead_letters.to_pylist()] == ['{"group": "a", "t": 2.9}']
 
 
+Fired = list[tuple[int, list[float]]]
+
+
+def watermarked(app: ps.Application, name: str, **settings: Any) -> ps.Stream:
+    """A source whose tuples come up to a second late."""
+    return app.source(name, schema={"t": "float64"}, event_time="t", out_of_order_s=1, **settings)
+
+
+def fired_by(
+    stream: ps.Stream, app: ps.Application, times: dict[str, list[float]], **settings: Any
+) -> tuple[Fired, int]:
+    """The ends and the tuples of the windows of two seconds, and how many dead letters there are."""
+    emit = {"end": "window_end()", "held": "collect(t)"}
+    stream.aggregate("window", window=ps.tumbling(time_s=2, on="t"), emit=emit).sink("out")
+    tables = ps.evaluate(app, {name: {"t": own} for name, own in times.items()}, **settings)
+    return [(row["end"].second, row["held"]) for row in tables["out"].to_pylist()], tables.dead_letters.num_rows
+
+
+@pytest.mark.parametrize(("late", "letters"), [("dead_letter", 1), ("drop", 0)])
+def test_a_window_fires_when_the_watermark_passes_its_end(late: str, letters: int) -> None:
+    app = ps.Application("timeline")
+    times = [0.5, 1.8, 2.3, 1.2, 3.0, 1.9, 5.0]
+    fired = fired_by(watermarked(app, "a", late=late), app, {"a": times})
+    assert fired == ([(2, [0.5, 1.2, 1.8]), (4, [2.3, 3.0])], letters)
+
+
+def test_of_two_sources_the_lowest_watermark_counts() -> None:
+    app = ps.Application("timeline")
+    both = watermarked(app, "a").union("both", watermarked(app, "b"))
+    fired = fired_by(both, app, {"a": [0.5, 1.5, 4.0, 6.0], "b": [0.7, 3.2]})
+    assert fired == ([(2, [0.5, 0.7, 1.5]), (4, [3.2])], 0)
+
+
+def test_windows_fire_at_the_end_where_asked() -> None:
+    for settings, expected in (({"at_end": "fire"}, [(2, [0.5, 1.8])]), ({}, [])):
+        app = ps.Application("timeline")
+        assert fired_by(watermarked(app, "a"), app, {"a": [0.5, 1.8]}, **settings) == (expected, 0)
+
+
+def test_a_join_takes_both_inputs_by_event_time_up_to_the_watermark() -> None:
+    for settings, last in (({}, []), ({"at_end": "fire"}, [(6.0, 5.9)])):
+        app, window = ps.Application("timeline"), ps.sliding(time_s=1, on="t")
+        left, right = watermarked(app, "left"), watermarked(app, "right")
+        emit = {"x": "left.t", "y": "right.t"}
+        left.join("pairs", right, left_window=window, right_window=window, emit=emit).sink("out")
+        given = {"left": {"t": [0.5, 1.5, 4.0, 6.0]}, "right": {"t": [1.2, 0.7, 3.2, 5.9]}}
+        pairs = [(row["x"], row["y"]) for row in ps.evaluate(app, given, **settings)["out"].to_pylist()]
+        assert pairs == [(0.5, 0.7), (0.5, 1.2), (1.5, 0.7), (1.5, 1.2), (4.0, 3.2), *last]
+
+
 def test_a_sliding_delta_window_keeps_what_is_near_the_newest() -> None:
     assert numbered(ps.sliding(delta=5, on="x"), [1, 3, 7, 20]) == [[1], [1, 3], [3, 7], [20]]
 

@@ -61,3 +61,8 @@ def test_a_sink_that_collects_starts_with_nothing_and_keeps_the_last_evaluation(
     for x in (1, 2):
         ps.evaluate(app, {"in": {"x": [x]}})
         assert results.rows == [{"x": x}]
+
+
+def test_a_number_beyond_its_type_is_refused_in_one_sentence() -> None:
+    with pytest.raises(ps.errors.InputError, match=r"rows of ps\.testing\.source_of are a list of dicts"):
+        ps.testing.source_of([{"x": 2**70}], {"x": "int64"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import pickle
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ import penstock as ps
 from penstock.control.loop.control_request import control_request
 from penstock.plan.configuration import check_configuration
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.state.checkpoint.checkpoint import Checkpoint
+from tests.checkout import ROOT
 
 WRONG: dict[str, Any] = {
     "None": None, "1": 1, "-1": -1, "1.5": 1.5, "text": "x", "bytes": b"x", "list": [], "dict": {}, "object": object(),
@@ -27,7 +30,7 @@ NOBODY = "spark://127.0.0.1:1"  # does not answer: what gets so far has been fou
 SCHEMA = {"x": "int64", "k": "string"}
 COUNT = ps.sliding(count=2)
 # What calls give to users; they make none of these.
-GIVEN = {"Stream", "Handle", "RunResult", "Observation", "Tables"}
+GIVEN = {"Stream", "Handle", "RunResult", "Observation", "Profile", "Tables"}
 
 
 class Doubling:
@@ -69,7 +72,8 @@ def of_application() -> dict[str, Case]:
     return {
         "Application": Case(ps.Application, name="app"),
         "Application.source": Case(
-            app.source, use, name="new", source=ps.sources.csv("in"), schema=SCHEMA, stamp="x", rate_tuples_s=1.0
+            app.source, use, name="new", source=ps.sources.csv("in"), schema=SCHEMA, stamp="x", rate_tuples_s=1.0,
+            event_time="x", out_of_order_s=1.0, late="drop", max_ahead_s=60.0, idle_timeout_s=1.0, arrival="intake",
         ),
         "Application.request": Case(app.request, use, operator="one", partition="p", host="h"),
         "Application.stream": Case(app.stream, use, name="one"),
@@ -94,6 +98,7 @@ def of_application() -> dict[str, Case]:
         "Stream.throttle": method("throttle", rate_tuples_s=1.0),
         "Stream.load": method("load", flop_per_tuple=1, wait_ms_per_tuple=1.0, wait_ms_per_block=1.0),
         "Stream.map": method("map", function=dict, schema=SCHEMA, per_tuple=True),
+        "Stream.lookup": method("lookup", table={"k": ["a"], "v": [1]}, on="k", inner=True, refresh_s=None),
         "Stream.operator": method("operator", instance=Doubling(), schema=SCHEMA, by="k"),
         "Stream.sink": method("sink", sink=ps.sinks.memory()),
     }  # fmt: skip
@@ -128,7 +133,7 @@ def of_windows() -> dict[str, Case]:
 
 def read(connector: Any) -> object:
     app = ps.Application("read")
-    app.source("in", connector, None if hasattr(connector, "schema") else SCHEMA).sink("out")
+    app.source("in", connector, SCHEMA if getattr(connector, "schema", None) is None else None).sink("out")
     return app.graph
 
 
@@ -143,13 +148,20 @@ def of_connectors() -> dict[str, Case]:
         "sources.csv": Case(ps.sources.csv, read, path="in", header=True, columns=[1, 2], files_per_batch=1),
         "sources.parquet": Case(ps.sources.parquet, read, path="in", files_per_batch=1),
         "sources.dataframe": Case(ps.sources.dataframe, read, frame=None),
+        "sources.column": Case(ps.sources.column, name="x"),
+        "sources.kafka": Case(
+            ps.sources.kafka, read, servers="localhost:1", topic="t", format="json", start={"0": 5}, include=[],
+            avro_schema=None, on_expired="fail", patience_s=1.0, options={"security.protocol": "ssl"},
+        ),
         "sources.rate": Case(ps.sources.rate, read, rows_per_second=1),
         "sources.trace": Case(
             ps.sources.trace, read, rate="step", rate_tuples_s=10.0, speed_up=1.0, period_s=10.0, keys=3, seed=1,
             total=5, key_distribution="uniform", ticker="symbol", function=None,
         ),
-        "sinks.memory": Case(ps.sinks.memory, written),
-        "sinks.parquet": Case(ps.sinks.parquet, written, path="out", ordered=True, compression="lz4"),
+        "sinks.memory": Case(ps.sinks.memory, written, max_rows=1, max_mb=1.0),
+        "sinks.parquet": Case(
+            ps.sinks.parquet, written, path="out", ordered=True, compression="lz4", partition_by="k", compact_files=2
+        ),
         "sinks.csv": Case(ps.sinks.csv, written, path="out"),
         "sinks.callback": Case(ps.sinks.callback, written, function=lambda table, batch: None),
         "sinks.foreach_batch": Case(ps.sinks.foreach_batch, written, function=lambda frame, batch: None),
@@ -170,7 +182,7 @@ def of_values() -> dict[str, Case]:
     configuration = ps.Configuration.of(app, replicas=2)
 
     def use(made: ps.Configuration) -> None:
-        check_configuration(made, pipeline_of(app.graph, made.unfused))
+        check_configuration(made, pipeline_of(app.graph, made.fused))
 
     def wished(**control: Any) -> object:
         return control_request(ps.throughput(), **control)
@@ -181,6 +193,7 @@ def of_values() -> dict[str, Case]:
     return {
         "latency": Case(ps.latency, p95_ms=100.0, mean_ms=50.0),
         "throughput": Case(ps.throughput, served_ratio=0.9),
+        "JournalSettings": Case(ps.JournalSettings, disk_mb=64, dead_letter_samples=False),
         "Price": Case(ps.Price, lambda price: wished(price=price), core_hour=1.0, kwh=0.1),
         "Limits": Case(
             ps.Limits, lambda limits: wished(limits=limits), min_replicas=1, max_replicas=2, max_executors=2,
@@ -192,14 +205,17 @@ def of_values() -> dict[str, Case]:
         ),
         "Configuration": Case(
             ps.Configuration, use, elements=configuration.elements, block_rows=1, micro_batch_tuples=1, unfused=(),
-            frequency_ghz=1.0,
+            frequency_ghz=1.0, fusion=None,
         ),
+        "Application.configuration": Case(app.configuration, use, replicas=1),
         "Configuration.of": Case(ps.Configuration.of, use, app=app, replicas=1, slots=8),
         "Configuration.element": Case(configuration.element, name="half"),
         "Configuration.with_replicas": Case(configuration.with_replicas, use, name="half", replicas=1),
         "Configuration.with_threads": Case(configuration.with_threads, use, name="half", threads=1),
         "Configuration.with_element": Case(configuration.with_element, use, element=configuration.element("half")),
         "Configuration.with_unfused": Case(configuration.with_unfused, use, graph=app, unfused=["half"], slots=8),
+        "Configuration.with_fusion": Case(configuration.with_fusion, use, graph=app, fusion=[["half"]], slots=8),
+        "plan_of": Case(ps.plan_of, app=app, configuration=configuration),
         "slots.HashSlots": Case(ps.slots.HashSlots, slots=8),
         "slots.RangeSlots": Case(ps.slots.RangeSlots, bounds=(1.0, 2.0)),
         "slots.GridSlots": Case(ps.slots.GridSlots, first_bounds=(1.0,), second_bounds=(1.0,)),
@@ -216,7 +232,7 @@ def of_engines() -> dict[str, Case]:
     in_process: dict[str, Any] = {
         "inputs": tables, "engine": "inprocess", "block_rows": 2, "taps": ["half"], "data_dir": ".", "on_error": "fail",
         "progress": lambda done, total: None, "threads": 1, "queued": None, "schedule": "oldest_first",
-        "configuration": None, "master": NOBODY, "session": None,
+        "at_end": "hold", "configuration": None, "master": NOBODY, "session": None,
     }  # fmt: skip
     return {
         "evaluate": Case(ps.evaluate, app=app, **in_process),
@@ -225,6 +241,7 @@ def of_engines() -> dict[str, Case]:
         "Engine": Case(
             ps.Engine, lambda made: made.finish(), graph=app, block_rows=1, taps=["half"], on_error="fail",
             idle_timeout_s=1.0, clock=lambda: 0.0, threads=2, queued=["half"], schedule="oldest_first",
+            at_end="fire",
         ),
         "Engine.feed": Case(engine.feed, inputs={"one": pa.table({"x": [1], "k": ["a"]})}),
         "Engine.feed one": Case(lambda one: engine.feed({"one": one}), one=pa.table({"x": [1], "k": ["a"]})),
@@ -239,16 +256,23 @@ def of_spark() -> dict[str, Case]:
     )
     both: dict[str, Any] = {
         "master": NOBODY, "checkpoint": tempfile.mkdtemp(), "configuration": ps.Configuration.of(app, slots=8),
-        "durable": False, "reset_state": (), "dead_letters": "letters", "on_error": "fail", "session": None,
-        "goal": ps.throughput(),
-        "price": ps.Price(), "willingness": "calm", "limits": ps.Limits(), "policy": "mpc", "passive": True,
+        "durable": False, "reset_state": (), "state_directory": tempfile.mkdtemp(), "at_end": "hold",
+        "dead_letters": "letters", "on_error": "fail", "session": None, "goal": ps.throughput(),
+        "price": ps.Price(), "payback": "calm", "limits": ps.Limits(), "policy": "mpc", "passive": True,
+        "willingness": None, "dashboard": False, "journal": ps.JournalSettings(),
     }  # fmt: skip
     return {
         "run": Case(ps.run, app=app, duration_s=1.0, **{**both, "configuration": None}),
         "start": Case(ps.start, app=app, slots=8, slot_functions={"window": ps.slots.HashSlots(8)}, **both),
+        "profile": Case(
+            ps.profile, app=app, rates=[1, 2, 3], master=NOBODY, seconds=1.0, inputs={}, session=None, progress=None,
+        ),
         "spark_session": Case(
             ps.spark_session, master=NOBODY, task_slots=2, conf={"spark.ui.enabled": "false"}, log_file=None,
-            name="app", verbose=False,
+            name="app", verbose=False, state_directory=tempfile.mkdtemp(),
+        ),
+        "to_dataframe": Case(
+            ps.to_dataframe, stream=trades, checkpoint=tempfile.mkdtemp(), session=None,
         ),
         "elastic_map": Case(
             ps.elastic_map, df=None, function=dict, schema="x long", ordered=True, max_threads=2, per_tuple=True,
@@ -258,7 +282,88 @@ def of_spark() -> dict[str, Case]:
     }  # fmt: skip
 
 
-MAKERS = (of_application, of_windows, of_connectors, of_values, of_engines, of_spark)
+def of_checkpoints() -> dict[str, Case]:
+    app, folder = ps.Application("app"), tempfile.mkdtemp()
+    app.source("trades", ps.sources.trace(keys=2, total=10)).sink("out", ps.sinks.csv("results"))
+    Checkpoint(folder).fix(app.graph, slots=8, now_s=0.0, dumps=lambda value, what: pickle.dumps(value))
+    return {"copy_checkpoint": Case(ps.copy_checkpoint, source=folder, target=f"{folder}-copy", sinks={"out": "more"})}
+
+
+def of_twin() -> dict[str, Case]:
+    twin = ps.twin
+    source = twin.Source("s", twin.poisson(10.0))
+    operator = twin.Operator("a", ("s",), twin.exponential(0.01))
+    model, nodes = twin.Model([source], [operator]), twin.Nodes((twin.Node("n1"),))
+    app, profile = ps.Application("app"), f"{tempfile.mkdtemp()}/profile.json"
+    app.source("trades", ps.sources.trace(keys=2, total=10)).sink("out", ps.sinks.discard())
+    Path(profile).write_text('{"version": 1, "operators": {}}')
+
+    def modelled(own: Any) -> object:
+        return twin.simulate(twin.Model([source], [own]), nodes, seconds=1, warm_up_s=0)
+
+    def arriving(own: Any) -> object:
+        return twin.simulate(twin.Model([own], [operator]), nodes, seconds=1, warm_up_s=0)
+
+    def simulated(own: Any) -> object:
+        return twin.simulate(model, own, seconds=1, warm_up_s=0)
+
+    return {
+        "twin.poisson": Case(twin.poisson, rate_tuples_s=10.0),
+        "twin.exponential": Case(twin.exponential, mean_s=0.1),
+        "twin.constant": Case(twin.constant, value=0.1),
+        "twin.given": Case(twin.given, values=[0.1, 0.2]),
+        "twin.trace": Case(twin.trace, counts=[1, 2], interval_s=1.0, random=True),
+        "twin.Source": Case(
+            twin.Source, arriving, name="s", arrivals=twin.poisson(10.0), block_tuples=2, bytes_per_tuple=10.0
+        ),
+        "twin.Operator": Case(
+            twin.Operator, modelled, name="a", inputs=("s",), service=twin.exponential(0.01), partitions=1,
+            selectivity=1.0, replicas=1, serial=False, queue_blocks=None, when_full="block", merge_s=0.0,
+            operator_class=None, bytes_per_tuple=None,
+        ),
+        "twin.Model": Case(twin.Model, sources=[source], operators=[operator]),
+        "twin.Load": Case(
+            twin.Load, lambda own: simulated(twin.Nodes((twin.Node("n1", loads=(own,)),))), from_s=0.0, to_s=1.0,
+            cores=1.0,
+        ),
+        "twin.Outage": Case(
+            twin.Outage, lambda own: simulated(twin.Nodes((twin.Node("n1", outages=(own,)),))), from_s=0.0, to_s=1.0
+        ),
+        "twin.Node": Case(
+            twin.Node, lambda own: simulated(twin.Nodes((own,))), name="n1", count=1, cores=1, speed=1.0,
+            speed_by_class={}, memory_mb=None, price_core_hour=None, loads=(), outages=(),
+        ),
+        "twin.Network": Case(
+            twin.Network, lambda own: simulated(twin.Nodes(nodes.groups, own)), bytes_s=1e6, latency_s=0.1
+        ),
+        "twin.Nodes": Case(twin.Nodes, simulated, groups=(twin.Node("n1"),), network=twin.Network()),
+        "twin.nodes": Case(twin.nodes, path=str(ROOT / "tests" / "unit" / "plan" / "nodes.toml")),
+        "twin.simulate": Case(
+            twin.simulate, model=model, nodes=nodes, plan=None, mode="continuous", schedule="oldest_first", seconds=1.0,
+            warm_up_s=0.5, seed=1, record=False, progress=None, costs=None, from_journal=None, from_profile=None,
+            rate_tuples_s=None,
+        ),
+        "twin.Plant": Case(
+            twin.Plant, lambda own: own.observe(), model=model, nodes=nodes, configuration=None, period_s=1.0,
+            end_s=2.0, seed=1, costs=None, elements=None, paced=False,
+        ),
+        "twin.MicroBatchCosts": Case(
+            twin.MicroBatchCosts, batch_s=0.1, stage_s=0.0, task_s=0.0, tuple_s=0.0, between_s=0.0, interval_s=0.0,
+            noise=0.0, straggler_ratio=0.0, straggler_factor=3.0, tasks_per_core=1, reconfigure_s=0.0, move_s=0.0,
+            restart_s=0.0, start_s=0.0,
+        ),
+        "twin.fit_of": Case(twin.fit_of, app=app, from_journal=None, from_profile=profile),
+        "twin.pack": Case(
+            twin.pack, work_s_by_partition={("a", 0): 1.0}, nodes=nodes, scope="tiered", distance_by_operator={"a": 0}
+        ),
+        "twin.search": Case(
+            twin.search, model=model, nodes=nodes, goal="latency_mean", simulations=2, method="genetic", start=None,
+            seed=1, seconds=1.0, most_partitions=2, progress=None, from_journal=None, from_profile=None,
+        ),
+    }  # fmt: skip
+
+
+MAKERS = (of_application, of_windows, of_connectors, of_values, of_engines, of_spark, of_checkpoints, of_twin)
 CASES = {name: maker for maker in MAKERS for name in maker()}
 PARAMETERS = [(name, own) for maker in MAKERS for name, case in maker().items() for own in case.right]
 
@@ -280,8 +385,11 @@ def test_every_public_call_is_here() -> None:
         for own, member in vars(getattr(ps, name)).items()
         if inspect.isfunction(member) and member.__module__ == f"penstock.{name}" and not own.startswith("_")
     }  # fmt: skip
+    of_the_twin = {f"twin.{name}" for name in ps.twin.__all__ if callable(getattr(ps.twin, name))}
+    given_by_the_twin = {"twin.Draws", "twin.Result", "twin.Search", "twin.Fit"}
     without_arguments = {"Application.to_json"}
-    assert {*public, *methods, *connectors} - without_arguments <= set(CASES)
+    wanted = {*public, *methods, *connectors, *of_the_twin} - without_arguments - given_by_the_twin
+    assert wanted <= set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -48,12 +48,13 @@ def _vwap(key_type: KeyType, scale: Scale) -> Job:
         "ttype": trade_kinds(ticks, key_type), "price": ticks.price, "volume": ticks.volume,
     })  # fmt: skip
     app = vwap_per_ticker(key_type, "string" if key_type == "string" else "symbol")
-    query = Query(_polars, _SQL)
+    query = Query(polars_vwap, _SQL)
     return Job(app, {"quotes": table}, even_cuts("quotes", scale), loop, query,
                {} if key_type == "int32" else {"ticker": names}, warm_tuples=16 * limits.KEYS)  # fmt: skip
 
 
-def _polars(frames: Frames) -> Any:
+def polars_vwap(frames: Frames) -> Any:
+    """The job as a lazy frame of polars."""
     import polars as pl
 
     price, volume, notional = pl.col("price"), pl.col("volume"), pl.col("price") * pl.col("volume")

@@ -25,7 +25,7 @@ from penstock.testing import local_session
 SERVICE_MS = 4.0
 SERVICE_REPLICAS = 8  # waiting ones: four times the cores of the machine this was written on
 QUICK_S, FULL_S = 16.0, 180.0
-# Where the queue model was not asked: the two that were cheapest on it once tuned (record 0033).
+# Where the twin was not asked: the two that were cheapest on it once tuned (record 0033).
 _USUAL_RIVALS = ("ds2", "flink autoscaler")
 
 
@@ -63,7 +63,7 @@ class SparkComparison:
 def compare_on_spark(
     traces: Sequence[Path], seed: int, comparisons: Sequence[Comparison], progress: Show, *, quick: bool
 ) -> Iterator[SparkComparison]:
-    """All cases, each as soon as it is done; `comparisons`: of the queue model, from which the rivals are chosen."""
+    """All cases, each as soon as it is done; `comparisons`: of the twin, from which the rivals are chosen."""
     seconds = QUICK_S if quick else FULL_S
     goals = [throughput()] if quick else [throughput(), latency(mean_ms=1500)]
     with tempfile.TemporaryDirectory(prefix="penstock-saso-") as folder, local_session(task_slots=16) as session:
@@ -80,9 +80,9 @@ def compare_on_spark(
 
 
 def best_rivals(case: SparkCase, comparisons: Sequence[Comparison]) -> list[tuple[str, Any]]:
-    """Setting and policy of the two best rivals of the same case on the queue model, at their best settings there.
+    """Setting and policy of the two best rivals of the same case on the twin, at their best settings there.
 
-    A load that the queue model was not asked about has `_USUAL_RIVALS`, as published.
+    A load that the twin was not asked about has `_USUAL_RIVALS`, as published.
     """
     # A tuned policy may have another name than the published one: name and setting together say which one it is.
     known = {

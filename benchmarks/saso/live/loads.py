@@ -1,4 +1,4 @@
-"""Loads for comparing policies on Spark: the queue model's, shorter, as trace files that are replayed by path."""
+"""Loads for comparing policies on Spark: the twin's, shorter, as trace files that are replayed by path."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from benchmarks.spark.watching import observations_of
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource
 from penstock.errors import InputError
+from penstock.kernels.keys.row_checksum import add_checksums
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.elements.layout import layout_of
@@ -41,14 +42,13 @@ from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
 from penstock.spark.executors.copy_job import run_release
 from penstock.spark.session.session import close_session, spark_session
-from penstock.state.slots.row_checksum import add_checksums
 from penstock.testing import loopback_cluster
 
 RESTART = "stop and restart"
 WAYS = (PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS, RESTART)
 _STEADY_S = 5.0  # before a change, of which latency is compared with
 _APPLY_AFTER_S = 1.0  # the step is seen so long after it came
-_TUPLE_BYTES, _ROOM_RATIO = 56, 4  # of state per tuple of a window; both hosts, files that double, and others' needs
+_TUPLE_BYTES, _SPACE_RATIO = 56, 4  # of state per tuple of a window; both hosts, files that double, and others' needs
 _ANY = 1 << 62  # of batches: none is newer
 
 
@@ -220,7 +220,7 @@ class MigrateRun:
 @contextmanager
 def _hosts_folder(effort: MigrateEffort, folder: Path) -> Iterator[Path]:
     """Where hosts have their directories: in memory where there is room, so that the disk is the checkpoint's alone."""
-    memory, needed = Path("/dev/shm"), _ROOM_RATIO * effort.fill_tuples * _TUPLE_BYTES
+    memory, needed = Path("/dev/shm"), _SPACE_RATIO * effort.fill_tuples * _TUPLE_BYTES
     if memory.is_dir() and shutil.disk_usage(memory).free > needed:
         with work_folder(memory) as place:
             yield place
@@ -256,7 +256,7 @@ def run_migrate(effort: MigrateEffort, folder: Path, show: Show) -> MigrateResul
 
 def forget_slots(handle: Handle, element: str, slots_by_host: Mapping[str, Sequence[int]]) -> None:
     """Empties slots of an element on some hosts, unless a task holds them."""
-    unfused = handle.configuration.unfused
-    movable = movable_elements(handle.fixed, layout_of(handle.fixed.graph, unfused))[element]
+    fused = handle.configuration.fused
+    movable = movable_elements(handle.fixed, layout_of(handle.fixed.graph, fused))[element]
     slots = {host: np.array(sorted(own), np.int64) for host, own in slots_by_host.items()}
-    run_release(handle.session, str(handle.checkpoint.directory), handle.epoch, unfused, Leftover(movable, slots, _ANY))
+    run_release(handle.session, str(handle.checkpoint.directory), handle.epoch, fused, Leftover(movable, slots, _ANY))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchmarks.kernels.cases.limits import vwap_buffers, vwap_per_ticker
 from benchmarks.spark.vwap.stock_tuples import RESULTS, RESULTS_SQL, Frame
 
-_KEPT_BATCHES = 2
+_RETAINED_BATCHES = 2
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -62,7 +62,7 @@ def _write(folder: str, part: int, batch: int, arrays: tuple[np.ndarray, ...]) -
     with draft.open("wb") as file:
         np.savez(file, *arrays)
     draft.replace(path)
-    _path(folder, part, batch - _KEPT_BATCHES).unlink(missing_ok=True)
+    _path(folder, part, batch - _RETAINED_BATCHES).unlink(missing_ok=True)
 
 
 def _path(folder: str, part: int, batch: int) -> Path:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 import pyarrow as pa
 
+from penstock import sinks
 from penstock.app.place import Place
 from penstock.app.windows import Window
-from penstock.connectors.kinds import SinkConnector, SourceConnector
-from penstock.connectors.memory import MemorySink
+from penstock.connectors.arriving.arrival import Arrival
+from penstock.connectors.kinds import SourceConnector
+from penstock.connectors.planned.source_port import SourcePort
+from penstock.connectors.sinks.sink_port import SinkPort
 from penstock.expressions.tree import Expression
+
+Late = Literal["dead_letter", "drop"]
+DEFAULT_MAX_AHEAD_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,27 @@ class _Operator:
 
 @dataclass(frozen=True, slots=True)
 class Source(_Operator):
-    """Tuples from outside; the order between sources goes by `stamp`, else by sequence / `rate_tuples_s`."""
+    """Tuples from outside; the order between sources goes by `stamp`, else by sequence / `rate_tuples_s`.
 
-    connector: SourceConnector | None = None
+    With `out_of_order_s` its tuples come out of order by up to that many seconds of `event_time`, and it has a
+    watermark.  What stands last was added by later versions: checkpoints of older ones have not got it.
+    """
+
+    connector: SourceConnector | SourcePort | None = None
     stamp: str | None = None
     rate_tuples_s: float | None = None
+    event_time: str | None = None
+    out_of_order_s: float | None = None
+    late: Late = "dead_letter"
+    max_ahead_s: float | None = DEFAULT_MAX_AHEAD_S
+    idle_timeout_s: float | None = field(default=None, metadata={"shapes_state": False})
+    arrival: Arrival = field(default=None, metadata={"shapes_state": False})
+
+    def __setstate__(self, state: Sequence[object]) -> None:
+        own = fields(self)
+        defaults = [each.default for each in own[len(state) :]]
+        for each, value in zip(own, [*state, *defaults], strict=True):
+            object.__setattr__(self, each.name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +205,7 @@ class Custom(_Operator):
 class Sink(_Operator):
     """Where tuples leave."""
 
-    connector: SinkConnector = field(default_factory=MemorySink)
+    connector: SinkPort = field(default_factory=sinks.memory)
 
 
 Operator = (

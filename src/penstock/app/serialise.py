@@ -15,6 +15,7 @@ from penstock.app.graph import Graph, Request
 from penstock.app.place import Place
 from penstock.app.windows import Window
 from penstock.block.schema import schema_of, type_of, word_of, words_of
+from penstock.connectors.arriving.arrival import ArrivalColumn
 from penstock.connectors.kinds import KIND_BY_NAME
 from penstock.errors import InputError
 from penstock.expressions.parser import parse, to_text
@@ -31,6 +32,7 @@ _KINDS: dict[str, type[Any]] = {
             operators.Branch,
             operators.SortKey,
             operators.AggregateFunction,
+            ArrivalColumn,
             Window,
             Place,
             Request,
@@ -90,6 +92,11 @@ def _write(value: Any) -> Any:
         fields = [f for f in dataclasses.fields(value) if f.metadata.get("stored", True)]
         members = {f.name: _write(getattr(value, f.name)) for f in fields}
         return {"is": type(value).__name__, **members}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):  # a sink of the user's own
+        kept = {
+            f.name: _write(getattr(value, f.name)) for f in dataclasses.fields(value) if f.metadata.get("stored", True)
+        }
+        return {"is": "Instance", "class": _object_name(type(value)), "fields": kept}
     return {"is": "Object", "name": _object_name(value)}
 
 
@@ -122,9 +129,15 @@ def _read_object(value: dict[str, str]) -> Any:
     return found() if name.endswith("()") else found
 
 
+def _read_instance(value: dict[str, Any]) -> Any:
+    kind = _read_object({"name": value["class"]})
+    return kind(**{name: _read(member) for name, member in value["fields"].items()})
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "Expression": lambda value: parse(value["text"]),
     "Schema": lambda value: schema_of(value["attributes"]),
     "Type": lambda value: type_of(value["word"]),
     "Object": _read_object,
+    "Instance": _read_instance,
 }

@@ -7,18 +7,19 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from penstock import sinks
 from penstock.app import operators as ops
-from penstock.app.checks.key_checks import check_functions, check_key_types, sort_keys
+from penstock.app.checks.key_checks import check_added, check_functions, check_key_types, sort_keys
 from penstock.app.checks.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
 from penstock.app.checks.sink_checks import check_sink
 from penstock.app.checks.window_checks import check_bounds, check_sort_window, check_window
+from penstock.app.side_table import side_table
 from penstock.app.windows import Window
 from penstock.app.workbook import UNKNOWN, Entry, Workbook
-from penstock.arguments import FLAG, FUNCTION, check_arguments, kind, or_none
-from penstock.block.schema import type_of
-from penstock.connectors.kinds import SinkConnector
-from penstock.connectors.memory import MemorySink
-from penstock.errors import UnknownNameError
+from penstock.arguments import FLAG, FUNCTION, check_arguments, is_number, kind, number, or_none, shown
+from penstock.block.schema import schema_of, type_of
+from penstock.connectors.sinks.sink_port import SinkPort
+from penstock.errors import InputError, UnknownNameError
 from penstock.expressions.check import Scope
 from penstock.expressions.printer import to_text
 from penstock.expressions.tree import Attribute
@@ -39,6 +40,11 @@ def aggregate_function(function: Callable[[pa.Array], Any], returns: str | pa.Da
     return ops.AggregateFunction(function, type_of(returns))
 
 
+def _unchanged(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """In place of a table that cannot be used."""
+    return batch
+
+
 class Stream:
     """A named stream with a schema; each method adds an operator that reads it.
 
@@ -52,6 +58,11 @@ class Stream:
 
     def __init__(self, book: Workbook, name: str, schema: pa.Schema) -> None:
         self._book, self.name, self.schema = book, str(name), schema
+
+    @property
+    def application(self) -> Any:
+        """The application that it belongs to."""
+        return self._book.application
 
     def __repr__(self) -> str:
         return f"<stream {self.name}: {', '.join(f'{f.name} {f.type}' for f in self.schema)}>"
@@ -204,6 +215,44 @@ class Stream:
             entry, ops.Map(name, (self.name,), entry.schema(schema), function, per_tuple, place=entry.place)
         )
 
+    def lookup(
+        self,
+        name: str,
+        table: Any,
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        inner: bool = False,
+        refresh_s: float | None = None,
+    ) -> Stream:
+        """Adds the columns of a table's row with the tuple's key; null where the table has none.
+
+        `table`: an Arrow table, a dict of columns, a batch DataFrame of Spark or pandas, or a path to Parquet.  `on`:
+        the key's attributes, by the table's names for them where those differ.  `inner`: tuples whose key the table
+        does not have are dropped.  `refresh_s`: a path is looked at again after so long, and read where it has changed.
+
+        >>> from penstock.app.application import Application
+        >>> trades = Application("names").source("trades", schema={"ticker": "symbol", "price": "float64"})
+        >>> trades.lookup("named", {"ticker": ["IBM"], "company": ["IBM Corp."]}, on="ticker").schema.names
+        ['ticker', 'price', 'company']
+        """
+        entry = self._book.entry(name, "lookup")
+        entry.argument(inner, "inner", FLAG)
+        entry.argument(refresh_s, "refresh_s", or_none(number(above=0)))
+        keys = dict(on) if isinstance(on, Mapping) else {key: key for key in entry.attributes(on, self.schema, "on")}
+        fields = list(self.schema)
+        try:
+            if not keys or not all(isinstance(own, str) for pair in keys.items() for own in pair):
+                raise InputError(f"a side table needs the attributes of its key; got on={shown(on)}")
+            period_s = refresh_s if is_number(refresh_s) else None
+            function: Any = side_table(table, keys, refresh_s=period_s, inner=inner is True)
+            added = schema_of(function.columns())
+            check_added(entry, keys, self.schema, added)
+            fields += [own for own in added if own.name not in self.schema.names]
+        except InputError as error:
+            entry.problem(f"cannot use its table: {error}")
+            function = _unchanged
+        return self._add(entry, ops.Map(name, (self.name,), pa.schema(fields), function, False, place=entry.place))
+
     def operator(self, name: str, instance: Any, *, schema: Schema, by: Names = None) -> Stream:
         """A user-defined operator: `instance.state()` makes a key's state, `process(row, state)` gives tuples."""
         entry = self._book.entry(name, "operator")
@@ -214,13 +263,13 @@ class Stream:
         check_key_types(entry, keys, self.schema)
         return self._add(entry, ops.Custom(name, (self.name,), entry.schema(schema), instance, keys, place=entry.place))
 
-    def sink(self, name: str, sink: SinkConnector | None = None) -> None:
+    def sink(self, name: str, sink: SinkPort | None = None) -> None:
         """Where the stream's tuples leave."""
         entry = self._book.entry(name, "sink")
-        if not isinstance(sink, SinkConnector | None):
-            entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {sink!r}")
-        check_sink(entry, sink)
-        entry.add(ops.Sink(name, (self.name,), self.schema, sink or MemorySink(), place=entry.place))
+        check_sink(entry, sink, self.schema)
+        entry.add(
+            ops.Sink(name, (self.name,), self.schema, sinks.memory() if sink is None else sink, place=entry.place)
+        )
 
     @property
     def _scope(self) -> Scope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +23,8 @@ _NOTHING = Literal(None, UNKNOWN)
 class Workbook:
     """Collects operators and problems; nothing is raised until the application is used."""
 
-    def __init__(self) -> None:
+    def __init__(self, application: Any = None) -> None:
+        self.application = application
         self.operators: list[Operator] = []
         self.problems: list[Problem] = []
 
@@ -33,7 +35,7 @@ class Workbook:
         if not isinstance(name, str) or not name.strip():
             entry.problem(f"needs a name of its own; got {shown(name)}")
         elif "." in name:
-            entry.problem(f"has a dot in its name, which is kept for the outputs of splits; got {shown(name)}")
+            entry.problem(f"has a dot in its name, which is reserved for the outputs of splits; got {shown(name)}")
         elif any(o.name == name for o in self.operators):
             other = next(o for o in self.operators if o.name == name)
             entry.problem(f"has the name of another operator (the {type(other).__name__.lower()} at {other.place})")

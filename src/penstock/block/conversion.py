@@ -16,6 +16,8 @@ def converted(values: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Arra
         return array.dictionary_encode().cast(type_)
     try:
         return array.cast(type_)
+    except pa.ArrowNotImplementedError:  # no text is a list, for example
+        return pa.nulls(len(array), type_)
     except pa.ArrowInvalid:
         return _one_by_one(array, type_)
 

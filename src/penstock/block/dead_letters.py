@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from penstock.block.block import Block
 from penstock.block.position import Integers
+from penstock.block.row_texts import json_text, row_texts
 from penstock.errors import OperatorError
 
-# one for all rows: json.dumps would make an encoder per row, which doubled the time of a stream of late tuples
-_ENCODER = json.JSONEncoder(default=str, ensure_ascii=False)
-Letter = dict[str, str]
 SCHEMA = pa.schema([("operator", pa.string()), ("reason", pa.string()), ("row", pa.string())])
+
+
+class Letters(NamedTuple):
+    """Letters of one operator for one reason: the text of one row, or of several."""
+
+    operator: str
+    reason: str
+    rows: str | pa.Array
 
 
 class DeadLetters:
@@ -22,36 +30,68 @@ class DeadLetters:
 
     def __init__(self, *, fail: bool = False) -> None:
         self.fail = fail
-        self._letters: list[Letter] = []
+        self._letters: list[Letters] = []
+        self.dropped: Counter[str] = Counter()  # late tuples by operator, of sources that have them dropped
 
     def __len__(self) -> int:
-        return len(self._letters)
+        return sum(1 if isinstance(letters.rows, str) else len(letters.rows) for letters in self._letters)
 
     def add(self, operator: str, reason: str, row: dict[str, Any]) -> None:
-        if self.fail:
-            raise OperatorError(
-                f"operator '{operator}' {reason}; got {_text(row)}; on_error='fail' stops at the first such tuple"
-            )
-        self.keep({"operator": operator, "reason": reason, "row": _text(row)})
-
-    def keep(self, letter: Letter) -> None:
-        self._letters.append(letter)
+        self._add(Letters(operator, reason, json_text(row)))
 
     def add_rows(self, operator: str, reason: str, block: Block, rows: Integers) -> None:
         """The given rows of a block, all for one reason."""
-        for row in block.take(rows).to_arrow().to_pylist() if len(rows) else ():
-            self.add(operator, reason, row)
+        if len(rows):
+            self.add_batch(operator, reason, block.take(rows[:1] if self.fail else rows).to_arrow())
+
+    def add_batch(self, operator: str, reason: str, batch: pa.RecordBatch) -> None:
+        """All rows of a batch, for one reason."""
+        if batch.num_rows:
+            self._add(Letters(operator, reason, row_texts(batch)))
+
+    def _add(self, letters: Letters) -> None:
+        if self.fail:
+            row = letters.rows if isinstance(letters.rows, str) else letters.rows[0].as_py()
+            raise OperatorError(
+                f"operator '{letters.operator}' {letters.reason}; got {row}; "
+                "on_error='fail' stops at the first such tuple"
+            )
+        self.keep(letters)
+
+    def keep(self, letters: Letters) -> None:
+        self._letters.append(letters)
+
+    def drop(self, operator: str, rows: int) -> None:
+        """Counts late tuples that nobody wants."""
+        if rows:
+            self.dropped[operator] += rows
 
     def drain(self) -> pa.Table:
-        """All letters since the last time."""
-        table = self.table()
-        self._letters.clear()
-        return table
+        """All letters since the last time; other threads may add some meanwhile."""
+        letters = self._letters[:]
+        del self._letters[: len(letters)]
+        return _table(letters)
 
     def table(self) -> pa.Table:
         """All letters so far, in the order they came."""
-        return pa.Table.from_pylist(self._letters, SCHEMA)
+        return _table(self._letters[:])
 
 
-def _text(row: dict[str, Any]) -> str:
-    return _ENCODER.encode(row)
+def _table(letters: Sequence[Letters]) -> pa.Table:
+    """One row a letter; letters that came one by one share a batch."""
+    batches = []
+    for is_one, group in groupby(letters, key=lambda one: isinstance(one.rows, str)):
+        if is_one:
+            batches.append(pa.RecordBatch.from_arrays([*map(_strings, zip(*group, strict=True))], schema=SCHEMA))
+        else:
+            batches += [_batch(one) for one in group]
+    return pa.Table.from_batches(batches, SCHEMA)
+
+
+def _batch(letters: Letters) -> pa.RecordBatch:
+    operators, reasons = (pa.repeat(text, len(letters.rows)) for text in (letters.operator, letters.reason))
+    return pa.RecordBatch.from_arrays([operators, reasons, letters.rows], schema=SCHEMA)
+
+
+def _strings(texts: Sequence[str]) -> pa.Array:
+    return pa.array(texts, pa.string())

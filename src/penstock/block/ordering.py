@@ -68,7 +68,7 @@ class _Roots:
         bare = [Position(p.stamp, p.place, p.sequence, np.empty((0, len(p)), np.int64)) for p in positions]
         self.count = sum(len(p) for p in bare)
         self._starts = np.cumsum([0, *(len(p) for p in bare[:-1])])
-        self._order = merge_order(bare) if len(bare) > 1 else None
+        self._order = merge_order(bare, are_roots=_are_mixed(bare)) if len(bare) > 1 else None
         self._joined = bare[0] if self._order is None else concat_position_list(bare).take(self._order)
 
     def at(self, place: int) -> Frontier:
@@ -89,3 +89,8 @@ class _Roots:
         streams = np.searchsorted(self._starts, self._order[done:end], side="right") - 1
         counts: list[int] = np.bincount(streams, minlength=len(self._starts)).tolist()
         return counts
+
+
+def _are_mixed(roots: Sequence[Position]) -> bool:
+    """Whether any of these has tuples of several sources."""
+    return any(len(own) and bool((own.place != own.place[0]).any()) for own in roots)

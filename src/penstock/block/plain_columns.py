@@ -20,7 +20,9 @@ class Pieces:
             text = column.dictionary.take(pa.array(column.codes, mask=None if column.valid is None else ~column.valid))
             column = ArrowColumn(text)
         self._column = column
-        self._is_text = isinstance(column, ArrowColumn) and pa.types.is_string(column.type)
+        # once for all pieces, of which there is one per slot: Arrow takes long to hand out its buffers
+        is_text = isinstance(column, ArrowColumn) and pa.types.is_string(column.type)
+        self._buffers = column.string_buffers() if is_text else None  # type: ignore[union-attr]
         self._valid = column.valid
 
     def piece(self, start: int, stop: int) -> Plain:
@@ -29,9 +31,9 @@ class Pieces:
         column = self._column
         if isinstance(column, FixedColumn):
             return valid, column.values[start:stop].copy()
-        if not self._is_text or not isinstance(column, ArrowColumn):
+        if self._buffers is None:
             return (column.take(np.arange(start, stop)).to_arrow(),)
-        offsets, text = column.string_buffers()
+        offsets, text = self._buffers
         first, last = int(offsets[start]), int(offsets[stop])
         return valid, offsets[start : stop + 1] - first, text[first:last].copy()
 

@@ -25,6 +25,7 @@ LAST = np.iinfo(np.int64).max  # pads the levels of a punctuation, so that it co
 _AT_PUNCTUATION = (
     1 << 62
 )  # the level of what a punctuation fired: after all that came of its tuple, right before itself
+AT_TICK = _AT_PUNCTUATION + (1 << 32)  # the level of what a watermark fired: after all that came of the tick's tuple
 
 
 class Frontier(NamedTuple):
@@ -35,7 +36,7 @@ class Frontier(NamedTuple):
     sequence: int
 
 
-EVERYTHING = Frontier(np.inf, 0, 0)
+EVERYTHING = Frontier(np.inf, LAST, LAST)
 
 
 class Position:
@@ -137,9 +138,12 @@ def concat_positions(blocks: Sequence[Block]) -> Position | None:
     return concat_position_list(positions) if len(positions) == len(blocks) else None
 
 
-def merge_order(positions: Sequence[Position]) -> Integers:
-    """The order of all rows, as indices into the concatenation; equal positions keep the order of `positions`."""
-    if len(positions) == 2 and _are_sources(positions):
+def merge_order(positions: Sequence[Position], *, are_roots: bool = False) -> Integers:
+    """The order of all rows, as indices into the concatenation; equal positions keep the order of `positions`.
+
+    `are_roots`: positions without levels may be of several sources each.
+    """
+    if len(positions) == 2 and not are_roots and _are_sources(positions):
         one, other = positions
         order: Integers = merge_stamps(
             one.stamp, other.stamp, not len(one) or not len(other) or one.place[0] < other.place[0]

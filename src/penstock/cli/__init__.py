@@ -1,4 +1,4 @@
-"""The command line: run, evaluate, explain, generate, demo, journal, replay, candlesticks.
+"""The command line: run, evaluate, explain, simulate, search, generate, demo, journal, replay, checkpoint and others.
 
 Each command has a module of its own, which is imported when the command runs, so that `penstock --help` is quick.
 Mistakes of the user end with one sentence and exit code 2.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from penstock.errors import PenstockError
+from penstock.errors import InputError, PenstockError
 
 WRONG = 2
 INTERRUPTED = 130
@@ -28,12 +28,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run_and_exit(app: Callable[..., object], arguments: Sequence[str] | None, program: str) -> NoReturn:
     """Runs a command line and ends the process: 0, 2 with one sentence per mistake, 130 on Ctrl-C.
 
-    What nobody foresaw keeps its traceback.
+    What nobody foresaw keeps its traceback, but for a file or folder that the system refuses: that has its sentence.
     """
     try:
         app(args=None if arguments is None else list(arguments), prog_name=program)
     except PenstockError as error:
         print(error, file=sys.stderr)
+        sys.exit(WRONG)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        reason = (error.strerror or type(error).__name__).lower()
+        print(InputError(f"'{error.filename}' cannot be used: {reason}"), file=sys.stderr)
         sys.exit(WRONG)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

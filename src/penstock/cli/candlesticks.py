@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.cli.screen import amount, console
+from penstock.connectors.files.whole_files import validated
 from penstock.errors import InputError
 from penstock.watch.pictures.canvas import check_picture
 
@@ -35,6 +36,6 @@ def _read(path: Path) -> pa.Table:
         files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
         if not files:
             raise InputError(f"there are no Parquet files in {path}")
-        return pa.concat_tables([pq.read_table(file) for file in files], promote_options="permissive")
-    except (OSError, pa.ArrowInvalid) as error:
+        return pa.concat_tables([validated(pq.read_table(file)) for file in files], promote_options="permissive")
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,12 @@ from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
-from penstock.connectors.csv import CsvSource
-from penstock.connectors.dataframe import DataFrameSource
-from penstock.connectors.files.paths import files_of
+from penstock.connectors.files.listing import files_of
 from penstock.connectors.files.writers import FORMATS, write_table
-from penstock.connectors.parquet import ParquetSource
-from penstock.connectors.rate import RateSource
+from penstock.connectors.source_kinds import has_frame, path_of_files
 from penstock.control.threads.threads_option import threads_of
 from penstock.errors import InputError, PenstockError, did_you_mean
+from penstock.host.paths.local_path import local_path
 from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 if TYPE_CHECKING:
@@ -64,6 +62,7 @@ class Job:
 
 def evaluate_command(request: EvaluateRequest) -> None:
     """Loads, checks, runs, shows, writes."""
+    request = with_local_paths(request)
     job = understand(request)
     screen = console()
     for warning in job.warnings:
@@ -75,6 +74,23 @@ def evaluate_command(request: EvaluateRequest) -> None:
     _show_summary(screen, tables, tuples_in, seconds)
     for path in written(request, job, tables):
         screen.print(f"wrote {path}", markup=False, soft_wrap=True)
+
+
+def with_local_paths(request: EvaluateRequest) -> EvaluateRequest:
+    """The options with plain paths of this machine; raises InputError for those of other file systems."""
+
+    def plain(folder: Path | None, option: str) -> Path | None:
+        return None if folder is None else Path(local_path(folder, option))
+
+    def of_pair(text: str, option: str) -> str:
+        name, equals, path = text.partition("=")
+        return f"{name}{equals}{local_path(path, option)}"
+
+    return replace(
+        request, output=plain(request.output, "--output"), data_dir=plain(request.data_dir, "--data-dir"),
+        inputs=tuple(of_pair(text, "--input") for text in request.inputs),
+        taps=tuple(of_pair(text, "--tap") for text in request.taps),
+    )  # fmt: skip
 
 
 def understand(request: EvaluateRequest) -> Job:
@@ -165,6 +181,15 @@ def _pairs(texts: tuple[str, ...], problems: list[str]) -> Iterator[tuple[str, s
             yield name, path
 
 
+def named_files(texts: tuple[str, ...]) -> dict[str, str]:
+    """What --input options say, by source; InputError with every mistake in them."""
+    problems: list[str] = []
+    found = {name: str(local_path(path, "--input")) for name, path in _pairs(texts, problems)}
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
 def _problems_of_inputs(graph: Graph, inputs: dict[str, str], request: EvaluateRequest) -> Iterator[str]:
     sources = [source.name for source in graph.sources]
     for name, path in inputs.items():
@@ -180,10 +205,10 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], request: EvaluateR
             continue
         if source.connector is None:
             yield f"source '{source.name}' has no file of its own; add --input {source.name}=FILE"
-        elif isinstance(source.connector, DataFrameSource | RateSource):
+        elif has_frame(source.connector):
             yield f"source '{source.name}' reads a stream without end; add --input {source.name}=FILE"
-        elif isinstance(source.connector, CsvSource | ParquetSource):
-            file = (request.data_dir or Path()) / source.connector.path
+        elif (own := path_of_files(source.connector)) is not None:
+            file = (request.data_dir or Path()) / own
             if not file.is_dir() and not files_of(file):
                 hint = f"add --data-dir DIR or --input {source.name}=FILE"
                 yield f"source '{source.name}' reads the file {file}, which is not there; {hint}"
@@ -201,7 +226,7 @@ def _problems_of_taps(graph: Graph, taps: dict[str, Path | None], request: Evalu
     if request.output is not None and DEAD_LETTERS in (*taps, *(sink.name for sink in graph.sinks)):
         yield f"a stream called '{DEAD_LETTERS}' would be written over the dead letters; give it another name"
     if not graph.sinks and not taps:
-        yield f"application '{graph.name}' has no sink, so nothing is kept; add --tap STREAM ({', '.join(streams)})"
+        yield f"application '{graph.name}' has no sink, so it has no results; add --tap STREAM ({', '.join(streams)})"
 
 
 def _problems_of_threads(graph: Graph, request: EvaluateRequest) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,21 +13,55 @@ from rich.table import Table
 from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate
 from penstock.cli.application import load_application
+from penstock.cli.costs import cost_explanation, show_costs
 from penstock.cli.screen import console, show_table
+from penstock.errors import InputError
+from penstock.model.costs.choosing.preferred import preferred_configuration
+from penstock.model.costs.store import store_path
 from penstock.plan.explain import Explanation, OperatorPlan, explain
 from penstock.watch.pictures.canvas import check_picture
 from penstock.watch.terminal.terminal_graph import draw_graph
 
 
-def explain_command(application: str, picture: Path | None, *, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class CostQuestion:
+    """What is to be predicted: at which rate, on which machines, from which profile, and whether fusions compare."""
+
+    rate_tuples_s: float | None = None
+    nodes: Path | None = None
+    profile: Path | None = None
+    fuse: bool = False
+
+    def check(self) -> None:
+        if self.rate_tuples_s is None and (self.nodes or self.profile or self.fuse):
+            raise InputError("--nodes, --profile and --fuse need a rate; add --rate TUPLES_S")
+
+
+NO_QUESTION = CostQuestion()
+
+
+def explain_command(
+    application: str, picture: Path | None, costs: CostQuestion = NO_QUESTION, *, as_json: bool
+) -> None:
     """Explains as text or JSON, and as a picture where one is asked for."""
     check_picture(picture)
+    costs.check()
     app = load_application(application)
-    explanation = explain(app.graph, kernel_bytes(app.graph))
+    preferred = preferred_configuration(app.graph)
+    explanation = explain(app.graph, kernel_bytes(app.graph), preferred)
+    if preferred is not None:
+        note = f"elements are those of the least predicted CPU, by what {store_path()} has learned of the operators"
+        explanation = replace(explanation, notes=(*explanation.notes, note))
+    predicted = None
+    if costs.rate_tuples_s is not None:
+        predicted = cost_explanation(app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, fuse_too=costs.fuse)
     if as_json:
-        print(json.dumps({**explanation.as_json(), "warnings": app.warnings}, indent=1))
+        body = {**explanation.as_json(), "warnings": app.warnings}
+        print(json.dumps(body if predicted is None else {**body, "costs": predicted}, indent=1))
     else:
         _show(console(), explanation, tuple(app.warnings))
+        if predicted is not None:
+            show_costs(console(), predicted)
     if picture is not None:
         from penstock.watch.pictures.graph_picture import save_graph
 
@@ -64,6 +99,8 @@ def _facts(operator: OperatorPlan) -> list[tuple[str, str]]:
         facts.append(("keys", " = ".join(dict.fromkeys(", ".join(key) for key in operator.keys))))
     if operator.state.size_bytes != 0:
         facts.append(("state", f"{operator.state} ({operator.state.because})"))
+    if operator.event_time is not None:
+        facts.append(("time", operator.event_time))
     facts.append(("order", operator.order))
     facts.append(("replicas", f"{operator.parallelism}: {operator.parallelism.because}"))
     return facts

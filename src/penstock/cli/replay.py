@@ -24,6 +24,7 @@ from penstock.control.loop.control_request import ControlRequest, control_reques
 from penstock.control.loop.observed_steps import COLD_BATCHES, ObservedBatch, control_steps
 from penstock.control.setting import Grid
 from penstock.errors import InputError
+from penstock.host.paths.local_path import local_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,18 @@ class ReplayRequest:
 
 def replay_command(request: ReplayRequest) -> None:
     """Prints where the policy would have changed something, and a summary."""
+    result, body = replayed_run(request)
+    if request.as_json:
+        print(json.dumps(body))
+    else:
+        _print(Console(), result, body)
+
+
+def replayed_run(request: ReplayRequest) -> tuple[Sequence[Replayed], dict[str, Any]]:
+    """Each recorded step with what the policy would have done, and the summary."""
     asked = _checked(request)
-    path = request.journal / "journal.jsonl" if request.journal.is_dir() else request.journal
+    journal = Path(local_path(request.journal, "the journal"))
+    path = journal / "journal.jsonl" if journal.is_dir() else journal
     run = read_journal(path)
     asked = as_started(asked, request.control, run)
     speed_up = run.start.speed_up if request.speed_up is None else request.speed_up
@@ -52,11 +63,7 @@ def replay_command(request: ReplayRequest) -> None:
     grid = grid_of(steps, asked.limits)
     policy = policy_of(asked, grid, speed_up=speed_up)
     result = replay(steps, policy, grid)
-    body = summary(run.application, policy.name, result, asked.goal) | {"speed_up": speed_up}
-    if request.as_json:
-        print(json.dumps(body))
-    else:
-        _print(Console(), result, body)
+    return result, summary(run.application, policy.name, result, asked.goal) | {"speed_up": speed_up}
 
 
 def _checked(request: ReplayRequest) -> ControlRequest:
@@ -112,7 +119,7 @@ def short_options(control: ControlOptions, p95_ms: float | None, max_replicas: i
 
     >>> short_options(ControlOptions(), 500, 4)
     ControlOptions(goal='latency p95_ms=500', policy=None, prices=(), limits=('max_replicas=4',), passive=False, \
-willingness=None)
+payback=None)
     """
     if p95_ms is not None:
         if control.goal is not None:

@@ -16,14 +16,16 @@ from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.options.control_options import ControlOptions, control_arguments
 from penstock.cli.screen import amount, console, rate, starting
-from penstock.connectors.csv import CsvSink
-from penstock.connectors.parquet import ParquetSink
+from penstock.cli.watch.metrics import metrics_address, serve_metrics
+from penstock.connectors.files.paths import paths_of
 from penstock.errors import InputError
 from penstock.host.extras import require
+from penstock.host.phases import phases_text
 
 if TYPE_CHECKING:
     from penstock.app.graph import Graph
-    from penstock.cli.options.settings import Settings
+    from penstock.cli.options.settings import RequestedConfiguration
+    from penstock.control.goals.goal import Goal
     from penstock.spark.driver.handle import Handle, RunResult
     from penstock.watch.terminal.live_console import Ending, LiveConsole
 
@@ -44,12 +46,21 @@ class RunRequest:
     control: ControlOptions = field(default_factory=ControlOptions)
     reset_state: tuple[str, ...] = ()
     durable: bool = False
+    state_directory: Path | None = None
+    at_end: str = "hold"
+    dashboard: bool = False
+    journal_mb: int = 512
+    dead_letter_samples: bool = True
+    metrics: str | None = None
 
 
 def run_command(request: RunRequest) -> None:
     """Starts the application, shows it while it runs, ends it cleanly, and says where to go on."""
-    require("penstock run", "spark")
+    extras = [*(["dashboard"] if request.dashboard else []), *(["metrics"] if request.metrics is not None else [])]
+    require("penstock run", "spark", *extras)
     from penstock.cli.options.settings import changed
+    from penstock.control.journal.history import JournalSettings
+    from penstock.element.engine import check_at_end
     from penstock.runtime.driver.finished import is_finished
     from penstock.spark.driver.start import start
     from penstock.state.checkpoint.checkpoint import Checkpoint
@@ -58,7 +69,11 @@ def run_command(request: RunRequest) -> None:
     app = load_application(request.application)
     settings, control = _checked(request, app.graph)
     screen = console()
-    if request.checkpoint is not None and is_finished(app.graph, Checkpoint(request.checkpoint), request.reset_state):
+    check_at_end(request.at_end)
+    fires = request.at_end == "fire"
+    if request.checkpoint is not None and is_finished(
+        app.graph, Checkpoint(request.checkpoint), request.reset_state, fires_at_end=fires
+    ):
         _say(screen, ending_lines("done", ran=False, request=request, checkpoint=request.checkpoint))
         return
     with starting(screen, f"starting {app.name} on {request.master}"):
@@ -70,9 +85,18 @@ def run_command(request: RunRequest) -> None:
             on_error=request.on_error,
             reset_state=request.reset_state,
             durable=request.durable,
+            state_directory=request.state_directory,
+            at_end=request.at_end,  # type: ignore[arg-type]
+            journal=JournalSettings(request.journal_mb, request.dead_letter_samples),
             **control,
         )
+    phases = handle.phases.ended
+    screen.print(f"ready after {sum(phase.seconds for phase in phases):.1f} s: {phases_text(phases)}", markup=False)
     try:
+        if request.dashboard:
+            handle.dashboard()
+        if request.metrics is not None:
+            _say(screen, [f"metrics: {serve_metrics(request.metrics, handle.checkpoint.directory)}"])
         if request.settings:
             handle.apply(changed(handle.configuration, settings, app.graph))
         shown = LiveConsole(
@@ -88,22 +112,24 @@ def run_command(request: RunRequest) -> None:
             screen.print("stopping ...")
     finally:
         result = handle.stop()
-    _summary(screen, result)
-    files = [sink for sink in app.graph.sinks if isinstance(sink.connector, ParquetSink | CsvSink)]
-    _say(screen, [f"sink {sink.name}: files in {sink.connector.path}" for sink in files])  # type: ignore[union-attr]
+    _summary(screen, result, control["goal"])
+    sinks = handle.fixed.graph.sinks
+    _say(screen, [f"sink {sink.name}: files in {path}" for sink in sinks for path in paths_of(sink.connector)])
     show_dead_letters(screen, result.dead_letters, result.dead_letter_count)
     place = request.checkpoint or handle.checkpoint.directory
+    if handle.is_stopped_by_command:
+        ending = "command"
     _say(screen, ending_lines(ending, bool(result.observations), request, place))
 
 
-def _checked(request: RunRequest, graph: Graph) -> tuple[Settings, dict[str, Any]]:
-    """Settings and what is asked of control; whatever is wrong is told together, before Spark starts."""
+def _checked(request: RunRequest, graph: Graph) -> tuple[RequestedConfiguration, dict[str, Any]]:
+    """The requested configuration, and what is asked of control; all problems are reported together."""
     from penstock.cli.options.settings import settings_of
     from penstock.cli.options.settings_within_limits import as_highest_cap, limit_problems
     from penstock.control.goals.limits import Limits
 
     problems: list[str] = []
-    settings: Settings | None = None
+    settings: RequestedConfiguration | None = None
     control: dict[str, Any] | None = None
     try:
         settings = settings_of(request.settings, graph)
@@ -118,6 +144,13 @@ def _checked(request: RunRequest, graph: Graph) -> tuple[Settings, dict[str, Any
         settings, control["limits"] = as_highest_cap(settings, control["limits"])
     if request.on_error not in ON_ERROR:
         problems.append(f"--on-error is {' or '.join(ON_ERROR)}; got '{request.on_error}'")
+    if request.metrics is not None:
+        try:
+            metrics_address(request.metrics)
+        except InputError as error:
+            problems.append(str(error))
+    if request.journal_mb < 1:
+        problems.append(f"--journal-mb is at least 1; got {request.journal_mb}")
     if request.duration_s is not None and not request.duration_s > 0:
         problems.append(f"--duration is more than 0 seconds; got {request.duration_s:g}")
     if problems or settings is None or control is None:
@@ -158,7 +191,8 @@ def ending_lines(ending: Ending, ran: bool, request: RunRequest, checkpoint: Pat
         if ran:
             return [f"finished: every source is exhausted; the checkpoint is {checkpoint}"]
         return [f"the checkpoint {checkpoint} is finished: every source was exhausted before; there is nothing to do"]
-    text = "stopped by Ctrl-C" if ending == "interrupted" else f"stopped after {request.duration_s:g} s"
+    words = {"interrupted": "stopped by Ctrl-C", "command": "stopped by a command"}
+    text = words.get(ending) or f"stopped after {request.duration_s:g} s"
     return [f"{text}; to go on from here:", f"  {resume_command(request, checkpoint)}"]
 
 
@@ -177,15 +211,18 @@ def resume_command(request: RunRequest, checkpoint: Path) -> str:
     settings = [word for setting in request.settings for word in ("--set", setting)]
     letters = [] if request.dead_letters is None else ["--dead-letters", str(request.dead_letters)]
     durable = ["--durable"] if request.durable else []
+    state = [] if request.state_directory is None else ["--state-directory", str(request.state_directory)]
     errors = [] if request.on_error == ON_ERROR[0] else ["--on-error", request.on_error]
-    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *durable]
+    at_end = [] if request.at_end == "hold" else ["--at-end", request.at_end]
+    options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *durable, *state, *at_end]
     options += request.control.arguments
     return shlex.join(["penstock", "run", request.application, *options])
 
 
-def _summary(screen: Console, result: RunResult) -> None:
+def _summary(screen: Console, result: RunResult, goal: Goal | None) -> None:
     from penstock.watch.figures import time_text
     from penstock.watch.gauges import latency_text
+    from penstock.watch.goal_verdict import verdict_of
     from penstock.watch.summary import summary_of
 
     summary = summary_of(result.observations)
@@ -196,8 +233,12 @@ def _summary(screen: Console, result: RunResult) -> None:
         f"{summary.tuples_out:,} out, {rate(summary.tuples_in, summary.seconds)} over {summary.seconds:.1f} s"
     )
     if summary.latency is not None:
-        screen.print(f"latency {latency_text(summary.latency)}; gaps between results {time_text(summary.median_gap_s)} "
+        counted = latency_text(summary.latency, result.observations[-1].latency_from)
+        screen.print(f"latency {counted}; gaps between results {time_text(summary.median_gap_s)} "
                      f"(median), {time_text(summary.longest_gap_s)} (longest)")  # fmt: skip
+    verdict = verdict_of(result.observations, goal)
+    if verdict is not None:
+        screen.print(verdict.text, markup=False)
     for name, (count, checksum) in result.discarded.items():
         screen.print(f"sink {name}: {amount(count, 'tuple')}, checksum {checksum:016x}", markup=False)
     for name, table in result.tables.items():

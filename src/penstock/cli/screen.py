@@ -12,6 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from penstock.host.phases import listening
+
 Advance = Callable[[int, int], None]
 
 
@@ -41,12 +43,15 @@ def progress_bar(text: str) -> Iterator[Advance]:
 
 @contextmanager
 def starting(screen: Console, text: str) -> Iterator[None]:
-    """Says what is being waited for: a moving line on a terminal, else a plain one."""
+    """Says what is being waited for, with the phase of a start: a moving line on a terminal, else a plain one."""
     if not screen.is_terminal:
         screen.print(f"{text} ...", markup=False, soft_wrap=True)
         yield
         return
-    with screen.status(escape(f"{text} ...")):
+    with (
+        screen.status(escape(f"{text} ...")) as status,
+        listening(lambda phase: status.update(escape(f"{text}: {phase} ..."))),
+    ):
         yield
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+
+from penstock.arguments import is_whole
+from penstock.block.block import Block
+from penstock.connectors.sinks.arrow_part import ArrowPart
+from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, SinkPromise, Sweep
+from penstock.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +19,31 @@ class ConsoleSink:
     """The first `rows` tuples of each micro-batch printed."""
 
     rows: int = 20
+
+    @property
+    def promise(self) -> SinkPromise:
+        return SinkPromise("at least once")
+
+    def problems(self) -> Iterator[Problem]:
+        if not is_whole(self.rows, 0):
+            yield Problem("", f"needs rows as a whole number of at least 0; got {self.rows!r}")
+
+    def claim(self, claim: Claim) -> None:
+        """Everybody may print."""
+
+    def open(self, part: Part) -> ArrowPart:
+        return part.stage()
+
+    def write(self, opened: ArrowPart, tuples: Block) -> None:
+        opened.write(tuples)
+
+    def publish(self, delivery: Delivery) -> None:
+        if delivery.parts:
+            delivery.fence()
+            print(console_text(delivery.sink, delivery.table(), delivery.batch, self.rows), flush=True)
+
+    def sweep(self, sweep: Sweep) -> None:
+        """Parts are in the checkpoint."""
 
 
 def console_text(name: str, table: pa.Table, batch: int, rows: int) -> str:

@@ -36,6 +36,10 @@ class DataFrameSource:
     def schema(self) -> pa.Schema:
         return schema_of_dataframe(self.frame)
 
+    def streaming_frame(self, session: Any) -> Any:
+        """The user's own, which is of this session; None where it was lost on the way through a file."""
+        return self.frame
+
     def __reduce__(self) -> tuple[object, ...]:
         return DataFrameSource, ()
 

@@ -1,51 +1,87 @@
-"""Sinks that call the user's function or print: the same in every engine."""
+"""Sinks that call the user's function: with a table, or with a DataFrame of the session that they are given."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from penstock.connectors.console import ConsoleSink, console_text
-from penstock.errors import InputError, OperatorError
+from penstock.block.block import Block
+from penstock.connectors.port import BatchId
+from penstock.connectors.sinks.arrow_part import ArrowPart
+from penstock.connectors.sinks.plain_types import plain_table
+from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, SinkPromise, Sweep
+from penstock.errors import InputError, OperatorError, Problem
 
 
 @dataclass(frozen=True, slots=True)
-class CallbackSink:
-    """Tuples given to `function(table, batch_id)` in the driver; a stored application has no function."""
-
-    function: Callable[[pa.Table, int], object] | None = None
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return CallbackSink, ()
-
-
-@dataclass(frozen=True, slots=True)
-class ForeachBatchSink:
-    """Tuples given to `function(dataframe, batch_id)` in the driver; a stored application has no function."""
+class _FunctionSink:
+    """What both have in common; a stored application has no function."""
 
     function: Callable[[Any, int], object] | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return ForeachBatchSink, ()
+        return type(self), ()
+
+    @property
+    def promise(self) -> SinkPromise:
+        return SinkPromise("at least once")
+
+    def problems(self) -> Iterator[Problem]:
+        if not callable(self.function):
+            yield Problem("", f"needs a function of a batch's tuples and its id; got {self.function!r}")
+
+    def claim(self, claim: Claim) -> None:
+        """Functions belong to their driver."""
+
+    def open(self, part: Part) -> ArrowPart:
+        return part.stage()
+
+    def write(self, opened: ArrowPart, tuples: Block) -> None:
+        opened.write(tuples)
+
+    def sweep(self, sweep: Sweep) -> None:
+        """Parts are in the checkpoint."""
 
 
-def call_sink(name: str, connector: CallbackSink | ForeachBatchSink, given: Any, batch: int) -> None:
+@dataclass(frozen=True, slots=True)
+class CallbackSink(_FunctionSink):
+    """Tuples given to `function(table, BatchId)` in the driver; a stored application has no function."""
+
+    def publish(self, delivery: Delivery) -> None:
+        if delivery.parts:
+            delivery.fence()
+            _call(delivery.sink, self.function, delivery.table(), delivery.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeachBatchSink(_FunctionSink):
+    """Tuples given to `function(dataframe, BatchId)` in the driver; a stored application has no function."""
+
+    @property
+    def promise(self) -> SinkPromise:
+        return SinkPromise("at least once", needs_spark=True)
+
+    def publish(self, delivery: Delivery) -> None:
+        if delivery.parts:
+            delivery.fence()
+            _call(delivery.sink, self.function, dataframe_of(delivery.session, delivery.table()), delivery.batch)
+
+
+def _call(name: str, function: Callable[[Any, int], object] | None, given: Any, batch: BatchId) -> None:
     """Gives a batch's tuples to the sink's function; what that raises is told with the sink's name."""
-    if connector.function is None:
+    if function is None:
         raise InputError(f"sink '{name}' has lost its function on the way through a file; build the application anew")
     try:
-        connector.function(given, batch)
+        function(given, batch)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
         raise OperatorError(f"the function of sink '{name}' failed at batch {batch}: {reason}") from error
 
 
-def deliver_to_user(name: str, connector: object, table: pa.Table, batch: int) -> None:
-    """Calls back or prints, where the sink does so."""
-    if isinstance(connector, CallbackSink):
-        call_sink(name, connector, table, batch)
-    elif isinstance(connector, ConsoleSink):
-        print(console_text(name, table, batch, connector.rows), flush=True)
+def dataframe_of(session: Any, table: pa.Table) -> Any:
+    """A DataFrame over tuples that are there already, in types that Spark has."""
+    plain = plain_table(table)
+    return session.createDataFrame(pa.table(plain.columns, names=plain.column_names))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.arguments import is_whole
 from penstock.block.schema import TIMESTAMP
 
 
@@ -20,6 +21,16 @@ class RateSource:
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([("timestamp", TIMESTAMP), ("value", pa.int64())])
+
+    def problem(self) -> str | None:
+        """What is wrong with its settings."""
+        if is_whole(self.rows_per_second, 1):
+            return None
+        return f"needs rows_per_second as a whole number of at least 1; got {self.rows_per_second!r}"
+
+    def streaming_frame(self, session: Any) -> Any:
+        """Its rows as a streaming DataFrame of a Spark session."""
+        return session.readStream.format("rate").option("rowsPerSecond", self.rows_per_second).load()
 
 
 class RateWaiting:

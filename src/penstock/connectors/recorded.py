@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.block.block import Block
@@ -14,6 +16,7 @@ from penstock.block.column import column_of
 from penstock.block.envelope import position_names, position_of
 from penstock.block.position import Floats
 from penstock.connectors.port import SourceSpec
+from penstock.host.atomic_file import open_new
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,13 @@ class RecordedOffsets:
     @property
     def total(self) -> int:
         return int(self._table.num_rows)
+
+    @property
+    def has_schedule(self) -> bool:
+        return False
+
+    def arrival_s(self, offsets: npt.NDArray[np.int64]) -> Floats:
+        raise ValueError("a table has no schedule of arrivals")
 
     def arrived_by(self, time_s: float) -> int:
         return self.total
@@ -75,6 +85,7 @@ def record(block: Block, path: str) -> None:
         arrays += [pa.array(a) for a in (p.stamp, p.place, p.sequence, *p.levels)]
         names += position_names(p)
     table = pa.table(arrays, names=names)
+    os.close(open_new(path, os.O_WRONLY))
     with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table, max_chunksize=1 << 20)
 

@@ -23,24 +23,23 @@ def fitted(batch: pa.RecordBatch, source: SourceSpec, letters: DeadLetters) -> B
     for field in source.schema:
         given = batch.column(field.name)
         array = converted(given, field.type)
-        reasons = [(f"has no {word_of(field.type)} in '{field.name}'", pc.and_(pc.is_valid(given), pc.is_null(array)))]
-        if not field.nullable:
+        reasons = []
+        if array.null_count > given.null_count:
+            mask = pc.and_(pc.is_valid(given), pc.is_null(array))
+            reasons.append((f"has no {word_of(field.type)} in '{field.name}'", mask))
+        if not field.nullable and given.null_count:
             reasons.append((f"has a null in '{field.name}', where its schema forbids it", pc.is_null(given)))
         for reason, mask in reasons:
             wrong = np.asarray(mask) & ~bad
             if wrong.any():
-                _report(batch.take(pa.array(np.flatnonzero(wrong))), reason, source, letters)
+                rows = batch.take(pa.array(np.flatnonzero(wrong)))
+                letters.add_batch(source.name, reason, rows.select(source.schema.names))
                 bad |= wrong
         columns.append(array)
     good = pa.RecordBatch.from_arrays(columns, names=source.schema.names)
     good = good.filter(pa.array(~bad)) if bad.any() else good
     own = tuple(column_of(_small(good.column(i)), field.type) for i, field in enumerate(source.schema))
     return Block(source.schema, own, good.num_rows)
-
-
-def _report(rows: pa.RecordBatch, reason: str, source: SourceSpec, letters: DeadLetters) -> None:
-    for row in rows.select(source.schema.names).to_pylist():
-        letters.add(source.name, reason, row)
 
 
 def _small(array: pa.Array) -> pa.Array:
@@ -59,6 +58,10 @@ def check_batch(batch: pa.Table | pa.RecordBatch, source: SourceSpec) -> pa.Sche
         raise InputError(
             f"source '{source.name}' needs the attributes {needed}; its input lacks {lacks}; it has: {there}"
         )
+    names = batch.schema.names
+    if repeated := [name for name in source.schema.names if names.count(name) > 1]:
+        raise InputError(f"source '{source.name}' needs each attribute once; its input has {', '.join(repeated)} "
+                         "more than once")  # fmt: skip
     for field in source.schema:
         given = batch.schema.field(field.name).type
         if given != field.type and not _converts(given, field.type):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from penstock.control.setting import Setting
 
@@ -13,6 +14,10 @@ class ElementLoad:
 
     `cpu_s`: the part of `busy_s` in which it computed; `stalled_s`: in which it stood in line for a core.
     `load_by_slot`: seconds of work by slot where it goes by key.
+
+    >>> load = ElementLoad("window", replicas=2, tuples_in=900.0, tuples_out=90.0, busy_s=1.5)
+    >>> load.tuples_in / load.busy_s
+    600.0
     """
 
     name: str
@@ -40,7 +45,12 @@ class ControlStep:
     `latest_tuples_s`: the rate of arrivals since the last micro-batch began.  `joules`: that the cores have used, None
     where the machine does not count them.  `measured`: what arrived is known of every source; else it is taken to be
     what was taken.  `timed`: its results have a latency, or there are none.  `highest_replicas`: more
-    would not help, as far as is known.
+    would not help, as far as is known.  `cap_may_shrink`: not while the input grows and the latency leaves out how long
+    tuples waited to be taken, since a smaller cap would only hide the waiting.
+
+    The loop adds what it knows itself.  `requested`: the setting that was asked for last, in force or on its way.
+    `cpu_share_by_element`: the share of its time in which each element computes.  `goal_broken`: whether this step
+    breaks the goal.  `frequency_fixed`: nobody sets frequencies now.  `paused`: a user has paused tuning.
     """
 
     step: int
@@ -75,6 +85,12 @@ class ControlStep:
     measured: bool = True
     timed: bool = True
     highest_replicas: int | None = None
+    cap_may_shrink: bool = True
+    requested: Setting | None = None
+    cpu_share_by_element: Mapping[str, float] = field(default_factory=dict)
+    goal_broken: bool = False
+    frequency_fixed: bool = False
+    paused: bool = False
 
     @property
     def rate_tuples_s(self) -> float:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penstock.control.setting import Setting
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the models say of the next control step under the chosen setting; None where a policy has no such model."""
+    """What the models say of the next control step under the chosen setting; None where a policy has no such model.
+
+    >>> Expectation(rate_tuples_s=900.0).latency_mean_s is None
+    True
+    """
 
     rate_tuples_s: float | None = None
     capacity_tuples_s: float | None = None
@@ -20,20 +24,35 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another setting that was priced: what going there and staying would cost, over what the chosen one would."""
+
+    setting: Setting
+    cost_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
-    """Go to another setting."""
+    """Go to another setting; `alternatives` are of policies that price settings.
+
+    >>> Change(Setting(3), "demand").setting.replicas
+    3
+    """
 
     setting: Setting
     because: str
     expected: Expectation = Expectation()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Stay; that, too, has a reason."""
+    """Stay; that, too, has a reason.  `until_s`: for so many seconds more, where that is known."""
 
     because: str
     expected: Expectation = Expectation()
+    alternatives: tuple[Alternative, ...] = ()
+    until_s: float | None = None
 
 
 Decision = Change | Hold
@@ -43,12 +62,3 @@ def change_or_hold(current: Setting, desired: Setting, because: str, expected: E
     """A change where there is something to change."""
     expected = expected or Expectation()
     return Hold(because, expected) if desired == current else Change(desired, because, expected)
-
-
-def at_the_same_frequency(current: Setting, decision: Decision) -> Decision:
-    """The decision with cores left alone; what was expected of them at another frequency is left out."""
-    if not isinstance(decision, Change) or decision.setting.frequency_ghz == current.frequency_ghz:
-        return decision
-    setting = replace(decision.setting, frequency_ghz=current.frequency_ghz)
-    expected = Expectation(decision.expected.rate_tuples_s, saturated=decision.expected.saturated)
-    return change_or_hold(current, setting, decision.because, expected)

@@ -9,7 +9,20 @@ from penstock.control.decision import Decision
 
 
 class Policy(Protocol):
-    """Decides from what was observed; remembers nothing but its state, a frozen value that the loop hands back."""
+    """Decides from what was observed; remembers nothing but its state, a frozen value that the loop hands back.
+
+    The module's docstring of `ps.policies` has a whole one; this one never changes anything.
+
+    >>> from penstock.control.decision import Hold
+    >>> class Still:
+    ...     name = "still"
+    ...     def start(self):
+    ...         return None
+    ...     def decide(self, state, seen):
+    ...         return state, Hold("as it is")
+    >>> Still().decide(None, None)[1].because
+    'as it is'
+    """
 
     @property
     def name(self) -> str: ...

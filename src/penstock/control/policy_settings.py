@@ -16,6 +16,9 @@ class PolicySetting:
     """One setting: a number within its range (`above`: without its lowest), yes or no, or a word out of several.
 
     `default` is as a user would write it.
+
+    >>> PolicySetting("headroom", "1.2", lowest=1.0).value("1.5")
+    1.5
     """
 
     name: str

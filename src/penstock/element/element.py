@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from penstock.block.position import ABSENT, Frontier, source_position
 from penstock.operators.factory import make_operator
 from penstock.operators.failures import failure_of
 from penstock.operators.protocol import OperatorRuntime
-from penstock.plan.elements.order import streams_with_positions
+from penstock.operators.watermark.source_ticks import TICKS, no_ticks
 from penstock.plan.elements.position_depth import depth_by_stream
+from penstock.plan.elements.watermarks import element_positions, watermarks
 
 MakeOperator = Callable[[Operator, Graph, DeadLetters], OperatorRuntime]
 
@@ -39,7 +40,8 @@ class Element:
     """Operators of a graph with their state; a step takes one block per source and gives the blocks asked for.
 
     `positioned` are the streams whose tuples must know their positions (by default those that are merged with others);
-    `make` gives the running operator of each operator, `depths` those of positions where the graph is part of another.
+    `make` gives the running operator of each operator.  Where the graph is part of another, `depths` are those of
+    positions.  `ticked` are the operators that read ticks behind their inputs (by default those with watermarks).
     """
 
     def __init__(
@@ -51,11 +53,16 @@ class Element:
         positioned: frozenset[str] | None = None,
         make: MakeOperator = make_operator,
         depths: Mapping[str, int] | None = None,
+        ticked: Collection[str] | None = None,
     ) -> None:
         names = [stream for operator in graph.operators for stream in operator.outputs]
         self.number = {name: i for i, name in enumerate(names)}
         self._depths = depth_by_stream(graph) if depths is None else depths
-        positioned = streams_with_positions(graph) if positioned is None else positioned
+        positioned = element_positions(graph) if positioned is None else positioned
+        ticked = watermarks(graph) if ticked is None else ticked
+        if ticked:
+            names.append(TICKS)
+            self.number[TICKS] = len(self.number)
         self._placed = [name in positioned for name in names]
         self.wanted = tuple((name, self.number[stream]) for name, stream in wanted.items())
         self.runtimes: dict[str, OperatorRuntime] = {}
@@ -63,7 +70,10 @@ class Element:
         for operator in graph.operators:
             if not isinstance(operator, Source):
                 self.runtimes[operator.name] = make(operator, graph, letters)
-                self.stages.append(Stage(operator, self.runtimes[operator.name], self.number, self._placed))
+                stage = Stage(operator, self.runtimes[operator.name], self.number, self._placed)
+                if operator.name in ticked:
+                    stage.inputs = (*stage.inputs, self.number[TICKS])
+                self.stages.append(stage)
         self.empty = [self._empty_stream(name, graph) for name in names]
 
     def step(self, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
@@ -93,6 +103,8 @@ class Element:
         return Block(block.schema, block.columns, block.rows, position, block.punctuations)
 
     def _empty_stream(self, stream: str, graph: Graph) -> Block:
+        if stream == TICKS:
+            return no_ticks()
         block = empty_block(graph.producer(stream).schema)
         if self._placed[self.number[stream]]:
             block.position = source_position(np.empty(0), 0, 0).pad(self._depths[stream], ABSENT)

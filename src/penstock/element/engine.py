@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import Literal
 from weakref import ReferenceType, ref
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.app.application import Application, graph_of
@@ -18,8 +18,9 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING
 from penstock.control.threads.fair_share import even_share, fair_max_level
 from penstock.control.threads.threads_option import threads_of
-from penstock.element.element import Element
+from penstock.element.element import Element, MakeOperator
 from penstock.element.intake import Intake
+from penstock.element.source_clock import SourceClock
 from penstock.element.steps import Steps
 from penstock.element.threads.element_threads import ElementThreads
 from penstock.element.threads.schedule import OLDEST_FIRST, schedule_of
@@ -32,12 +33,14 @@ from penstock.errors import InputError, did_you_mean
 from penstock.host.cores import own_cores
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.thread_figures import gil_advice
-from penstock.operators.factory import make_operator
+from penstock.operators.factory import make_operator, ticked_operators
 from penstock.plan.elements.order import streams_with_positions
+from penstock.plan.elements.watermarks import streams_to_watermarks
 from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 Batches = dict[str, list[pa.RecordBatch]]
 Threads = int | str | ElasticThreads
+AtEnd = Literal["hold", "fire"]
 _TABLE = kind("a pyarrow.Table or RecordBatch", pa.Table, pa.RecordBatch)
 
 _side_by_side: LiveSet[ElementThreads] = LiveSet()  # the elastic engines of this process
@@ -55,7 +58,7 @@ class Engine:
     says: `oldest_first`, `round_robin` or `nearest_to_sink`. With `threads="elastic"` (or `"elastic:2-16"`,
     `"multilevel"`, `ps.ElasticThreads(...)`) a policy finds how many while blocks come; `found` says what it has found.
     Results are the same, but `feed` gives only what is complete by then, and `finish` the rest. Functions of `map` are
-    called on several threads at once.
+    called on several threads at once. With `at_end="fire"` windows fire what they hold when it finishes.
 
     >>> app = Application("halves")
     >>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")
@@ -76,9 +79,11 @@ class Engine:
         threads: Threads = 1,
         queued: Iterable[str] | None = None,
         schedule: str = OLDEST_FIRST,
+        at_end: AtEnd = "hold",
     ) -> None:
         graph = graph_of(graph, "ps.Engine")
         check_block_rows(block_rows)
+        check_at_end(at_end)
         check_arguments(
             "ps.Engine", clock=(clock, FUNCTION), idle_timeout_s=(idle_timeout_s, or_none(number(least=0))),
             taps=(taps, NAMES), queued=(queued, or_none(NAMES)),
@@ -87,16 +92,24 @@ class Engine:
             raise InputError(f"on_error is 'dead_letter' or 'fail'; got {on_error!r}")
         self.graph, self.block_rows = graph, block_rows
         self.letters = DeadLetters(fail=on_error == "fail")
-        positioned = streams_with_positions(graph)
+        merged, numbered = streams_with_positions(graph), streams_to_watermarks(graph)
         self.collected = collected_streams(graph, taps)
         self.intakes = {
-            s.name: Intake(s, place, s.name in positioned, self.letters) for place, s in enumerate(graph.sources)
+            s.name: Intake(s, place, s.name in merged, self.letters, numbered=s.name in numbered)
+            for place, s in enumerate(graph.sources)
         }
+        self._source_clock = SourceClock(graph, self.intakes)
+        self._fires_at_end = at_end == "fire"
+        self._make: MakeOperator = partial(make_operator, flushes=True) if self._fires_at_end else make_operator
+        self._ticked = ticked_operators(graph, flushes=self._fires_at_end)
         self._threads: ElementThreads | None = None  # where a policy finds the number of threads
         self.element = self._made(threads_of(threads), queued, schedule)
-        self._idle_timeout_s, self._clock = idle_timeout_s, clock
+        self._timeout_s = {
+            s.name: idle_timeout_s if s.idle_timeout_s is None else s.idle_timeout_s for s in graph.sources
+        }
+        self._clock, self._has_timeouts = clock, any(timeout is not None for timeout in self._timeout_s.values())
         self._fed_at = dict.fromkeys(self.intakes, clock())
-        self._steps = Steps(self.intakes, block_rows, None if idle_timeout_s is None else self._is_idle)
+        self._steps = Steps(self.intakes, block_rows, self._is_idle if self._has_timeouts else None)
 
     @property
     def state_bytes(self) -> dict[str, int]:
@@ -137,6 +150,8 @@ class Engine:
             intake.finished = True
         results = self._drain()
         self._steps.frontier = EVERYTHING
+        if self._fires_at_end:
+            self._source_clock.note_end()
         self._step(results, {})
         extend(results, self._rest())
         return results
@@ -152,11 +167,18 @@ class Engine:
     def _drain(self) -> Batches:
         results: Batches = {name: [] for name in self.collected}
         self._drop_overtaken()
+        if self._has_timeouts and self._source_clock.is_needed:
+            idle = [name for name, intake in self.intakes.items() if intake.merged and self._is_idle(intake)]
+            self._source_clock.note_idle(idle, self._steps.frontier)
         for blocks in self._steps.take():
             self._step(results, blocks)
+        if self._source_clock.has_news:
+            self._step(results, {})
         return results
 
     def _step(self, results: Batches, blocks: dict[str, Block]) -> None:
+        if self._ticked:
+            blocks = self._source_clock.with_ticks(blocks)
         if self._threads is not None:
             extend(results, self._threads.feed(blocks, self._steps.frontier))
         elif isinstance(self.element, ThreadedElement):
@@ -179,11 +201,12 @@ class Engine:
         names = None if queued is None else checked_queues(queued, self.graph)
         schedule_of(schedule)
         if threads == 1 and not names:
-            return Element(self.graph, self.letters, self.collected)
+            return Element(self.graph, self.letters, self.collected, make=self._make, ticked=self._ticked)
         names = readers_of_sources(self.graph) if names is None else names
         return ThreadedElement(
-            self.graph, self.letters, self.collected, threads=threads, queued=names, schedule=schedule
-        )
+            self.graph, self.letters, self.collected, threads=threads, queued=names, schedule=schedule, make=self._make,
+            ticked=self._ticked,
+        )  # fmt: skip
 
     def _made_elastic(
         self, threads: ElasticThreads, queued: Iterable[str] | None, schedule: str
@@ -192,28 +215,30 @@ class Engine:
         if queued is not None:
             raise InputError("queued is for a fixed number of threads; a policy that finds one places queues itself")
         letters = StepLetters(self.letters, {})
-        element = Element(self.graph, letters, self.collected, make=sharded(make_operator, None))
+        make = self._make if self._fires_at_end else sharded(self._make, None)
+        element = Element(self.graph, letters, self.collected, make=make, ticked=self._ticked)
         self._threads = own = ElementThreads(self.graph, self.graph, letters, schedule)
         _side_by_side.add(own)
         own.begin(element, threads, partial(_cores_left_by_others, ref(own), is_even=threads.policy == "multilevel"))
         return own.element
 
     def _is_idle(self, intake: Intake) -> bool:
-        if self._idle_timeout_s is None or intake.finished:
+        timeout_s = self._timeout_s[intake.source.name]
+        if timeout_s is None or intake.finished:
             return False
-        return self._clock() - self._fed_at[intake.source.name] > self._idle_timeout_s
+        return self._clock() - self._fed_at[intake.source.name] > timeout_s
 
     def _drop_overtaken(self) -> None:
         """Tuples of a source that was idle while the others went past them become dead letters."""
-        for intake in self.intakes.values() if self._idle_timeout_s is not None else ():
-            if not intake.rows or not intake.with_positions:
-                continue
-            block = intake.take(intake.rows)
-            assert block.position is not None
-            gone = block.position.within(self._steps.frontier)
-            reason = f"came after its source was idle for {self._idle_timeout_s:g} s and the others went on"
-            self.letters.add_rows(intake.source.name, reason, block, np.arange(gone))
-            intake.put_back(block.slice(gone, block.rows))
+        for name, intake in self.intakes.items() if self._has_timeouts else ():
+            timeout_s = self._timeout_s[name]
+            if timeout_s is not None and intake.rows and intake.merged:
+                intake.drop_overtaken(self._steps.frontier, timeout_s)
+
+
+def check_at_end(at_end: object) -> None:
+    if at_end not in ("hold", "fire"):
+        raise InputError(f"at_end is 'hold' or 'fire'; got {at_end!r}")
 
 
 def check_block_rows(block_rows: object) -> None:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
 from penstock.block.dead_letters import DeadLetters
-from penstock.connectors.csv import CsvSink
 from penstock.connectors.files.readers import read_file, read_source
-from penstock.connectors.files.writers import write_for
-from penstock.connectors.functions import ForeachBatchSink, deliver_to_user
-from penstock.connectors.parquet import ParquetSink
-from penstock.element.engine import Batches, Engine
+from penstock.connectors.sinks.one_delivery import deliver_once
+from penstock.element.engine import AtEnd, Batches, Engine, check_at_end
 from penstock.errors import InputError, did_you_mean
 
 Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
 Progress = Callable[[int, int], None]
 MakeEngine = Callable[..., Engine]
 _FEED_BLOCKS = 64
+_ROWS_SHOWN = 10
 
 
 class Tables(dict[str, pa.Table]):
@@ -42,6 +41,22 @@ class Tables(dict[str, pa.Table]):
     written: tuple[Path, ...]
     advice: tuple[str, ...]
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the first rows of each table."""
+        return "".join(_html(name, table) for name, table in self.items())
+
+
+def _html(name: str, table: pa.Table) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in table.column_names)
+    rows = (
+        "".join(f"<td>{escape(str(value))}</td>" for value in row.values())
+        for row in table.slice(0, _ROWS_SHOWN).to_pylist()
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    more = f", the first {_ROWS_SHOWN} of them" if table.num_rows > _ROWS_SHOWN else ""
+    caption = f"<caption>{escape(name)}: {table.num_rows:,} tuples{more}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
 
 def evaluate(
     app: Application | Graph,
@@ -52,6 +67,7 @@ def evaluate(
     data_dir: str | Path | None = None,
     on_error: str = "dead_letter",
     progress: Progress | None = None,
+    at_end: AtEnd = "hold",
     make_engine: MakeEngine = Engine,
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
@@ -59,11 +75,13 @@ def evaluate(
     `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
     is called once, with batch 0.
-    `progress` is called with (tuples done, tuples in all). `make_engine` gets the graph and what an engine needs.
+    `progress` is called with (tuples done, tuples in all). With `at_end="fire"` windows fire what they hold at the end
+    of the input; by default that stays in them. `make_engine` gets the graph and what an engine needs.
     """
     graph = graph_of(app, "ps.evaluate")
+    check_at_end(at_end)
     _check_sinks(graph)
-    engine = make_engine(graph, block_rows=block_rows, taps=taps, on_error=on_error)
+    engine = make_engine(graph, block_rows=block_rows, taps=taps, on_error=on_error, at_end=at_end)
     tables = read_inputs(graph, inputs or {}, engine.letters, data_dir)
     results = _run(engine, tables, progress)
     return _gather(engine, results)
@@ -71,7 +89,7 @@ def evaluate(
 
 def _check_sinks(graph: Graph) -> None:
     for sink in graph.sinks:
-        if isinstance(sink.connector, ForeachBatchSink):
+        if sink.connector.promise.needs_spark:
             raise InputError(f"sink '{sink.name}' gives DataFrames to its function, which only engine='spark' has; "
                              "use ps.sinks.callback(...) for tables")  # fmt: skip
 
@@ -152,16 +170,11 @@ def _gather(engine: Engine, results: Batches) -> Tables:
     tables.dead_letters = engine.letters.table()
     tables.state_bytes = engine.state_bytes
     tables.advice = engine.advice
-    tables.written = write_sinks(engine.graph, tables)
-    for sink in engine.graph.sinks:
-        deliver_to_user(sink.name, sink.connector, tables[sink.name], 0)
+    tables.written = deliver_all(engine.graph, tables)
     return tables
 
 
-def write_sinks(graph: Graph, tables: Mapping[str, pa.Table]) -> tuple[Path, ...]:
-    """Writes what each sink with a directory of its own got there, and gives the files."""
-    return tuple(
-        write_for(sink.connector, tables[sink.name], sink.name)
-        for sink in graph.sinks
-        if isinstance(sink.connector, ParquetSink | CsvSink)
-    )
+def deliver_all(graph: Graph, tables: Mapping[str, pa.Table], session: Any = None) -> tuple[Path, ...]:
+    """Delivers to each sink what it got, and gives the files that were written."""
+    given = (deliver_once(sink.name, sink.connector, tables[sink.name], session) for sink in graph.sinks)
+    return tuple(file for delivered in given for file in delivered.files)

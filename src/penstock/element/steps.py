@@ -28,10 +28,10 @@ class Steps:
     def take(self) -> Iterator[dict[str, Block]]:
         """Blocks of at most `block_rows` tuples, first of sources that are merged with none, then in one order."""
         for name, intake in self.intakes.items():
-            if not intake.with_positions and intake.rows:
+            if not intake.merged and intake.rows:
                 for block in pieces(intake.take(intake.rows), self.block_rows):
                     yield {name: block}
-        yield from self._merged([intake for intake in self.intakes.values() if intake.with_positions])
+        yield from self._merged([intake for intake in self.intakes.values() if intake.merged])
 
     def _merged(self, intakes: list[Intake]) -> Iterator[dict[str, Block]]:
         waiting = [(intake, intake.stamps()) for intake in intakes if intake.rows]

@@ -1,43 +1,62 @@
-"""Directories of this host: of state (on a cluster the executor's, else in memory if it fits), caches, drafts."""
+"""Directories of this user on this host: caches, temporary files, scratch folders that end with their process."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import re
-import shutil
+import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import StateError
-from penstock.host.process import boot_id
+from penstock.host.owned_folder import OwnedFolder, new_folder, sweep
 
-_MEMORY = "/dev/shm"
-# Set by Spark's standalone worker and by YARN: all executors of an application on a host have the same ones, and they
-# are removed when the application ends.  Kubernetes has none; there a pod's memory and disk are its own.
-_OF_EXECUTORS = ("SPARK_EXECUTOR_DIRS", "LOCAL_DIRS")
-NEEDED_BYTES = 1 << 30
-
-
-def host_directory(checkpoint_id: str, operator: str, root: str | None = None, needed_bytes: int = NEEDED_BYTES) -> str:
-    """The directory of an operator's state on this host, for this start of the machine: after a power failure mapped
-    files on disk may hold any mixture of old and new pages, so state from before it is never looked at.
-    """
-    root = root or _cluster_root(os.environ) or _default_root(needed_bytes)
-    return os.path.join(private_directory(_own(root)), checkpoint_id, boot_id(), operator)
+_SCRATCH = "scratch"
+_NUMBA_CACHE = "NUMBA_CACHE_DIR"
 
 
 def cache_directory() -> Path:
-    """Where generated kernels live: $PENSTOCK_CACHE, else the user's cache directory."""
+    """Where generated kernels live: $PENSTOCK_CACHE, else the user's cache directory.
+
+    A user id without a home directory (in a container, say) has one among the temporary files.
+    """
     chosen = os.environ.get("PENSTOCK_CACHE")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
+    given = os.environ.get("XDG_CACHE_HOME")
+    if given:
+        return Path(given, "penstock")
+    try:
+        return Path.home() / ".cache" / "penstock"
+    except RuntimeError:  # neither $HOME nor an entry in the user database
+        return Path(temporary_directory(), "cache")
+
+
+def use_numba_cache() -> None:
+    """Has numba keep compiled kernels among the temporary files where it could not write to the user's cache.
+
+    It refuses to import functions otherwise.  For a package whose own folder cannot be written to.
+    """
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if os.environ.get(_NUMBA_CACHE) or (os.path.isabs(user) and _can_be_made(user)):
+        return
+    with contextlib.suppress(OSError, StateError):
+        os.environ[_NUMBA_CACHE] = os.path.join(temporary_directory(), "numba")  # its processes have it, too
+        config = sys.modules.get("numba.core.config")
+        if config is not None:  # it was imported before, without it
+            config.CACHE_DIR = os.environ[_NUMBA_CACHE]  # type: ignore[attr-defined]
+
+
+def _can_be_made(path: str) -> bool:
+    """Whether this user may write to a folder, or make it."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK)
 
 
 def temporary_directory() -> str:
     """This user's own directory among the machine's temporary files."""
-    return private_directory(_own(tempfile.gettempdir()))
+    return private_directory(user_directory(tempfile.gettempdir()))
 
 
 def private_directory(path: str) -> str:
@@ -50,26 +69,16 @@ def private_directory(path: str) -> str:
     return path
 
 
-def remove_host_state(checkpoint_id: str) -> None:
-    """Deletes what this host keeps of a checkpoint's state; whoever goes on with it rebuilds it from the logs."""
-    for root in {_MEMORY, tempfile.gettempdir()}:
-        shutil.rmtree(os.path.join(_own(root), checkpoint_id), ignore_errors=True)
-
-
-def _own(root: str) -> str:
+def user_directory(root: str) -> str:
+    """This user's own directory in a directory that all users share."""
     return os.path.join(root, f"penstock-{os.getuid()}")
 
 
-def _cluster_root(environment: Mapping[str, str]) -> str | None:
-    """The first of the directories that the cluster gave this executor, None on a local master."""
-    given = next((environment[name] for name in _OF_EXECUTORS if environment.get(name)), "")
-    return re.split("[,:]", given)[0] or None
+def scratch_folder() -> OwnedFolder:
+    """A new temporary folder that ends with this process: where that is killed, the next `sweep_scratch` removes it."""
+    return new_folder(os.path.join(temporary_directory(), _SCRATCH))
 
 
-def _default_root(needed_bytes: int) -> str:
-    try:
-        space = os.statvfs(_MEMORY)
-    except OSError:
-        return tempfile.gettempdir()
-    has_space = space.f_bavail * space.f_frsize >= needed_bytes and os.access(_MEMORY, os.W_OK)
-    return _MEMORY if has_space else tempfile.gettempdir()
+def sweep_scratch() -> list[str]:
+    """Removes the scratch folders of processes that are gone."""
+    return sweep(os.path.join(user_directory(tempfile.gettempdir()), _SCRATCH), "[0-9a-f]{12}")

@@ -11,6 +11,13 @@ from penstock.errors import MissingExtraError
 _MODULES = {
     "spark": {"Spark": "pyspark", "pandas": "pandas"},
     "plot": {"matplotlib": "matplotlib"},
+    "kafka": {"confluent-kafka": "confluent_kafka", "fastavro": "fastavro"},
+    "delta": {"deltalake": "deltalake"},
+    "iceberg": {"pyiceberg": "pyiceberg"},
+    "postgres": {"psycopg": "psycopg"},
+    "websocket": {"websockets": "websockets"},
+    "dashboard": {"Starlette": "starlette", "uvicorn": "uvicorn"},
+    "metrics": {"prometheus-client": "prometheus_client"},
 }
 
 

@@ -47,10 +47,10 @@ class IdleCores:
 
     def take(self) -> float | None:
         """The cores since the last time, None where nothing was measured; goes on if it was running."""
-        is_running = self._begin is not None
+        is_measuring = self._begin is not None
         self.pause()
         idle_s, seconds = self._idle_s, self._seconds
         self._idle_s = self._seconds = 0.0
-        if is_running:
+        if is_measuring:
             self.resume()
         return max(idle_s, 0.0) / seconds if seconds > 0 else None

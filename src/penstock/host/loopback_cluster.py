@@ -24,7 +24,11 @@ _START_LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A running cluster: the master's URL, the workers' hosts, and the folder with logs and the workers' files."""
+    """A running cluster: the master's URL, the workers' hosts, and the folder with logs and the workers' files.
+
+    >>> Cluster("spark://127.0.0.1:7077", ("127.0.0.2",), Path("logs"), ()).local_directory("127.0.0.2").as_posix()
+    'logs/127.0.0.2/local'
+    """
 
     url: str
     hosts: tuple[str, ...]

@@ -15,7 +15,7 @@ class Process:
     pid: int
     start_ticks: int
 
-    def is_running(self) -> bool:
+    def is_alive(self) -> bool:
         return _start_ticks(self.pid) == self.start_ticks
 
     def end(self) -> None:
@@ -26,7 +26,7 @@ class Process:
             return
         try:
             # The handle pins the process, so what the check sees is what the signal meets.
-            if self.is_running():
+            if self.is_alive():
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
         except ProcessLookupError:
             pass

@@ -13,6 +13,7 @@ from numba import njit, types
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+_WIDE = 1 << 44
 
 
 class ArrivalKernels(NamedTuple):
@@ -51,7 +52,10 @@ def _spread(triggers: Integers, stop: int, moments: int, offsets: Integers, shar
         before = half // moments
         for i in range(moments):
             upto = (tuples * (i + 1) + half) // moments
-            offsets[row * moments + i] = start + rows * (2 * i + 1) // (2 * moments)
+            if rows < _WIDE:
+                offsets[row * moments + i] = start + rows * (2 * i + 1) // (2 * moments)
+            else:  # numbers of several partitions, whose product would not fit
+                offsets[row * moments + i] = start + rows // (2 * moments) * (2 * i + 1)
             shares[row * moments + i] = upto - before
             before = upto
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from penstock.measure.latency_sketch import LatencySketch, merged
 from penstock.measure.replica_threads import ReplicaThreads
@@ -21,7 +22,11 @@ class PortObservation:
 
 @dataclass(frozen=True, slots=True)
 class OperatorObservation:
-    """One operator's work; `cpu_s` is scaled up from the blocks that were timed, None where none was."""
+    """One operator's work; `cpu_s` is scaled up from the blocks that were timed, None where none was.
+
+    `bytes_in` and `bytes_out` are scaled up from the same blocks: what the columns of its tuples take.
+    `tuples_by_port` has the tuples of each input, in the order of the program; ticks of a clock are not among them.
+    """
 
     name: str
     tuples_in: int
@@ -30,6 +35,9 @@ class OperatorObservation:
     timed_blocks: int
     cpu_s: float | None
     state_bytes: int = 0
+    bytes_in: int | None = None
+    bytes_out: int | None = None
+    tuples_by_port: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ class ReplicaObservation:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Commit of a micro-batch minus the scheduled arrival of the tuples that triggered its results, in milliseconds."""
+    """Commit of a micro-batch minus the arrival of the tuples that triggered its results, in milliseconds."""
 
     p50_ms: float
     p95_ms: float
@@ -111,7 +119,7 @@ class ArrivalObservation:
     """Tuples that arrived at the sources between the commit before and this one, taken up or not.
 
     The interval is the time between two arrivals; its mean and variance are None where only counts are known.
-    `assumed`: a source does not tell what arrives, so that it is taken to be what was taken.
+    `assumed`: a source does not report what arrives, so that it is taken to be what was taken.
     """
 
     tuples: int
@@ -176,11 +184,19 @@ class Observation:
     """A micro-batch as it was: when, how long, what went through each element, and the lag behind the sources.
 
     `tuples_in` came from the sources, `tuples_out` went into the sinks.  `micro_batch_s` ends with the commit.
-    `latency` and `backlog_age_s` (of the oldest tuple not taken yet) are None for sources without a schedule of
-    arrivals, `backlog_tuples` where no source tells what waits.  `slot_tuples_by_element` counts the tuples of each
-    slot in front of a keyed element.
+    `latency` is None without results.  `latency_from` says when tuples count as arrived: at their time in the
+    `schedule`, when the source took them up (`append`), when their producer made them (`create`), what a `column` says,
+    when their `file` came, or when their micro-batch was planned (`intake`); of several sources the least exact.  An
+    intake's latency has the backlog over the rate added; `latency_excludes_waiting` where that is not known.
+    `ahead_tuples` had arrivals ahead of the clock, and count as arrived when they were read.
+    `backlog_age_s` (of the oldest tuple not taken yet) is None for sources without a schedule of arrivals,
+    `backlog_tuples` where no source tells what waits.  `slot_tuples_by_element` counts the tuples of each
+    slot in front of a keyed element; `slot_cpu_us_by_element` is the CPU of each where slots run apart, as those with
+    calls of Python do.
     `waiting_tuples` were taken, and put off until their slots have come to another host; `resumed_tuples` were put
     off before, and went on in this micro-batch.
+    `watermark_s`: no tuple older than that, in event time, is on time any more; None where no source has a bound for
+    tuples out of order, or one has delivered nothing yet.
 
     >>> Observation(batch=0, started_at_s=0.0, micro_batch_s=0.5, tuples_in=1000, tuples_out=10).rate_tuples_s
     2000.0
@@ -203,6 +219,18 @@ class Observation:
     slot_tuples_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     waiting_tuples: int = 0
     resumed_tuples: int = 0
+    watermark_s: float | None = None
+    latency_from: str | None = None
+    latency_excludes_waiting: bool = False
+    ahead_tuples: int = 0
+    slot_cpu_us_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def event_time_lag_s(self) -> float | None:
+        """How far the watermark is behind the clock at the commit; None where there is none."""
+        if self.watermark_s is None or self.committed_at_s is None:
+            return None
+        return self.committed_at_s - self.watermark_s
 
     @property
     def rate_tuples_s(self) -> float:
@@ -249,4 +277,11 @@ def _added(one: OperatorObservation, other: OperatorObservation) -> OperatorObse
         one.timed_blocks + other.timed_blocks,
         sum(timed) if timed else None,
         one.state_bytes + other.state_bytes,
+        _of_both(one.bytes_in, other.bytes_in),
+        _of_both(one.bytes_out, other.bytes_out),
+        tuple(map(sum, zip_longest(one.tuples_by_port, other.tuples_by_port, fillvalue=0))),
     )
+
+
+def _of_both(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else one + other

@@ -11,6 +11,7 @@ class ReplicaThreads:
 
     `waits`: operators were found to wait rather than compute, so that more threads than cores are of use. `holds_gil`
     names those that threads cannot speed up. `idle_cores` of the host were used by nobody. `reason` is the policy's.
+    `queued` are the operators with a queue in front.
     """
 
     level: int
@@ -20,6 +21,7 @@ class ReplicaThreads:
     holds_gil: tuple[str, ...] = ()
     idle_cores: float | None = None
     reason: str = ""
+    queued: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,32 @@ kingman_waiting_s: Any = njit(nogil=True, cache=True, error_model="numpy")(_king
 def correction(measured_s: float, predicted_s: float) -> Estimate:
     """r: what the last latency was, over what had been predicted for it.   Eq. 8
 
-    The paper's is of the waiting alone; a user of Spark waits for micro-batches as well, and their model is corrected
-    with it.  A prediction that vanishes gives no ratio (1 is used), and no single step moves r beyond 0.1 to 10.
+    The paper's is of the waiting alone (`waiting_ratio`); a user of Spark waits for micro-batches as well, and their
+    model is corrected with it.  A prediction that vanishes gives no ratio (1 is used), and no single step moves r
+    beyond 0.1 to 10.
     """
     if predicted_s < _VANISHING_S:
         return Estimate(1.0, "correction with a vanishing prediction")
     ratio = measured_s / predicted_s
     bounded = min(max(ratio, LOWEST_CORRECTION), HIGHEST_CORRECTION)
     return Estimate(bounded, "" if bounded == ratio else "correction out of bounds")
+
+
+def waiting_ratio(measured_s: float, predicted_s: float, computation_s: float) -> float:
+    """r as printed: measured over predicted waiting, neither smoothed nor bounded; both latencies less T.   Eq. 8
+
+    >>> round(waiting_ratio(0.5, 0.3, 0.1), 6)
+    2.0
+    """
+    waited_s = max(predicted_s - computation_s, 0.0)
+    return max(measured_s - computation_s, 0.0) / waited_s if waited_s >= _VANISHING_S else 1.0
+
+
+def _corrected(latency_s: float, computation_s: float, ratio: float, waiting_only: bool) -> float:
+    """A predicted latency times r; as printed r is of the waiting, and computation is added as it is.   Eq. 6 and 8"""
+    if not waiting_only:
+        return ratio * latency_s
+    return computation_s + ratio * (latency_s - computation_s)
+
+
+corrected_s: Any = njit(nogil=True, cache=True, error_model="numpy")(_corrected)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pyarrow as pa
+
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.block.dead_letters import DeadLetters
@@ -14,26 +16,46 @@ from penstock.operators.stateless.load import LoadRuntime
 from penstock.operators.stateless.pacing import DelayRuntime, ThrottleRuntime
 from penstock.operators.stateless.punctor import PunctorRuntime
 from penstock.operators.stateless.routing import SinkRuntime, SplitRuntime, UnionRuntime
+from penstock.operators.watermark.watermarked_aggregate import WatermarkedAggregate
+from penstock.operators.watermark.watermarked_join import WatermarkedJoin
+from penstock.operators.watermark.watermarked_sort import WatermarkedSort
 from penstock.operators.windows.aggregate import AggregateRuntime
 from penstock.operators.windows.barrier import BarrierRuntime
+from penstock.operators.windows.flushing import FlushingAggregate, FlushingOperator, FlushingSort, can_flush
 from penstock.operators.windows.join import JoinRuntime
 from penstock.operators.windows.sort import SortRuntime
-from penstock.plan.elements.order import is_paced, streams_with_positions
+from penstock.plan.elements.order import is_paced
+from penstock.plan.elements.position_depth import depth_by_stream
 from penstock.plan.elements.punctuated_streams import punctors_by_stream
+from penstock.plan.elements.watermarks import Watermark, element_positions, watermarks
+
+_WINDOWED = ops.Aggregate | ops.Join | ops.Sort
 
 
 def make_operator(
-    operator: ops.Operator, graph: Graph, letters: DeadLetters, positioned: frozenset[str] | None = None
+    operator: ops.Operator,
+    graph: Graph,
+    letters: DeadLetters,
+    positioned: frozenset[str] | None = None,
+    *,
+    flushes: bool = False,
 ) -> OperatorRuntime:
-    """An operator at work, with fresh state; `positioned` are the streams of the graph that need positions."""
+    """An operator at work, with fresh state; `positioned` are the streams of the graph that need positions.
+
+    `flushes`: its windows fire what they hold when a tick says that the input has ended.
+    """
     schemas = [graph.producer(stream).schema for stream in operator.inputs]
+    if isinstance(operator, _WINDOWED) and (watermark := watermarks(graph).get(operator.name)) is not None:
+        return make_watermarked(operator, graph, letters, watermark, positioned)
+    if flushes and can_flush(operator):
+        return _flushing(operator, graph, letters, schemas[0])
     match operator:
         case ops.Functor():
             return FunctorRuntime(operator, schemas[0])
         case ops.Aggregate():
             return AggregateRuntime(operator, schemas[0], letters)
         case ops.Join():
-            named = operator.name in (streams_with_positions(graph) if positioned is None else positioned)
+            named = operator.name in (element_positions(graph) if positioned is None else positioned)
             return JoinRuntime(operator, (schemas[0], schemas[1]), letters, positioned=named)
         case ops.Split():
             return SplitRuntime(operator)
@@ -57,6 +79,39 @@ def make_operator(
             return CustomRuntime(operator, letters)
         case _:
             return SinkRuntime()  # passes all on
+
+
+def ticked_operators(graph: Graph, *, flushes: bool) -> frozenset[str]:
+    """The operators that read ticks: those that go by watermarks, and those that fire at the end of the input."""
+    return frozenset(watermarks(graph)) | {o.name for o in graph.operators if flushes and can_flush(o)}
+
+
+def _flushing(operator: ops.Operator, graph: Graph, letters: DeadLetters, schema: pa.Schema) -> OperatorRuntime:
+    rank = graph.operators.index(operator)
+    if isinstance(operator, ops.Sort):
+        return FlushingOperator(FlushingSort(operator, letters), rank)
+    return FlushingOperator(FlushingAggregate(operator, schema, letters), rank)
+
+
+def make_watermarked(
+    operator: ops.Aggregate | ops.Join | ops.Sort,
+    graph: Graph,
+    letters: DeadLetters,
+    watermark: Watermark,
+    positioned: frozenset[str] | None = None,
+) -> OperatorRuntime:
+    """An operator with time windows that go by a watermark; it reads the ticks behind its inputs."""
+    schemas = [graph.producer(stream).schema for stream in operator.inputs]
+    ordered = operator.name in (element_positions(graph) if positioned is None else positioned)
+    depth = max(depth_by_stream(graph)[stream] for stream in operator.inputs)
+    match operator:
+        case ops.Aggregate():
+            return WatermarkedAggregate(operator, schemas[0], letters, watermark, depth=depth, ordered=ordered)
+        case ops.Sort():
+            return WatermarkedSort(operator, schemas[0], letters, watermark, depth=depth, ordered=ordered)
+        case ops.Join():
+            both = schemas[0], schemas[1]
+            return WatermarkedJoin(operator, both, letters, watermark, depth=depth, positioned=ordered)
 
 
 def _copies_by_punctor(operator: ops.Union, graph: Graph) -> Counter[int]:

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
-from penstock.arguments import NAMES, TEXT, check_arguments, is_whole, kind, many, number, or_none, shown, whole
+from penstock.arguments import (
+    NAMES,
+    TEXT,
+    check_arguments,
+    is_whole,
+    kind,
+    many,
+    number,
+    or_none,
+    shown,
+    whole,
+)
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.elements.pipeline import Pipeline, pipeline_of, with_files_recorded
+from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of, with_files_recorded
+from penstock.plan.fusion.groups import Fused, Groups, complete_groups
+from penstock.plan.fusion.requested import requested_fusion
 from penstock.plan.thread_setting import ElasticThreads, check_threads, threads_from_json, threads_to_json
 
 SLOTS = 512
+SLOTS_MAX = 32_768  # every batch has a plan and a manifest with all of them
 _NUMBERS = many("a tuple of whole numbers", whole())
+_GROUPS = many("lists of operator names, one for each element", NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,8 @@ class Configuration:
 
     `micro_batch_tuples` caps what one micro-batch takes from sources; `unfused` are operators that begin an element of
     their own although they could run in the one before; `frequency_ghz` is that of the cores in use, None where it is
-    left alone.  `of` makes one for an application, and `with_...` another one of it.
+    left alone.  `fusion` names the operators of each element where these are not the default ones.  `of` makes one for
+    an application, and `with_...` another one of it.
 
     >>> from penstock.app.application import Application
     >>> app = Application("halves")
@@ -63,12 +80,13 @@ class Configuration:
     micro_batch_tuples: int = 8_388_608
     unfused: tuple[str, ...] = ()
     frequency_ghz: float | None = None
+    fusion: Groups | None = None
 
     def __post_init__(self) -> None:
         check_arguments(
             "ps.Configuration", elements=(self.elements, _ELEMENTS), block_rows=(self.block_rows, whole()),
             micro_batch_tuples=(self.micro_batch_tuples, whole()), unfused=(self.unfused, NAMES),
-            frequency_ghz=(self.frequency_ghz, or_none(number())),
+            frequency_ghz=(self.frequency_ghz, or_none(number())), fusion=(self.fusion, or_none(_GROUPS)),
         )  # fmt: skip
 
     @classmethod
@@ -77,9 +95,16 @@ class Configuration:
 
         `slots`: as many as `ps.start(slots=...)` is given.
         """
-        check_arguments("Configuration.of", replicas=(replicas, whole(1)), slots=(slots, whole(1)))
-        graph = graph_of(app, "Configuration.of")
-        return default_configuration(pipeline_of(with_files_recorded(graph)), replicas, slots)
+        check_arguments("Configuration.of", replicas=(replicas, whole(1)), slots=(slots, whole(1, SLOTS_MAX)))
+        graph = with_files_recorded(graph_of(app, "Configuration.of"))
+        fused = requested_fusion(graph)
+        made = default_configuration(pipeline_of(graph, fused), replicas, slots)
+        return replace(made, fusion=fused.groups)
+
+    @property
+    def fused(self) -> Fused:
+        """How operators become elements."""
+        return Fused(self.unfused, self.fusion)
 
     def element(self, name: str) -> ElementConfiguration:
         """How an element runs."""
@@ -105,26 +130,62 @@ class Configuration:
 
     def with_unfused(self, graph: Application | Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
         """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
-        check_arguments("Configuration.with_unfused", unfused=(unfused, NAMES), slots=(slots, whole(1)))
+        check_arguments("Configuration.with_unfused", unfused=(unfused, NAMES), slots=(slots, whole(1, SLOTS_MAX)))
         graph = graph_of(graph, "Configuration.with_unfused")
         unfused = (unfused,) if isinstance(unfused, str) else tuple(unfused)
-        pipeline = pipeline_of(graph, unfused)
-        before = pipeline_of(graph, self.unfused)
+        return self._with_fused(graph, Fused(tuple(sorted(unfused))), slots)
+
+    def with_fusion(
+        self, graph: Application | Graph, fusion: Iterable[Iterable[str]] | None, slots: int = SLOTS
+    ) -> Configuration:
+        """The same with other elements: the names of the operators of each; None is the default fusion.
+
+        A source that is not named is an element with the other such sources, a sink that is not named is in the element
+        of the operator it reads, and any other operator is an element of its own.
+        """
+        check_arguments(
+            "Configuration.with_fusion", fusion=(fusion, or_none(_GROUPS)), slots=(slots, whole(1, SLOTS_MAX))
+        )  # fmt: skip
+        graph = with_files_recorded(graph_of(graph, "Configuration.with_fusion"))
+        groups = None if fusion is None else complete_groups(graph, fusion)
+        return self._with_fused(graph, Fused((), groups), slots)
+
+    def _with_fused(self, graph: Graph, fused: Fused, slots: int) -> Configuration:
+        pipeline, before = pipeline_of(graph, fused), pipeline_of(graph, self.fused)
         known = {e.name: e for e in self.elements}
         elements = []
         for element in pipeline.elements:
-            first = next((name for name in element.operators if name not in known), element.name)
-            old = known.get(element.name) or known[before.element_of(first).name]
-            number = 1 if element.scope == "stream" else old.replicas
-            route = () if element.scope != "key" else old.route or even_route(number, slots)
-            split = old.split if route else ()
+            old = known.get(element.name) or known[_element_before(element, before)]
+            free = old if element.scope == "stream" else _freest(element, before, known, old)
+            number = 1 if element.scope == "stream" else free.replicas
+            route = () if element.scope != "key" else free.route or even_route(number, slots)
+            split = old.split if route and old.route == route else ()
             elements.append(ElementConfiguration(element.name, number, route, split, old.threads))
-        return replace(self, elements=tuple(elements), unfused=tuple(sorted(unfused)))
+        return replace(self, elements=tuple(elements), unfused=fused.unfused, fusion=fused.groups)
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
         """The same with one element's part replaced."""
         check_arguments("Configuration.with_element", element=(element, _ELEMENT))
         return replace(self, elements=tuple(element if e.name == element.name else e for e in self.elements))
+
+
+def _element_before(element: PipelineElement, before: Pipeline) -> str:
+    """The element that an element's first operator was in."""
+    first = next((name for name in element.operators), None)
+    return before.elements[0].name if first is None else before.element_of(first).name
+
+
+def _freest(
+    element: PipelineElement, before: Pipeline, known: Mapping[str, ElementConfiguration], old: ElementConfiguration
+) -> ElementConfiguration:
+    """What had most replicas of the elements that an element's operators come from, those by key first.
+
+    An operator that leaves an element of one replica has as many as the application's other elements then.
+    """
+    homes = [before.element_of(name) for name in element.operators]
+    own = [known[home.name] for home in homes if home.scope == element.scope]
+    others = [known[home.name] for home in before.elements if home.scope != "stream"]
+    return max([*own, *([] if own else others)], key=lambda e: e.replicas, default=old)
 
 
 def even_route(replicas: int, slots: int = SLOTS) -> tuple[int, ...]:
@@ -186,23 +247,30 @@ def configuration_to_json(configuration: Configuration) -> dict[str, object]:
         "micro_batch_tuples": configuration.micro_batch_tuples,
         "unfused": list(configuration.unfused),
         "frequency_ghz": configuration.frequency_ghz,
-    }
+    } | ({} if configuration.fusion is None else {"fusion": [list(group) for group in configuration.fusion]})
 
 
 def configuration_from_json(body: Mapping[str, object]) -> Configuration:
-    """What `configuration_to_json` wrote, by an older version too."""
-    elements = body["elements"]
-    assert isinstance(elements, list)
-    frequency_ghz = body.get("frequency_ghz")
-    return Configuration(
-        tuple(
-            ElementConfiguration(
-                e["name"], e["replicas"], tuple(e["route"]), tuple(e.get("split", ())), threads_from_json(e)
-            )
-            for e in elements
-        ),
-        int(str(body["block_rows"])),
-        int(str(body["micro_batch_tuples"])),
-        tuple(body.get("unfused", ())),  # type: ignore[arg-type]
-        None if frequency_ghz is None else float(str(frequency_ghz)),
-    )
+    """What `configuration_to_json` wrote, by an older version too; InputError where it is something else."""
+    try:
+        elements: Any = body["elements"]
+        unfused: Any = body.get("unfused", ())
+        fusion: Any = body.get("fusion")
+        frequency_ghz = body.get("frequency_ghz")
+        return Configuration(
+            tuple(
+                ElementConfiguration(
+                    e["name"], e["replicas"], tuple(e["route"]), tuple(e.get("split", ())), threads_from_json(e)
+                )
+                for e in elements
+            ),
+            int(str(body["block_rows"])),
+            int(str(body["micro_batch_tuples"])),
+            tuple(unfused),
+            None if frequency_ghz is None else float(str(frequency_ghz)),
+            None if fusion is None else tuple(tuple(group) for group in fusion),
+        )
+    except InputError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"a Configuration cannot be read from {shown(body)}: {error!r}") from error

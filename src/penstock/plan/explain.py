@@ -8,11 +8,18 @@ from typing import Any
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
+from penstock.app.windows import MICROSECONDS
 from penstock.block.schema import words_of
-from penstock.plan.elements.fusion import Element, fuse
+from penstock.plan.configuration import Configuration
+from penstock.plan.elements.fusion import Element
 from penstock.plan.elements.keys import partitioning_of
+from penstock.plan.elements.merged_sources import goes_by_micro_batch, sources_that_meet
 from penstock.plan.elements.order import streams_with_positions
-from penstock.plan.elements.parallelism import Parallelism, parallelism_of, parallelism_of_element
+from penstock.plan.elements.parallelism import Parallelism, parallelism_of, planned_parallelism
+from penstock.plan.elements.pipeline import PipelineElement, pipeline_of, with_files_recorded
+from penstock.plan.elements.watermarks import watermarks
+from penstock.plan.fusion.requested import request_notes
+from penstock.plan.plan import costs_of
 from penstock.plan.state_size import State, state_of
 
 
@@ -31,11 +38,12 @@ class OperatorPlan:
     parallelism: Parallelism
     element: str
     place: str | None
+    event_time: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ElementPlan:
-    """One element and the replicas it can use."""
+    """One element as it runs, and the replicas it can use."""
 
     element: Element
     parallelism: Parallelism
@@ -56,12 +64,31 @@ class Explanation:
         return asdict(self)
 
 
-def explain(graph: Graph, kernel_bytes: Mapping[str, int] | None = None) -> Explanation:
-    """The explanation of a graph; `kernel_bytes` has the bytes per group of operators whose kernel was asked."""
-    fusion = fuse(graph)
-    operators = tuple(_operator(graph, o, fusion.element_of(o.name), kernel_bytes) for o in graph.operators)
-    elements = tuple(ElementPlan(element, parallelism_of_element(graph, element)) for element in fusion.elements)
-    return Explanation(graph.name, operators, tuple(graph.edges()), elements, fusion.notes)
+def explain(
+    graph: Graph, kernel_bytes: Mapping[str, int] | None = None, configuration: Configuration | None = None
+) -> Explanation:
+    """The explanation of a graph and of what runs of it, by default or with a Configuration.
+
+    `kernel_bytes` has the bytes per group of operators whose kernel was asked.
+    """
+    on_spark = with_files_recorded(graph)
+    chosen = Configuration.of(graph) if configuration is None else configuration
+    pipeline = pipeline_of(on_spark, chosen.fused)
+    elements = tuple(_element(on_spark, element) for element in pipeline.elements)
+    home = {name: plan.element for plan in elements for name in plan.element.operators}
+    operators = tuple(_operator(graph, o, home[o.name], kernel_bytes) for o in graph.operators)
+    requested = request_notes(on_spark) if configuration is None else ()
+    notes = (*requested, *costs_of(on_spark, pipeline), *_order_note(graph))
+    return Explanation(graph.name, operators, tuple(graph.edges()), elements, notes)
+
+
+def _element(graph: Graph, planned: PipelineElement) -> ElementPlan:
+    requests = {request.operator: request for request in graph.requests}
+    own = [requests.get(name) for name in planned.operators]
+    partitions = {None if request is None else request.partition for request in own}
+    host = next((request.host for request in own if request is not None and request.host), None)
+    partition = partitions.pop() if len(partitions) == 1 else None
+    return ElementPlan(Element(planned.name, planned.operators, partition, host), planned_parallelism(graph, planned))
 
 
 def _operator(
@@ -79,7 +106,32 @@ def _operator(
         parallelism_of(operator),
         element.name,
         None if operator.place is None else str(operator.place),
+        _event_time(graph, operator),
     )
+
+
+def _event_time(graph: Graph, operator: ops.Operator) -> str | None:
+    """What a source says about event time, and what the windows of an operator go by."""
+    if isinstance(operator, ops.Source):
+        if operator.event_time is None:
+            return None
+        bound = operator.out_of_order_s
+        order = "the highest time so far is the clock" if bound is None else f"up to {bound:g} s out of order"
+        idle = "" if operator.idle_timeout_s is None else f", idle after {operator.idle_timeout_s:g} s"
+        return f"'{operator.event_time}', {order}{idle}"
+    own = watermarks(graph).get(operator.name)
+    if own is None:
+        return None
+    names = [source.name for source in graph.sources]
+    lags = [f"{names[lag.place]} - {lag.behind_us / MICROSECONDS:g} s" for lag in own.sources]
+    return "watermark " + (lags[0] if len(lags) == 1 else f"lowest of {', '.join(lags)}")
+
+
+def _order_note(graph: Graph) -> tuple[str, ...]:
+    if not goes_by_micro_batch(with_files_recorded(graph)):
+        return ()
+    names = ", ".join(f"'{s.name}'" for s in sources_that_meet(graph) if s.stamp is None and s.rate_tuples_s is None)
+    return (f"on Spark, sources are merged in the order of micro-batches, as {names} has neither a stamp nor a rate",)
 
 
 def _windows(operator: ops.Operator) -> list[str]:

@@ -1,6 +1,8 @@
-"""Models of machines: an element on many cores, and a queue in micro-batches, behind the real ports.
+"""Models of machines: an element on many cores, and graphs on unequal nodes, behind the real ports; the twin.
 
-Policies run on them unchanged, in simulated time.  `element_plant.py` is an `ElementPort`, `queue_plant.py` a `Plant`.
+Policies run on them unchanged, in simulated time.  `element_plant.py` is an `ElementPort`; the folder `micro_batch` has
+a `Plant` of whole applications in micro-batches, `events` the event-driven simulator of graphs in continuous mode (both
+public: `penstock.twin`).
 
-May import `watch` and the rooms below it, not `spark`.  Begin with `queue_plant.py`.
+May import `watch` and the rooms below it, not `spark`.  Begin with `micro_batch/plant.py`.
 """

@@ -1,4 +1,4 @@
-"""What a queue plant is made of: costs, keys, and what happens to it on the way."""
+"""What a plant of one element is made of: costs, keys, and what happens to it on the way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from penstock.simulate.micro_batch.costs import MicroBatchCosts
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,8 +39,9 @@ class PlantShape:
     `service_s`: computation of a tuple at the highest frequency, times `service_factor`.  `overhead_s`: a micro-batch
     without tuples.  `interval_s`: micro-batches begin at least so far apart.  A change of route pauses the next
     micro-batch for `reconfigure_s`, and `move_s` times the share of the keys that move.  New replicas are ready
-    `start_s` after they were asked for.  A service behind the element takes at most `limit_tuples_s`.  Windows fire
-    every `fires_every_s` and do all the work then; None: with each tuple.  Nothing runs during `outages_s`.
+    `start_s` after they were asked for; `restart_s` more is the pause where replicas change.  Each task takes
+    `task_s` beside its work, and some are stragglers.  A service behind the element takes at most `limit_tuples_s`.
+    Windows fire every `fires_every_s` and do all the work then; None: with each tuple.  Nothing runs in `outages_s`.
     """
 
     service_s: float = 0.001
@@ -49,6 +52,9 @@ class PlantShape:
     reconfigure_s: float = 0.1
     move_s: float = 0.2
     start_s: float = 0.0
+    restart_s: float = 0.0
+    task_s: float = 0.0
+    straggler_ratio: float = 0.0
     noise: float = 0.02
     service_cv: float = 0.5
     arrival_cv: float = 1.0
@@ -57,3 +63,12 @@ class PlantShape:
     shares: Callable[[float], Floats] = field(default_factory=lambda: zipf_keys(128, 0.3, 1))
     service_factor: Callable[[float], float] = field(default_factory=lambda: always(1.0))
     limit_tuples_s: Callable[[float], float] = field(default_factory=lambda: always(float("inf")))
+
+    @property
+    def costs(self) -> MicroBatchCosts:
+        """Of micro-batches beside the work on tuples."""
+        return MicroBatchCosts(
+            batch_s=self.overhead_s, stage_s=0.0, task_s=self.task_s, interval_s=self.interval_s, noise=self.noise,
+            straggler_ratio=self.straggler_ratio, reconfigure_s=self.reconfigure_s, move_s=self.move_s,
+            restart_s=self.restart_s, start_s=self.start_s,
+        )  # fmt: skip

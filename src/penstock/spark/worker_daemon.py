@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 # Forking is only safe while there is one thread: OpenBLAS and Arrow's allocator must not start theirs before it.
@@ -20,8 +21,15 @@ _PRELOADED = (
     "pyspark.worker",
     "pyspark.sql.pandas.serializers",
     "pyspark.sql.pandas.types",
-    "penstock.operators.factory",
+    "asyncio",  # numba's, as soon as there is a kernel
+    "penstock.connectors.trace.trace",
+    "penstock.kernels.codegen.prefetch",
     "penstock.kernels.windows.count.count_window",
+    "penstock.operators.factory",
+    "penstock.runtime.replica.task",
+    "penstock.runtime.sources.raw_rows",
+    "penstock.spark.executors.worker",
+    "penstock.spark.sources.driver_stream",
 )
 
 
@@ -31,11 +39,13 @@ class FrozenCollector:
     A worker's first tasks import and compile what the application needs: frozen with the rest, it is not walked again.
     """
 
-    def __init__(self, warm_tasks: int = 3) -> None:
-        self._tasks_until_frozen = warm_tasks
+    def __init__(self, collects_all: Callable[[], bool] = lambda: False, warm_tasks: int = 3) -> None:
+        self._collects_all, self._tasks_until_frozen = collects_all, warm_tasks
 
     def collect(self) -> int:
-        """Collects garbage, cheaply."""
+        """Collects garbage, cheaply but for once after another run or fusion began."""
+        if self._collects_all():
+            return 0
         if self._tasks_until_frozen > 0:
             self._tasks_until_frozen -= 1
             found = gc.collect()
@@ -57,8 +67,14 @@ def preload() -> None:
     """Imports what every element needs, and takes it out of the garbage collector's sight."""
     for name in _PRELOADED:
         importlib.import_module(name)
+    _start_compiler()
     gc.collect()
     gc.freeze()
+
+
+def _start_compiler() -> None:
+    """Has numba read what it knows of types and machine code, which takes as long as all of penstock's imports."""
+    importlib.import_module("numba").njit("int64(int64)")(lambda number: number + 1)
 
 
 def thread_count() -> int:
@@ -80,7 +96,9 @@ def main() -> None:
     if thread_count() > 1:
         print(f"{thread_count()} threads before the first fork; a library started them at import", file=sys.stderr)
     daemon = importlib.import_module("pyspark.daemon")
-    daemon.gc = FrozenCollector()  # type: ignore[attr-defined]
+    garbage = importlib.import_module("penstock.state.memory.garbage").GARBAGE
+    garbage.expect_collector()
+    daemon.gc = FrozenCollector(garbage.collect_after_task)  # type: ignore[attr-defined]
     daemon.manager()
 
 

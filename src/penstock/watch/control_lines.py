@@ -24,7 +24,7 @@ def control_lines(decision: RecordedDecision | None, advice: str | None = None) 
 def _goal_text(decision: RecordedDecision) -> str:
     if decision.broken:
         return "; the goal is broken"
-    return "" if decision.measured else "; whether the goal is kept is not measured"
+    return "" if decision.measured else "; whether the goal is met is not measured"
 
 
 def _measured(seen: StepFigures) -> str:

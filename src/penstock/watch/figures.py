@@ -106,7 +106,7 @@ def change_text(before: Configuration, after: Configuration) -> str:
     known = {element.name: element for element in before.elements}
     pairs = [(known[new.name], new) for new in after.elements if new.name in known]
     told = [_element_change(old, new) for old, new in pairs if old != new]
-    if before.unfused != after.unfused:
+    if before.fused != after.fused:
         told.insert(0, f"elements {', '.join(element.name for element in after.elements)}")
     if before.block_rows != after.block_rows:
         told.append(f"blocks of {after.block_rows:,}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from penstock.watch.timeline import Step, highest_by_bin, rates_by_bin, timeline
 
 HISTORY_S = 60.0
 _MEDIAN_OF_BATCHES = 50
+_NEAR_S = 10 * 365 * 86_400.0  # event times further off are no times of day
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,10 @@ class Gauge:
 
 
 def gauges(observations: Sequence[Observation], bins: int) -> list[Gauge]:
-    """Throughput, latency, micro-batch time and backlog, as far as they were measured; `bins` may be 0."""
+    """Latency, throughput, micro-batch time and backlog, as far as they were measured; `bins` may be 0.
+
+    Latency is that of the newest results, the newest tuple's first: behind a backlog it says how far catching up is.
+    """
     if not observations:
         return []
     steps = timeline_of(recent(observations, HISTORY_S)[0])
@@ -37,9 +42,12 @@ def gauges(observations: Sequence[Observation], bins: int) -> list[Gauge]:
         return highest_by_bin(steps, edges_s, value)
 
     last = steps[-1]
-    found = [Gauge("throughput", _throughput(observations), rates_by_bin(steps, edges_s))]
-    if last.latency is not None:
-        found.append(Gauge("latency", latency_text(last.latency), highest(_p95_ms)))
+    found = []
+    newest = next((own for own in reversed(observations) if own.latency is not None), None)
+    if newest is not None and newest.latency is not None:
+        told = newest_text(newest.latency) + latency_text(newest.latency, newest.latency_from)
+        found.append(Gauge("latency", told, highest(_p95_ms)))
+    found.append(Gauge("throughput", _throughput(observations), rates_by_bin(steps, edges_s)))
     found.append(Gauge("micro-batch", _micro_batch(steps), highest(lambda s: s.micro_batch_s)))
     if last.backlog_tuples is not None:
         found.append(Gauge("backlog", _backlog(observations[-1]), highest(lambda s: s.backlog_tuples)))
@@ -65,9 +73,31 @@ def cpu_text(observations: Sequence[Observation]) -> str | None:
     return f"{total_s / span_s:.2f} cores: {told}; measuring {measuring:.1%}"
 
 
-def latency_text(latency: Latency) -> str:
+def watermark_text(observation: Observation) -> str | None:
+    """The watermark, as a time of day with its lag where event times are about now, else in seconds; None: no such."""
+    if observation.watermark_s is None:
+        return None
+    lag_s = observation.event_time_lag_s
+    if lag_s is None or abs(lag_s) > _NEAR_S:
+        return f"{observation.watermark_s:,.3f} s"
+    moment = dt.datetime.fromtimestamp(observation.watermark_s, dt.UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC, {time_text(max(lag_s, 0.0))} behind the clock"
+
+
+def newest_text(latency: Latency) -> str:
+    """How late the tuple came out that had waited least, which is the newest of its micro-batch.
+
+    >>> newest_text(Latency(10.0, 20.0, 30.0, 40.0))
+    ''
+    """
+    return "" if latency.sketch is None else f"newest {time_text(latency.sketch.quantile(0.0) / 1000)}, "
+
+
+def latency_text(latency: Latency, latency_from: str | None = None) -> str:
+    """The percentiles, and what they count from where that is not the schedule of a trace."""
     figures = (("p50", latency.p50_ms), ("p95", latency.p95_ms), ("p99", latency.p99_ms))
-    return ", ".join(f"{name} {time_text(ms / 1000)}" for name, ms in figures)
+    told = ", ".join(f"{name} {time_text(ms / 1000)}" for name, ms in figures)
+    return told if latency_from in (None, "schedule") else f"{told} (from: {latency_from})"
 
 
 def _p95_ms(step: Step) -> float | None:

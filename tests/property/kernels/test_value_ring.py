@@ -16,6 +16,7 @@ from penstock.block.column import FixedColumn, column_of, numpy_type
 from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.count.count_window import CountWindow
 
+SHAPES = [(1, 1), (3, 2), (64, 1), (70, 5)]  # a kernel each, which is compiled: few
 TYPES = [pa.float64(), pa.float32(), pa.int64(), pa.int8(), pa.uint64(), pa.bool_(), pa.timestamp("us")]
 
 
@@ -42,10 +43,11 @@ def plain(groups: list[int], values: list[Any], size: int, every: int) -> list[l
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
-@given(data=st.data(), size=st.integers(1, 70), every=st.integers(1, 5), tumbling=st.booleans())
+@given(data=st.data(), shape=st.sampled_from(SHAPES), tumbling=st.booleans())
 def test_kept_values_equal_plain_lists(
-    type_: pa.DataType, data: st.DataObject, size: int, every: int, tumbling: bool
+    type_: pa.DataType, data: st.DataObject, shape: tuple[int, int], tumbling: bool
 ) -> None:
+    size, every = shape
     numbers = data.draw(st.lists(st.one_of(st.none(), st.integers(0, 100)), max_size=120))
     groups = data.draw(st.lists(st.integers(0, 2), min_size=len(numbers), max_size=len(numbers)))
     cuts = sorted({0, len(numbers), *data.draw(st.lists(st.integers(0, len(numbers)), max_size=3))})

@@ -64,14 +64,14 @@ def reference(sides: Any, stream: list[Any], values: Any) -> list[tuple[int, int
 
 
 @given(sides=st.tuples(counts, counts), stream=tuples, cuts=cuts_of_a_stream)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_count_windows_equal_the_definition(sides: Any, stream: list[Any], cuts: list[int]) -> None:
     assert run(sides, stream, cuts, None) == reference(sides, stream, None)
 
 
 @pytest.mark.parametrize("type_", [np.int64, np.float64])
 @given(sides=st.tuples(any_window, any_window), stream=tuples, cuts=cuts_of_a_stream, ascending=st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_all_windows_equal_the_definition(
     type_: Any, sides: Any, stream: list[Any], cuts: list[int], ascending: bool
 ) -> None:
@@ -81,7 +81,7 @@ def test_all_windows_equal_the_definition(
 
 
 @given(sides=st.tuples(any_window, any_window), stream=tuples)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_live_rows_are_those_that_the_definition_holds(sides: Any, stream: list[Any]) -> None:
     values = np.cumsum([step for _, _, step in stream]).astype(np.int64)
     join, definition = WindowJoin(*sides), ReferenceJoin(sides)

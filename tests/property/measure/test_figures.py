@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.app.application import Application
-from penstock.measure.batch.arrival_clock import TraceClock, arrivals_between, result_latency
+from penstock.measure.batch.arrival_clock import ScheduleClock, arrivals_between
 from penstock.measure.batch.batch_figures import Reports
+from penstock.measure.batch.latency_clock import LatencyClock, result_latency
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.measure.observation import Latency, Observation, ReplicaObservation, latency_over
 from penstock.measure.task.task_report import TaskReport
 from penstock.measure.task.triggers import UNKNOWN, merged_pieces
 from penstock.spark.driver.micro_batch import BatchResult
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
 from tests.dataplane.plane import SLOTS, Plane
 from tests.property.element.test_engine_graphs import STEPS, Sketch
 from tests.reference.streams import plain
@@ -67,7 +68,7 @@ def check_flow(plane: ObservedPlane, plan: BatchPlan, reports: Reports, observat
 
 
 @given(data=st.data(), sources=st.integers(1, 2), seed=st.integers(0, 2**32), kills=st.sampled_from([0.0, 0.2]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_what_leaves_elements_comes_into_others_and_every_result_has_a_trigger(
     data: st.DataObject, sources: int, seed: int, kills: float
 ) -> None:
@@ -170,11 +171,21 @@ def test_merging_pieces_keeps_all_results_within_the_offsets_that_triggered_them
             assert (before[:, 1] + before[:, 2]).max() == (after[:, 1] + after[:, 2]).max()
 
 
-def scheduled(tmp_path: Path) -> TraceClock:
+class Scheduled:
+    """Both clocks of a trace of 100 tuples/s."""
+
+    def __init__(self, fixed: Fixed) -> None:
+        self._arrivals, self._latencies = ScheduleClock(fixed), LatencyClock(fixed)
+
+    def completed(self, seen: Observation, reports: Reports) -> Observation:
+        return self._latencies.completed(self._arrivals.completed(seen, reports), reports, self._arrivals.waits_s)
+
+
+def scheduled(tmp_path: Path) -> Scheduled:
     app = Application("scheduled")
     source = app.source("quotes", ps.sources.trace(rate="constant", rate_tuples_s=100.0, keys=3))
     source.functor("all", emit={"seq": "seq"}).sink("out", ps.sinks.discard())
-    return TraceClock(Checkpoint(tmp_path).fix(app.graph, slots=8, now_s=1_000.0, dumps=dumps_for_workers))
+    return Scheduled(Checkpoint(tmp_path).fix(app.graph, slots=8, now_s=1_000.0, dumps=dumps_for_workers))
 
 
 def test_backlog_and_arrivals_go_by_the_traces_clock_which_an_outage_does_not_stop(tmp_path: Path) -> None:
@@ -188,6 +199,7 @@ def test_backlog_and_arrivals_go_by_the_traces_clock_which_an_outage_does_not_st
     assert (one.backlog_tuples, one.backlog_age_s) == (100, pytest.approx(1.0))  # tuples 100..199, since 1 s
     assert one.arrivals is not None
     assert (one.arrivals.tuples, one.arrivals.period_s) == (100, 1.0)
+    assert one.latency_from == "schedule"
     assert one.latency is not None
     assert one.latency.mean_ms == pytest.approx(1_500, rel=0.01)
     later = replace(seen, batch=1, started_at_s=1_060.0, committed_at_s=1_061.0)

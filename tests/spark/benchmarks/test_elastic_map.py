@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.elastic_map.elastic_map import DELAY_MS, LEVELS, Effort, against_others, at_moving_knee
@@ -11,6 +12,7 @@ from benchmarks.elastic_map.figures import KNEES, Report
 from benchmarks.elastic_map.slow_service import slow_service
 
 
+@pytest.mark.long
 def test_everybody_answers_in_order_and_calls_at_once_pay(session: SparkSession) -> None:
     report, told = Report(), []
     with slow_service(DELAY_MS) as port:
@@ -30,6 +32,7 @@ def test_everybody_answers_in_order_and_calls_at_once_pay(session: SparkSession)
     assert 0 < summary["ratio_to_best_static"] < 3
 
 
+@pytest.mark.long
 def test_every_knee_is_measured_and_the_job_ends_soon_after_the_last_one(session: SparkSession) -> None:
     report = Report()
     with slow_service(DELAY_MS, KNEES[0]) as port:

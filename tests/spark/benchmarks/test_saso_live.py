@@ -19,11 +19,12 @@ from penstock.cli.demo.trading import market, trading
 from penstock.connectors.trace.arrivals import counted_arrivals
 from penstock.control.goals.goal import throughput
 from penstock.element.evaluation import evaluate
-from penstock.state.slots.row_checksum import checksum_of
+from penstock.kernels.keys.row_checksum import checksum_of
 
 LEAD_S, SECONDS, RATE = 2.0, 12, 5000
 
 
+@pytest.mark.long
 def test_a_policy_drives_the_application_and_the_results_stay_exact(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,7 +128,7 @@ def test_hosts_give_back_what_they_no_longer_serve(
 
     released = list[dict[str, Any]]()
     monkeypatch.setattr(copies, "SMALL_BYTES", 0)
-    monkeypatch.setattr(stale_copies, "KEPT_S", 0.0)
+    monkeypatch.setattr(stale_copies, "RETENTION_S", 0.0)
     monkeypatch.setattr(micro_batch, "run_release", noting)
     handle, configuration = started(remote, tmp_path, sinks.memory(), 40_000)
     route = configuration.element("window").route

@@ -10,11 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock as ps
-from tests.unit.test_readme import DOCUMENTS, ROOT, blocks
+from tests.unit.test_readme import DOCUMENTS, ROOT, Block, blocks, run_block
 
 SKIPPED = "  # doctest: +SKIP"
 BLOCKS = [
-    pytest.param(document, block, id=f"{document.relative_to(ROOT)}:{1 + len(block) - len(block.lstrip(chr(10)))}")
+    pytest.param(
+        document, block, id=f"{document.relative_to(ROOT)}:{1 + len(block.code) - len(block.code.lstrip(chr(10)))}"
+    )
     for document in DOCUMENTS
     for block in blocks(document, on_spark=True)
 ]
@@ -22,10 +24,15 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("document", "block"), BLOCKS)
 def test_a_block_for_spark_runs(
-    session: SparkSession, document: Path, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: SparkSession,
+    document: Path,
+    block: Block,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, str(document), "exec"), {"__name__": "document"})
+    run_block(block, document, {"__name__": "document"}, capsys)
 
 
 def test_there_are_such_blocks() -> None:

@@ -96,11 +96,11 @@ def test_a_dataframe_meets_a_trace_and_leaves_as_dataframes(session: SparkSessio
     handle = start(app, session=session, checkpoint=tmp_path / "c")
     trace = app.graph.operator("ticks").connector.table()  # type: ignore[union-attr]
     kinds_of = list(zip(trace["seq"].to_pylist(), trace["ttype"].to_pylist(), strict=True))
-    wanted = [(1, seq) for seq, kind in kinds_of if kind == "Trade"]
-    wanted += [(2, seq) for seq, kind in kinds_of if kind == "Quote"]  # nothing holds it back: the ticks have ended
+    wanted = [(1 if kind == "Trade" else 2, seq) for seq, kind in kinds_of if kind in ("Trade", "Quote")]
     until(handle, lambda: sum(len(rows) for _, rows in frames) >= len(wanted))
     handle.stop()
-    assert [row for _, rows in frames for row in rows] == wanted
+    # The trace has no stamps, so the order is that of micro-batches; which of them has the frame's rows is Spark's.
+    assert sorted(row for _, rows in frames for row in rows) == sorted(wanted)
     assert session.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == before
 
 
@@ -166,5 +166,5 @@ def test_a_source_without_tuples_is_told_before_anything_starts() -> None:
         run(app)
     with pytest.raises(ps.errors.InputError, match="on_error is 'dead_letter' or 'fail'; got 'ignore'"):
         run(sums(ps.sources.csv("in.csv"), None), on_error="ignore")
-    with pytest.raises(ps.errors.InputError, match=r"source 'in' reads the file none\.csv, which is not there"):
+    with pytest.raises(ps.errors.InputError, match=r"source 'in' reads the file .*none\.csv, which is not there"):
         run(sums(ps.sources.csv("none.csv"), None))

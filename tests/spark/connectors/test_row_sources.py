@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +16,7 @@ from penstock.app.operators import Source
 from penstock.block.envelope import unseal
 from penstock.errors import InputError
 from penstock.runtime.replica.source_rows import LETTERS
+from penstock.spark.sources.file_hint import file_hint
 from penstock.spark.sources.source_frames import rows_of
 
 
@@ -57,7 +57,7 @@ def arrived(
 ) -> Arrivals:
     """Runs a query over the source until enough has come."""
     arrivals = Arrivals(source)
-    frame = rows_of(session, source, checkpoint)
+    frame = rows_of(session, source)
     writer = frame.writeStream.foreachBatch(arrivals.take).option("checkpointLocation", str(checkpoint / "spark"))
     query = writer.start()
     deadline = time.monotonic() + timeout_s
@@ -77,43 +77,6 @@ def csv(folder: Path, name: str, text: str) -> None:
     draft = folder / f".{name}"
     draft.write_text(text)
     draft.replace(folder / name)
-
-
-def test_a_growing_directory_is_read_once_in_the_order_found(session: SparkSession, tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    csv(folder, "b.csv", "n,x\n3,3.5\n4,x\n")
-    csv(folder, "a.csv", "x,n\n1.5,1\n2.5,2\ntoo,many,fields\n")
-    source = source_of(ps.sources.csv(folder), {"n": "int64", "x": "float64"})
-    first = arrived(session, source, tmp_path / "c", lambda a: len(a.rows) >= 3)
-    assert [row["n"] for row in first.rows] == [1, 2, 3]
-    reasons = sorted(letter["reason"] for letter in first.letters)
-    assert reasons == ["has 3 fields where its file has 2", "has no float64 in 'x'"]
-    csv(folder, "0.csv", "n,x\n5,5.5\n")
-    again = arrived(session, source, tmp_path / "c", lambda a: [row["n"] for row in a.rows][-1:] == [5])
-    assert [row["n"] for row in again.rows] in ([5], [1, 2, 3, 5])  # the last batch may run again as it was
-
-
-def test_no_more_files_than_asked_for_come_in_one_batch(session: SparkSession, tmp_path: Path) -> None:
-    for i in range(5):
-        csv(tmp_path / "in", f"{i}.csv", f"{i}\n")
-    connector = ps.sources.csv(tmp_path / "in" / "*.csv", header=False, columns=(1,), files_per_batch=2)
-    arrivals = arrived(session, source_of(connector, {"n": "int64"}), tmp_path / "c", lambda a: len(a.rows) >= 5)
-    assert [[row["n"] for row in batch] for batch in arrivals.batches] == [[0, 1], [2, 3], [4]]
-
-
-def test_parquet_is_read_by_row_groups_and_other_files_are_dead_letters(session: SparkSession, tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "1.parquet").write_text("no Parquet at all, though it is called so")
-    pyarrow.parquet.write_table(pa.table({"y": [1]}), folder / "2.parquet")
-    table = pa.table({"n": range(100_000), "more": ["m"] * 100_000})
-    pyarrow.parquet.write_table(table, folder / "3.parquet", row_group_size=7_000)
-    source = source_of(ps.sources.parquet(folder), {"n": "int32"})
-    arrivals = arrived(session, source, tmp_path / "c", lambda a: len(a.rows) >= 100_000)
-    assert [row["n"] for row in arrivals.rows] == list(range(100_000))
-    first, second = sorted(letter["reason"] for letter in arrivals.letters)
-    assert "needs the attributes n; its input lacks n" in first
-    assert "which is not a Parquet file" in second
 
 
 def test_a_dataframe_is_packed_in_its_own_order(session: SparkSession, tmp_path: Path) -> None:
@@ -141,7 +104,16 @@ def test_types_that_do_not_convert_are_told_before_anything_runs(session: SparkS
     frame = session.readStream.format("rate").load()
     source = source_of(ps.sources.dataframe(frame), {"value": "string"})
     with pytest.raises(InputError, match="source 'in' needs 'value' as string; its input has int64"):
-        rows_of(session, source, tmp_path)
+        rows_of(session, source)
     stored = Source("in", (), source.schema, type(source.connector)())
     with pytest.raises(InputError, match="source 'in' has lost its DataFrame on the way through a file"):
-        rows_of(session, stored, tmp_path)
+        rows_of(session, stored)
+
+
+def test_a_dataframe_of_files_alone_has_a_hint(session: SparkSession, tmp_path: Path) -> None:
+    files = session.readStream.schema("a long").parquet(str(tmp_path))
+    sentence = f"source 'in' is a DataFrame over files and nothing else; ps.sources.parquet('{tmp_path}') reads them"
+    assert sentence in str(file_hint(files, "in"))
+    assert "ps.sources.csv(" in str(file_hint(session.readStream.schema("a long").csv(str(tmp_path)), "in"))
+    assert file_hint(files.where("a > 1"), "in") is None
+    assert file_hint(session.readStream.format("rate").load(), "in") is None

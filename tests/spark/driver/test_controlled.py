@@ -84,7 +84,7 @@ def test_more_replicas_than_there_are_task_slots_for_are_refused_and_the_checkpo
 ) -> None:
     wish = {"session": session, "checkpoint": tmp_path / "c", "goal": ps.throughput()}
     with pytest.raises(
-        ps.errors.InputError, match="min_replicas of the limits is 5, but there is room for 4, the task slots"
+        ps.errors.InputError, match="min_replicas of the limits is 5, but there is capacity for 4, the task slots"
     ):
         ps.start(asking(0.0), limits=ps.Limits(min_replicas=5), **wish)  # type: ignore[arg-type]
     handle = ps.start(asking(0.0), limits=ps.Limits(min_replicas=3), **wish)  # type: ignore[arg-type]

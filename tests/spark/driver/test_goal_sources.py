@@ -65,13 +65,16 @@ def test_a_directory_that_grows_too_fast_breaks_the_goal(session: SparkSession, 
     lines = app.source("lines", ps.sources.csv(tmp_path / "in", files_per_batch=1), {"n": "int64"})
     lines.load("ask", wait_ms_per_tuple=10.0).sink("out", ps.sinks.discard())
     handle = ps.start(
-        app, session=session, checkpoint=tmp_path / "c", goal=ps.throughput(), limits=ps.Limits(max_replicas=1)
+        app, session=session, checkpoint=tmp_path / "c", goal=ps.latency(p95_ms=100), limits=ps.Limits(max_replicas=1)
     )
     try:
         with growing(tmp_path / "in", files_s=10.0):  # 0.4 s of work each
             until(handle, lambda decisions: sum(own.broken for own in decisions) >= 2)
     finally:
-        handle.stop()
+        seen = handle.stop().observations
+    files_s = [own.latency.p95_ms / 1000 for own in seen if own.latency is not None]
+    assert {own.latency_from for own in seen if own.tuples_in} == {"file"}
+    assert files_s[-1] > files_s[0] > 0.4  # what comes last has waited longest
     decisions = [own.decision for own in judged_decisions(read_journal(tmp_path / "c" / "journal.jsonl"))]
     assert all(own.measured for own in decisions if own.seen.served_tuples_s > 0)
     assert max(own.seen.backlog_tuples for own in decisions) > 2 * LINES
@@ -107,7 +110,10 @@ def test_of_a_users_dataframe_it_is_told_that_the_goal_is_not_measured(
         with growing(tmp_path / "in", files_s=4.0):
             until(handle, lambda decisions: len(decisions) >= 2)
     finally:
-        handle.stop()
+        seen = handle.stop().observations
+    some = [own for own in seen if own.tuples_out]
+    assert {(own.latency_from, own.latency_excludes_waiting) for own in some} == {("intake", True)}
+    assert all(own.latency is not None and own.latency.p95_ms <= own.micro_batch_s * 1020 for own in some)
     assert capsys.readouterr().out.count(NOT_MEASURED) == 1
     decisions = [own.decision for own in judged_decisions(read_journal(tmp_path / "c" / "journal.jsonl"))]
     assert not any(own.measured or own.broken for own in decisions)

@@ -13,11 +13,11 @@ from penstock.block.block import block_of
 from penstock.cli.demo.price_service import price_service
 from penstock.cli.demo.trading import market, trading
 from penstock.element.evaluation import evaluate
+from penstock.kernels.keys.row_checksum import checksum_of
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.spark.driver.handle import RunResult
 from penstock.spark.driver.start import start
-from penstock.state.slots.row_checksum import checksum_of
 
 TUPLES = 60_000
 

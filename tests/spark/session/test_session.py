@@ -7,6 +7,7 @@ import pty
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import InputError
+from penstock.host.owned_folder import OwnedFolder
 from penstock.spark.executors.pinning import cores_by_host, pinned
 from penstock.spark.session.session import (
     LocalFolder,
@@ -98,29 +100,45 @@ def test_a_host_that_does_not_exist_is_told() -> None:
 
 
 def test_shuffle_files_are_in_memory_where_there_is_room_and_old_ones_are_swept(tmp_path: Path) -> None:
-    old = tmp_path / f"penstock-{os.getuid()}-old"
+    old = tmp_path / f"penstock-{os.getuid()}-0123456789ab"
     old.mkdir()
     (old / "lock").touch()
-    folder = make_local_folder(tmp_path, needed_mb=0)
-    other = make_local_folder(tmp_path, needed_mb=0)
-    assert folder.path.parent == tmp_path
-    assert folder.path.is_dir()
+    folder = make_local_folder(str(tmp_path), needed_mb=0)
+    other = make_local_folder(str(tmp_path), needed_mb=0)
+    assert Path(folder.path).parent == tmp_path
+    assert Path(folder.path).is_dir()
     assert not old.exists()
     folder.remove()
     other.remove()
     assert list(tmp_path.iterdir()) == []
 
 
+def test_sockets_are_in_a_folder_whose_path_is_short_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / ("d" * 60)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    folder = make_local_folder(str(deep), needed_mb=0)
+    settings = start_settings(Master("local[2,4]"), folder)
+    assert settings["spark.local.dir"] == folder.path
+    assert len(settings["spark.python.unix.domain.socket.dir"]) < 60
+    assert settings["spark.python.unix.domain.socket.enabled"] == "true"
+    folder.remove()
+    assert not Path(folder.socket_path).exists()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    settings = start_settings(Master("local[2,4]"), make_local_folder(str(deep), needed_mb=0))
+    assert settings["spark.python.unix.domain.socket.enabled"] == "false"
+
+
 def test_without_room_in_memory_the_disk_serves_and_the_reason_is_kept(tmp_path: Path) -> None:
-    folder = make_local_folder(tmp_path, needed_mb=1 << 40)
-    assert folder.path.parent != tmp_path
+    folder = make_local_folder(str(tmp_path), needed_mb=1 << 40)
+    assert Path(folder.path).parent != tmp_path
     assert "but 1099511627776 MB are wanted" in folder.because
     folder.remove()
 
 
-def test_a_cluster_is_given_no_setting_that_holds_for_one_machine_only() -> None:
+def test_a_cluster_is_given_no_setting_that_holds_for_one_machine_only(tmp_path: Path) -> None:
     cluster = start_settings(Master("spark://a:7077"), None)
-    local = start_settings(Master("local[2,4]"), LocalFolder(Path("x"), "", -1))
+    local = start_settings(Master("local[2,4]"), LocalFolder(OwnedFolder(str(tmp_path)), ""))
     only_local = set(local) - set(cluster)
     assert {"spark.local.dir", "spark.driver.host", "spark.shuffle.compress", "spark.pyspark.python"} <= only_local
 
@@ -194,7 +212,9 @@ def test_a_jvm_that_cannot_start_and_one_that_never_registers_are_told_and_leave
     first, second, left = ran.stdout.splitlines()
     assert first.startswith("Spark's JVM did not start with the Java in ")
     assert "Too small maximum heap" in first
-    assert f"listens, but took no application within 4 s; is it a Spark {pyspark.__version__} master?" in second
+    assert (
+        f"listens, but took no application within 4 s; check that it is a Spark {pyspark.__version__} master;" in second
+    )
     assert left == "children: []"
 
 

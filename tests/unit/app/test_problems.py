@@ -22,7 +22,7 @@ def mistakes(write: Callable[[ps.Application, ps.Stream], Any]) -> list[str]:
 
 SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     (lambda a, q: q.functor("", where="true"), "needs a name of its own; got ''"),
-    (lambda a, q: q.functor("a.b"), "has a dot in its name, which is kept for the outputs of splits; got 'a.b'"),
+    (lambda a, q: q.functor("a.b"), "has a dot in its name, which is reserved for the outputs of splits; got 'a.b'"),
     (lambda a, q: q.functor("quotes"), "has the name of another operator (the source at test_problems.py:"),
     (
         lambda a, q: q.functor("f", emit={}),
@@ -134,6 +134,36 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
         "reads 'y' in stamp, which its input does not have",
     ),
     (lambda a, q: a.source("s", schema={"x": "string"}, rate_tuples_s=-1), "needs a positive rate_tuples_s; got -1"),
+    (
+        lambda a, q: a.source("s", schema={"x": "string"}, event_time="x", out_of_order_s=1),
+        "has the event time 'x', which must be a timestamp or a number; got string",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "int64"}, event_time="t"),
+        "reads 't' in event_time, which its input does not have",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "int64"}, event_time="x", out_of_order_s=-1),
+        "needs a out_of_order_s of at least 0; got -1",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "int64"}, out_of_order_s=1.5),
+        "has out_of_order_s=1.5 but no event time; add event_time='attribute'",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "int64"}, max_ahead_s=5),
+        "has max_ahead_s=5 but no event time; add event_time='attribute'",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "int64"}, event_time="x", late="drop"),
+        "has late='drop' but no bound from which on a tuple is late; add out_of_order_s=...",
+    ),
+    (
+        lambda a, q: a.source("s", schema={"x": "int64"}, event_time="x", late="keep"),  # type: ignore[arg-type]
+        "needs late as 'dead_letter' or 'drop'; got 'keep'",
+    ),
+    (lambda a, q: a.source("s", schema={"x": "int64"}, idle_timeout_s=0), "needs a positive idle_timeout_s; got 0"),
+    (lambda a, q: a.source("s", schema={"x": "int64"}, event_time="x", idle_timeout_s=3, max_ahead_s=None), None),
     (lambda a, q: aggregate(q, "count(", COUNT), "has a mistake in emit 'x' `count(`"),
     (
         lambda a, q: aggregate(q, "price", COUNT),

@@ -28,6 +28,22 @@ def test_what_comes_back_can_be_run() -> None:
     assert ps.evaluate(again, {"numbers": {"x": [1, 2, 3]}})["out"].column("h").to_pylist() == [0.5, 1.5]
 
 
+def test_settings_of_event_time_come_back_and_the_stamp_defaults_to_the_event_time() -> None:
+    app = ps.Application("timed")
+    app.source(
+        "ticks",
+        schema={"t": "timestamp"},
+        event_time="t",
+        out_of_order_s=2,
+        late="drop",
+        max_ahead_s=60,
+        idle_timeout_s=5,
+    ).sink("out")
+    (source,) = ps.Application.from_json(app.to_json()).graph.sources
+    assert (source.stamp, source.event_time, source.out_of_order_s, source.late) == ("t", "t", 2.0, "drop")
+    assert (source.max_ahead_s, source.idle_timeout_s) == (60.0, 5.0)
+
+
 def test_functions_without_a_name_cannot_be_written() -> None:
     app = ps.Application("anonymous")
     app.source("s", schema={"x": "int64"}).map("m", lambda row: row, {"x": "int64"}, per_tuple=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,8 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import penstock as ps
 from penstock import __version__
 from penstock.cli import INTERRUPTED, WRONG, main
+from penstock.state.checkpoint.checkpoint import Checkpoint
 
 APP = """
 import penstock as ps
@@ -66,6 +70,29 @@ def test_help_names_every_command_and_gives_examples(penstock: Run) -> None:
         assert command in ended.out
         assert f"penstock {command} " in penstock(command, "--help").out
     assert "bench" not in ended.out
+
+
+def test_checkpoint_copy_says_what_the_copy_is(penstock: Run) -> None:
+    app = ps.Application("copied")
+    app.source("trades", ps.sources.trace(total=10)).sink("out", ps.sinks.csv("results"))
+    Checkpoint("a").fix(app.graph, slots=8, now_s=0.0, dumps=lambda value, what: pickle.dumps(value))
+    ended = penstock("checkpoint", "copy", "a", "b", "--sink", "out=staging")
+    assert ended.code == 0, ended.err
+    assert re.fullmatch(
+        rf"{Path.cwd()}/b goes on before the first micro-batch, as run [0-9a-f]{{16}}\n"
+        rf"sink out: files in {Path.cwd()}/staging\n",
+        ended.out,
+    )
+    assert "penstock checkpoint copy " in penstock("checkpoint", "copy", "--help").out
+    for arguments, sentence in (
+        (("a", "b"), "the copy goes to a new directory; got"),
+        (("a", "c", "--sink", "out"), "--sink is NAME=DIR; got 'out'"),
+        (("nothing", "c"), "has no checkpoint to copy"),
+    ):
+        ended = penstock("checkpoint", "copy", *arguments)
+        assert (ended.code, ended.out) == (WRONG, "")
+        assert sentence in ended.err
+        assert len(ended.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("arguments", [(), ("vwap", "--quick"), ("--help",)])
@@ -179,7 +206,7 @@ def test_an_application_that_keeps_nothing_is_told_to_tap(penstock: Run) -> None
     Path("a.spade").write_text('[Program] stream A(x:Long) := Source()["file:a.dat", csvformat]{}')
     Path("a.dat").write_text("1\n")
     ended = penstock("evaluate", "a.spade")
-    assert ended.err.strip() == "application 'a' has no sink, so nothing is kept; add --tap STREAM (A)"
+    assert ended.err.strip() == "application 'a' has no sink, so it has no results; add --tap STREAM (A)"
     assert "1 tuple in, 1 to A" in penstock("evaluate", "a.spade", "--tap", "A").out
 
 
@@ -279,3 +306,10 @@ def test_demo_tells_bad_options(penstock: Run) -> None:
         "--rate is at least 100 tuples a second; got 2",
         "--output is a directory; got file, which is a file",
     ]
+
+
+def test_a_file_name_that_the_system_refuses_has_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "x" * 5_000 + ".py"])
+    assert ended.value.code == WRONG
+    assert capsys.readouterr().err.endswith("cannot be used: file name too long\n")

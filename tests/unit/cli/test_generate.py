@@ -125,7 +125,7 @@ def test_the_walk_of_a_ticker_does_not_depend_on_where_its_rows_lie() -> None:
     codes = np.array([2, 0, 2, 1, 0, 2], np.int32)
     order, starts = market.grouped(codes)
     assert order.tolist() == [1, 4, 3, 0, 2, 5]
-    assert market.running_sums(np.array([1, 2, 3, 4, 5, 6]), starts).tolist() == [1, 3, 3, 4, 9, 15]
+    assert market.cumulative_sums(np.array([1, 2, 3, 4, 5, 6]), starts).tolist() == [1, 3, 3, 4, 9, 15]
 
 
 def test_trades_are_half_of_the_stream_and_few_tickers_make_up_much_of_it() -> None:

@@ -111,3 +111,20 @@ def test_settings_are_left_alone_where_control_changes_nothing(passive: bool, ca
     )
     assert found["limits"] == Limits(max_replicas=4, max_micro_batch_tuples=cap)
     assert settings.sizes == ({"micro_batch_tuples": 1000} if passive else {})
+
+
+@pytest.mark.parametrize(("option", "what"), [("--checkpoint", "the checkpoint"), ("--dead-letters", "dead_letters")])
+def test_folders_of_other_file_systems_are_refused_before_spark_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    (tmp_path / "app.py").write_text(
+        "import penstock as ps\napp = ps.Application('a')\napp.source('in', ps.sources.trace(total=9)).sink('out')\n"
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "app.py", option, "s3://bucket/x"])
+    assert ended.value.code == WRONG
+    sentence = "is a path on this machine; got 's3://bucket/x', and s3: is not supported; give a local or mounted"
+    assert f"{what} {sentence}" in " ".join(capsys.readouterr().err.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["app.py"]

@@ -50,12 +50,34 @@ def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() ->
     check_configuration(configuration, pipeline_of(GRAPH, configuration.unfused))
 
 
+def test_a_fusion_names_the_operators_of_each_element() -> None:
+    settings = settings_of(["fusion=trades+window,vwap", "trades.replicas=3"], GRAPH)
+    configuration = changed(default_configuration(pipeline_of(GRAPH), 2), settings, GRAPH)
+    check_configuration(configuration, pipeline_of(GRAPH, configuration.fused))
+    assert [(e.name, e.replicas) for e in configuration.elements] == [("quotes", 2), ("trades", 3), ("vwap", 2)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (["fusion=trades+windo"], "--set fusion: fusion names the operator 'windo', which application"),
+        (["fusion=trades+vwap"], "cannot be one element: the path trades -> window -> vwap leaves it and comes back"),
+        (["fusion=trades", "unfused=vwap"], "--set takes fusion=... or unfused=..., not both"),
+    ],
+)
+def test_a_fusion_that_cannot_be_is_one_sentence(texts: list[str], sentence: str) -> None:
+    with pytest.raises(InputError) as raised:
+        settings_of(texts, GRAPH)
+    assert sentence in str(raised.value)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("window", "--set takes OPERATOR.replicas=N, OPERATOR.threads=N|elastic|elastic_operator|multilevel (with "
                    "bounds: elastic:2-16; with settings: elastic:period_s=2), block_rows=N, "
-                   "micro_batch_tuples=N or unfused=OPERATOR,...; got 'window'"),
+                   "micro_batch_tuples=N, unfused=OPERATOR,... or fusion=OPERATOR+OPERATOR,OPERATOR,... (the elements)"
+                   "; got 'window'"),
         ("window.thread=2", "got 'window.thread=2'; did you mean 'window.threads'?"),
         ("window.threads=some", "--set window.threads: threads are a number, or elastic or elastic_operator or "
                                 "multilevel, with bounds as in elastic:2-16 where wanted; got 'some'"),
@@ -67,7 +89,7 @@ def test_operators_that_are_unfused_are_elements_with_replicas_of_their_own() ->
         ("window.threads=multilevel:satisfaction=2", "satisfaction of element 'window' is from 0 to less than 1"),
         ("window.threads=0", "element 'window' has from 1 to 64 threads; got 0"),
         ("window.threads=elastic:9-3", "bounded within 1 to 64, the least first; got 9 to 3"),
-        ("block_row=7", "unfused=OPERATOR,...; got 'block_row=7'; did you mean 'block_rows'?"),
+        ("block_row=7", "(the elements); got 'block_row=7'; did you mean 'block_rows'?"),
         ("window.replica=7", "got 'window.replica=7'; did you mean 'window.replicas'?"),
         ("replicas=7", "--set takes OPERATOR.replicas=N"),
         ("windo.replicas=7", "--set windo.replicas: there is no operator 'windo'; there are: quotes, trades, window, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,17 @@ def test_a_callback_is_called_once_in_order() -> None:
     app = application(ps.sinks.callback(lambda table, batch: calls.append((table["x"].to_pylist(), batch))))
     ps.evaluate(app, INPUT)
     assert calls == [([3, 1, 2], 0)]
+
+
+def test_a_callback_gets_a_batch_id_that_no_other_run_has() -> None:
+    ids: list[Any] = []
+    app = application(ps.sinks.callback(lambda table, batch_id: ids.append(batch_id)))
+    for _ in range(2):
+        ps.evaluate(app, INPUT)
+    assert ids == [0, 0]
+    assert ids[0].run_id != ids[1].run_id
+    again = pickle.loads(pickle.dumps(ids[0]))
+    assert (again, again.run_id, {again: 1}[0], json.dumps(again)) == (0, ids[0].run_id, 1, "0")
 
 
 def test_a_callback_that_fails_is_named() -> None:

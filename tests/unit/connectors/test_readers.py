@@ -128,7 +128,9 @@ def test_a_column_number_beyond_the_file_is_named(tmp_path: Path) -> None:
 def test_a_file_that_is_something_else_is_named(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"q.{kind}"
     path.write_text("this is text, and long enough to be looked at as something else")
-    assert f"which is not {'a Parquet' if kind == 'parquet' else 'an Arrow'} file" in refused({"quotes": path})
+    assert f"which cannot be read as {'a Parquet' if kind == 'parquet' else 'an Arrow'} file" in refused(
+        {"quotes": path}
+    )
 
 
 def test_numbers_of_columns_must_be_as_many_as_attributes() -> None:
@@ -172,3 +174,47 @@ def test_an_empty_directory_is_an_empty_stream_and_an_empty_pattern_a_mistake(tm
     (tmp_path / "in").mkdir()
     assert ps.evaluate(application(ps.sources.csv("in")), data_dir=tmp_path)["out"].num_rows == 0
     assert "reads the files" in refused(None, ps.sources.csv("in/*.csv"), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_damaged_file_is_named(tmp_path: Path, kind: str) -> None:
+    """Arrow raises a bare OSError for pages and messages that do not decode."""
+    path, table = tmp_path / f"q.{kind}", pa.table({"name": ["a"] * 50, "price": [1.5] * 50})
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    data = path.read_bytes()
+    what = "a Parquet file" if kind == "parquet" else "an Arrow file"
+    for place in range(8, len(data), 5):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :])
+        said = refused({"quotes": path})  # what can be read lacks columns
+        assert f"which cannot be read as {what}" in said or "source 'quotes' needs" in said
+
+
+def test_a_column_number_that_is_given_twice_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    source = ps.sources.csv(path, header=False, columns=[1, 2, 2, 4, 5])
+    assert refused(None, source) == "source 'quotes' reads column 2 for 'volume' and for another attribute, too; " \
+        "give each attribute a column of its own"  # fmt: skip
+
+
+def test_a_header_without_end_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "name," + "x" * 200_000 + "\n" + GOOD)
+    assert "which cannot be read as CSV: field larger than field limit" in refused({"quotes": path})
+
+
+def test_a_list_in_csv_is_a_dead_letter(tmp_path: Path) -> None:
+    app = ps.Application("lists")
+    app.source("quotes", None, {"name": "string", "many": "list<string>"}).sink("out")
+    tables = ps.evaluate(app, {"quotes": written(tmp_path, "name,many\na,b\nc,\n")})
+    assert tables["out"].to_pylist() == [{"name": "c", "many": None}]
+    assert tables.dead_letters.column("reason").to_pylist() == ["has no list<string> in 'many'"]
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "x" * 300 + "*", "a\0b"])
+def test_a_name_that_no_file_can_have_is_not_there(name: str) -> None:
+    assert "not there" in refused({"quotes": name}) or "there are none" in refused({"quotes": name})
+    with pytest.raises(ps.errors.InputError):
+        ps.sources.trace(name)

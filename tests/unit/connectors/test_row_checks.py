@@ -74,3 +74,10 @@ def test_other_columns_are_refused_as_a_whole() -> None:
         fit({"x": [1]}, {"y": "int64"})
     with pytest.raises(InputError, match="needs 'x' as int64; its input has string"):
         fit({"x": ["1"]}, {"x": "int64"})
+
+
+def test_an_attribute_that_is_there_twice_is_refused() -> None:
+    source = Source("in", (), schema_of({"x": "int64"}))
+    twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(InputError, match="needs each attribute once; its input has x more than once"):
+        fitted(twice, source, DeadLetters())

@@ -87,7 +87,8 @@ calls = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.just(-1) |
 
 @given(calls)
 def test_an_operators_figures_are_sums_with_timed_cpu_scaled_by_tuples(own: list[tuple[int, int, int]]) -> None:
-    seen = OperatorObservation(*summed("o", own, 3))
+    sized = [(taken, given, ns, None if ns < 0 else (8 * taken, 16 * given)) for taken, given, ns in own]
+    seen = OperatorObservation(*summed("o", sized, 3))
     timed = [c for c in own if c[2] >= 0]
     assert (seen.tuples_in, seen.tuples_out) == (sum(c[0] for c in own), sum(c[1] for c in own))
     assert (seen.blocks, seen.timed_blocks, seen.state_bytes) == (len(own), len(timed), 3)
@@ -100,6 +101,24 @@ def test_an_operators_figures_are_sums_with_timed_cpu_scaled_by_tuples(own: list
         assert seen.cpu_s == pytest.approx(per_tuple * seen.tuples_in)
 
 
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=20))
+def test_tuples_are_told_by_input_and_bytes_are_scaled_by_tuples(own: list[tuple[int, int, bool]]) -> None:
+    sized = [((a, b), a, 5 if timed else -1, (8 * (a + b), 4 * a) if timed else None) for a, b, timed in own]
+    seen = OperatorObservation(*summed("o", sized, 0))
+    left, right = sum(a for a, _, _ in own), sum(b for _, b, _ in own)
+    assert seen.tuples_by_port == ((left, right) if own else ())
+    assert seen.tuples_in == left + right
+    if any(timed and a + b for a, b, timed in own) or not left + right:
+        assert seen.bytes_in == 8 * (left + right)
+    else:
+        assert seen.bytes_in is None
+    assert seen.bytes_out in (4 * left, None)
+
+
+def test_ticks_are_no_tuples_of_an_input() -> None:
+    assert summed("o", [((3, 7), 1, -1, None)], 0, ports=1)[-1] == (3,)
+
+
 def test_a_metered_operator_does_what_the_operator_does_and_counts_all_outputs() -> None:
     meter = OperatorMeter("halves", Pace())
     one, other = MeteredOperator(Halves(), meter), MeteredOperator(Halves(), meter)
@@ -108,7 +127,8 @@ def test_a_metered_operator_does_what_the_operator_does_and_counts_all_outputs()
     seen = OperatorObservation(*meter.take(9))
     assert (seen.tuples_in, seen.tuples_out, seen.blocks, seen.timed_blocks, seen.state_bytes) == (13, 7, 2, 2, 9)
     assert seen.cpu_s is not None
-    assert meter.take() == ("halves", 0, 0, 0, 0, None, 0)
+    assert (seen.tuples_by_port, seen.bytes_in, seen.bytes_out) == ((13,), 13 * 8, 7 * 8)
+    assert meter.take() == ("halves", 0, 0, 0, 0, None, 0, 0, 0, ())
     assert (one.state_bytes, one.export()) == (7, {"a": 1})
     with pytest.raises(KeyError, match="state"):
         one.restore("state")
@@ -195,10 +215,11 @@ def test_without_a_clock_of_the_jvm_its_tasks_count_if_all_are_known() -> None:
 
 
 def test_operators_are_summed_over_replicas() -> None:
-    one, other = OperatorObservation("a", 1, 2, 3, 1, 0.5, 8), OperatorObservation("a", 10, 20, 30, 0, None, 16)
+    one = OperatorObservation("a", 1, 2, 3, 1, 0.5, 8, 80, 160, (1, 0))
+    other = OperatorObservation("a", 10, 20, 30, 0, None, 16, None, None, (4, 6))
     seen = Observation(
         0, 0.0, 1.0, 1, 1, {"a": (replica(operators=(one,)), replica(operators=(other,), settled=False))}
     )
-    assert seen.operators == {"a": OperatorObservation("a", 11, 22, 33, 1, 0.5, 24)}
+    assert seen.operators == {"a": OperatorObservation("a", 11, 22, 33, 1, 0.5, 24, 80, 160, (5, 6))}
     assert not seen.settled
     assert seen.machinery_cpu_ratio is None

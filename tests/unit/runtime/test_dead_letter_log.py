@@ -43,9 +43,29 @@ def test_a_batch_that_comes_again_replaces_its_file(tmp_path: Path) -> None:
     box.add(3, [letters(1, 2)])
     box.add(3, [letters(1, 2)])
     box.add(4, [])
-    (path,) = (tmp_path / "dead").iterdir()
+    (path,) = (tmp_path / "dead").glob("*.parquet")
     assert path.name == "batch-000000000003.parquet"
     assert pyarrow.parquet.read_table(path).equals(letters(1, 2))
+
+
+def test_a_batch_that_comes_again_without_letters_leaves_no_file(tmp_path: Path) -> None:
+    box = LetterBox(tmp_path / "dead")
+    box.add(3, [letters(1)])
+    box.add(4, [letters(2)])
+    box.add(3, [])
+    assert [path.name for path in (tmp_path / "dead").glob("*.parquet")] == ["batch-000000000004.parquet"]
+
+
+def test_letters_stay_in_their_folder_whatever_directory_is_worked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "before")
+    box = LetterBox("dead")
+    monkeypatch.chdir(tmp_path / "after")
+    box.add(3, [letters(1)])
+    assert [path.parent for path in tmp_path.rglob("*.parquet")] == [tmp_path / "before" / "dead"]
 
 
 def test_the_first_letter_stops_where_that_is_asked_for() -> None:

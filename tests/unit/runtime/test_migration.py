@@ -25,7 +25,7 @@ from penstock.runtime.migration.migration import (
     Situation,
     check_migration,
 )
-from penstock.runtime.migration.stale_copies import KEPT_S, Leftover, Leftovers
+from penstock.runtime.migration.stale_copies import RETENTION_S, Leftover, Leftovers
 from penstock.state.checkpoint.checkpoint import BatchPlan
 from penstock.state.checkpoint.entries import ENTRY
 from penstock.state.checkpoint.ledger import Ledger
@@ -305,7 +305,7 @@ def tidied() -> Scene:
     """A scene whose hosts have nothing but what they serve."""
     scene = begun()
     assert not scene.copier.tidy()
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
     assert scene.newest_released == {"a": [4, 5, 6, 7], "b": [0, 1, 2, 3]}, "hosts that are new may have any"
     assert not scene.copier.tidy()
@@ -317,14 +317,14 @@ def test_slots_that_went_to_another_host_are_kept_for_a_while_and_released_then(
     scene.plan(NEW)
     scene.copier.step()
     assert scene.plan(NEW).configuration == NEW
-    scene.now_s += KEPT_S - 1
+    scene.now_s += RETENTION_S - 1
     scene.plan(NEW)
     assert not scene.copier.tidy()
     scene.now_s += 1
     assert scene.copier.tidy()
     assert scene.newest_released == {"a": [3], "b": [7]}
     assert scene.released[-1].batch == 3, "the newest when they left: what changes later is in use"
-    scene.now_s += 10 * KEPT_S
+    scene.now_s += 10 * RETENTION_S
     scene.plan(NEW)
     assert not scene.copier.tidy(), "once is enough"
 
@@ -334,13 +334,13 @@ def test_slots_that_come_back_in_time_are_not_released() -> None:
     scene.plan(NEW)
     scene.copier.step()
     scene.plan(NEW)
-    scene.now_s += KEPT_S / 2
+    scene.now_s += RETENTION_S / 2
     scene.plan(OLD)  # on their way back
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert not scene.copier.tidy()
     scene.copier.step()
     assert scene.plan(OLD).configuration == OLD
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
     assert scene.newest_released == {"a": [7], "b": [3]}
 
@@ -351,7 +351,7 @@ def test_what_was_released_counts_as_copied_no_more() -> None:
     scene.plan(NEW)
     scene.copier.step()
     scene.plan(third)  # 7 is on host a for nothing now; 4 is yet to come, so copying goes on
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
     assert scene.newest_released == {"a": [7]}
     assert scene.plan(NEW).configuration == OLD, "7 is to be copied anew"
@@ -366,10 +366,10 @@ def test_a_release_that_fails_is_tried_again_later(monkeypatch: pytest.MonkeyPat
     scene = tidied()
     monkeypatch.setattr(scene.copier, "_release", fails)
     scene.plan(NEW, REPLICAS_WAIT)
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
     assert not scene.copier.tidy()
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
     assert len(failed) == 2
 
@@ -378,9 +378,9 @@ def test_slots_that_a_task_had_when_others_were_released_are_tried_again() -> No
     scene = tidied()
     scene.copier._release = lambda leftover: {host: slots[:0] for host, slots in leftover.slots_by_host.items()}
     scene.plan(NEW, REPLICAS_WAIT)
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
 
 
@@ -388,10 +388,10 @@ def test_a_host_that_comes_back_may_have_anything() -> None:
     scene = tidied()
     scene.plan(NEW, REPLICAS_WAIT)
     scene.plan(NEW, cores={"a": 2})
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     scene.plan(NEW)
     assert not scene.copier.tidy(), "of b nothing is known any more"
-    scene.now_s += KEPT_S
+    scene.now_s += RETENTION_S
     assert scene.copier.tidy()
     assert 7 in scene.newest_released["b"]
 
@@ -400,7 +400,7 @@ def test_many_slots_are_released_some_at_a_time() -> None:
     leftovers, element = Leftovers(), replace(WINDOW, slots=80)
     leftovers.note({element: {"a": list(range(80)), "b": []}}, {"a", "b"}, 0.0, 0)
     counts = []
-    while (due := leftovers.due(KEPT_S)) is not None:
+    while (due := leftovers.due(RETENTION_S)) is not None:
         counts.append(sum(len(slots) for slots in due.slots_by_host.values()))
         leftovers.released(element, due.slots_by_host)
     assert counts == [32, 32, 16]

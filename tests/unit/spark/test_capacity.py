@@ -39,20 +39,23 @@ def test_max_executors_lets_there_be_more_replicas_within_max_replicas() -> None
 
 def test_more_replicas_than_there_is_room_for_are_told() -> None:
     assert capacity_sentence(ps.Limits(max_replicas=16), CLUSTER) == (
-        "max_replicas of the limits is 16, but there is room for 4 on 2 executors; max_executors lets there be more"
+        "max_replicas of the limits is 16, but there is capacity for 4 on 2 executors; max_executors lets there be more"
     )
     assert capacity_sentence(ps.Limits(max_replicas=17), LOCAL) == (
-        "max_replicas of the limits is 17, but there is room for 16, the task slots of this session"
+        "max_replicas of the limits is 17, but there is capacity for 16, the task slots of this session; "
+        "ps.spark_session(master, task_slots=N) opens one with more"
     )
     assert capacity_sentence(ps.Limits(max_replicas=16, max_executors=8), CLUSTER) is None
     assert capacity_sentence(ps.Limits(), CLUSTER) is None
 
 
 def test_the_fewest_replicas_are_refused_where_there_is_no_room_for_them() -> None:
-    with pytest.raises(InputError, match="min_replicas of the limits is 20, but there is room for 16, the task slots"):
+    with pytest.raises(
+        InputError, match="min_replicas of the limits is 20, but there is capacity for 16, the task slots"
+    ):
         check_capacity(ps.Limits(min_replicas=20), LOCAL)
     with pytest.raises(
-        InputError, match=r"min_replicas of the limits is 5, but there is room for 2 on 1 executor; max"
+        InputError, match=r"min_replicas of the limits is 5, but there is capacity for 2 on 1 executor; max"
     ):
         check_capacity(ps.Limits(min_replicas=5, max_executors=1), CLUSTER)
     check_capacity(ps.Limits(min_replicas=16, max_executors=8), CLUSTER)  # they are asked for

@@ -27,7 +27,7 @@ Driver stacktrace:
         ),
         (
             "OSError: [Errno 28] No space left on device: '/out/.penstock/batch-1'",
-            "no space left on device at '/out/.penstock/batch-1'; free some room",
+            "no space left on device at '/out/.penstock/batch-1'; free some space",
         ),
         (
             "Caused by: java.io.EOFException\nPython worker exited unexpectedly (crashed)",
@@ -51,9 +51,9 @@ def test_the_last_of_our_own_sentences_counts() -> None:
 
 def test_a_full_disk_that_nobody_named_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = TRACE.format(error="java.io.IOException: No space left on device")
-    assert sentence_of(text, [str(tmp_path)]) == "no space left on device; free some room"
-    monkeypatch.setattr(failures, "_ROOM_BYTES", 1 << 60)
-    assert sentence_of(text, [str(tmp_path)]) == f"no space left on device at '{tmp_path}'; free some room"
+    assert sentence_of(text, [str(tmp_path)]) == "no space left on device; free some space"
+    monkeypatch.setattr(failures, "_LEAST_FREE_BYTES", 1 << 60)
+    assert sentence_of(text, [str(tmp_path)]) == f"no space left on device at '{tmp_path}'; free some space"
 
 
 def test_of_what_is_not_known_the_last_cause_is_told() -> None:

@@ -182,6 +182,23 @@ def test_a_journal_that_cannot_be_written_at_the_end_is_told(
     assert [o.batch for o in Watched(tmp_path).written] == [0, 1, 2]  # by the next start, from what was noted
 
 
+def test_of_a_run_that_failed_the_journal_tells_nothing_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The application's own sentence is the one about the full disk."""
+
+    def full(*_given: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    watched = Watched(tmp_path)
+    watched.note(0, 0.1)
+    watched.note(1, 0.1)
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
+        patched.setattr(os, "write", full)
+        watched.observer.end(is_failed=True)
+    assert caplog.records == []
+
+
 def test_whoever_makes_them_all_are_given_with_the_next_micro_batch(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     given = [watched.note(0, 0.1), watched.note(1, 0.1, 1), watched.note(2, 0.1, 3)]

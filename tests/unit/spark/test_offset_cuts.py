@@ -14,7 +14,7 @@ from penstock.app.graph import Graph
 from penstock.app.operators import Source
 from penstock.block.position import EVERYTHING, Frontier
 from penstock.connectors.trace.offsets import TraceOffsets
-from penstock.spark.sources.offset_reader import Cuts
+from penstock.runtime.sources.offset_reader import Cuts
 
 
 def merged(rates: tuple[float, float], totals: tuple[int | None, int | None]) -> Graph:
@@ -91,7 +91,7 @@ def test_a_stamp_attribute_makes_stamps_unknown() -> None:
     source = graph.sources[0]
     assert isinstance(source, Source)
     stamped = replace(graph, operators=(replace(source, stamp="seq"), *graph.operators[1:]))
-    from penstock.plan.elements.pipeline import needs_intake
+    from penstock.plan.elements.merged_sources import needs_intake
 
     assert not needs_intake(graph)
     assert needs_intake(stamped)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock.connectors.arriving.kafka_backlog import TopicWaiting
 from penstock.connectors.files.backlog import FilesWaiting
-from penstock.connectors.files.file_log import FileLog
-from penstock.connectors.kafka_backlog import TopicWaiting
+from penstock.connectors.files.file_log import FileLog, LoggedFile
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.goal_check import breaks, is_measured
 from penstock.control.loop.observed_steps import ObservedBatch, control_steps
@@ -68,9 +68,9 @@ class Growing:
 
     def batch(self, arrive: int, take: int) -> Observation:
         """Files are taken; others arrive while they are worked on."""
-        self.log.add(sorted(self.inbox.iterdir()))
         self.took += take
-        spark_took(self.folder, self.batches, {"#beat": 0}, {"files": self.took})
+        self.log.add([LoggedFile(str(file), 7, 10, 0.0) for file in sorted(self.inbox.iterdir())[: self.took]])
+        spark_took(self.folder, self.batches, {"#beat": 0, "lines": {"files": self.took}})
         there = len(list(self.inbox.iterdir()))
         for number in range(there, there + arrive):
             (self.inbox / f"{number:06d}.csv").touch()
@@ -128,14 +128,13 @@ def test_a_large_directory_is_listed_less_often_and_taken_to_grow_on(
     moment_s, cpu_s = [0.0], iter([0.0, 2.0, 2.0, 4.0, 4.0, 6.0])  # a list takes two seconds
     waiting = FilesWaiting(inbox, tmp_path / "log", lambda: moment_s[0], lambda: next(cpu_s))
     (inbox / "0.csv").touch()
-    log.add([inbox / "0.csv"])
-    taken = {"files": 1}
-    assert waiting.waiting({"files": 0}, taken, 10, 0.0) == 0
+    log.add([LoggedFile(str(inbox / "0.csv"), 7, 10, 0.0)])
+    assert waiting.waiting(1, 0) == 0
     for number in range(1, 41):
         (inbox / f"{number}.csv").touch()
     found = []
     for moment_s[0] in (100.0, 200.0, 210.0, 300.0, 400.0):
-        found.append(waiting.waiting(taken, taken, 0, 0.0))
+        found.append(waiting.waiting(1, 0))
     assert found == [0, 400, 420, 600, 400]
 
 
@@ -206,14 +205,25 @@ def test_a_goal_on_a_stream_that_tells_nothing_is_not_measured(tmp_path: Path) -
     assert verdicts(ps.latency(p95_ms=1), seen) == ["not measured"] * 3
 
 
-def test_a_latency_goal_is_refused_where_no_source_has_a_schedule(tmp_path: Path) -> None:
-    app = ps.Application("files")
-    app.source("lines", ps.sources.csv(tmp_path), {"n": "int64"}).sink("out")
-    with pytest.raises(
-        ps.errors.InputError, match="needs a source with a schedule; got 'lines' without one; take a throughp"
-    ):
-        ps.start(app, goal=ps.latency(p95_ms=500))
-    unbounded = ps.Application("unbounded")
-    unbounded.source("trades", ps.sources.trace("unbounded")).sink("out")
-    with pytest.raises(ps.errors.InputError, match="'trades' without one"):
-        ps.run(unbounded, goal=ps.latency(mean_ms=500), passive=True)
+def test_what_waits_over_the_rate_at_which_it_is_taken_is_how_long_tuples_wait(tmp_path: Path) -> None:
+    app = ps.Application("rows")
+    app.source("ticks", ps.sources.rate(100)).sink("out")
+    backlogs = SourceBacklogs(Fixed("id", app.graph, 8, BEGIN_S), Checkpoint(tmp_path))
+    spark_took(tmp_path, 0, {"#beat": 0}, 1)
+    assert backlogs.waits_s(backlogs.completed(taken(0, ticks=100))) == {"ticks": None}  # Spark has not said since when
+    began = tmp_path / "spark" / "sources" / "1" / "0"
+    began.parent.mkdir(parents=True)
+    began.write_text(f"v1\n{int(BEGIN_S * 1000)}")
+    spark_took(tmp_path, 1, {"#beat": 0}, 2)
+    seen = backlogs.completed(taken(1, ticks=100))
+    assert seen.arrivals is not None
+    waits_s = backlogs.waits_s(seen)["ticks"]
+    assert waits_s == pytest.approx((seen.backlog_tuples or 0) * seen.arrivals.period_s / 100)
+
+
+def test_tuples_that_are_there_from_the_beginning_wait_for_nobody(tmp_path: Path) -> None:
+    app = ps.Application("unbounded")
+    app.source("trades", ps.sources.trace("unbounded", total=1000)).sink("out")
+    backlogs = SourceBacklogs(Fixed("id", app.graph, 8, BEGIN_S), Checkpoint(tmp_path))
+    spark_took(tmp_path, 0, {"trades": 100, "#beat": 0})
+    assert backlogs.waits_s(backlogs.completed(taken(0, trades=100))) == {"trades": 0.0}

@@ -72,7 +72,7 @@ Caused by: java.io.EOFException
         (
             WORKER + "OSError: [Errno 28] No space left on device: '/c/logs'" + QUERY,
             InputError,
-            "the application stopped: no space left on device at '/c/logs'; free some room",
+            "the application stopped: no space left on device at '/c/logs'; free some space",
         ),
         (
             WORKER + "penstock.errors.StateFileError: writing '/c' failed" + QUERY,

@@ -82,3 +82,42 @@ def test_mistakes_and_damage_are_said(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(CorruptStateError, match="slot 3 has another checksum"):
         store(tmp_path).open([3], ledger.heads, ledger.history, Token(1, 1, 3))
+
+
+def commit(blobs: BlobStore, ledger: Ledger, batch: int, slots: list[int], attempt: int) -> Ledger:
+    """One batch in which a task changes all of its slots."""
+    task = blobs.open(slots, ledger.heads, ledger.history, Token(1, batch, attempt))
+    for slot in slots:
+        task.put(slot, {"of": (batch, slot)})
+    return ledger.after(task.commit())
+
+
+def test_objects_of_slots_that_another_process_goes_on_with_are_released(tmp_path: Path) -> None:
+    here, there = store(tmp_path), store(tmp_path)
+    ledger = commit(here, Ledger.empty(SLOTS), 0, list(range(SLOTS)), 0)
+    ledger = commit(there, commit(here, ledger, 1, [0, 1], 1), 1, [2, 3, 4, 5, 6, 7], 2)
+    commit(here, ledger, 2, [0, 1], 3)
+    assert here.cached == {0, 1}
+
+
+def test_objects_of_another_replica_in_the_same_process_are_kept(tmp_path: Path) -> None:
+    blobs = store(tmp_path)
+    ledger = commit(blobs, Ledger.empty(SLOTS), 0, list(range(SLOTS)), 0)
+    for batch in range(1, 5):  # one worker, two replicas: the manifest of a batch comes after both
+        before = ledger
+        for replica, slots in enumerate(([0, 1, 2, 3], [4, 5, 6, 7])):
+            task = blobs.open(slots, before.heads, before.history, Token(1, batch, 2 * batch + replica))
+            assert task.rebuilt.tolist() == [], "nothing is read from the log"
+            for slot in slots:
+                task.put(slot, {"of": (batch, slot)})
+            ledger = ledger.after(task.commit())
+    assert blobs.cached == set(range(SLOTS))
+
+
+def test_objects_that_nobody_changes_are_released_after_some_batches(tmp_path: Path) -> None:
+    blobs = store(tmp_path)
+    ledger = commit(blobs, Ledger.empty(SLOTS), 0, list(range(SLOTS)), 0)
+    for batch in range(1, 30):
+        ledger = commit(blobs, ledger, batch, [0], batch)
+    assert blobs.cached == {0}
+    assert blobs.open([5], ledger.heads, ledger.history, Token(1, 30, 30)).get(5) == {"of": (0, 5)}

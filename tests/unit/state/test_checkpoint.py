@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
@@ -13,6 +14,7 @@ import pytest
 
 import penstock as ps
 from penstock.app.graph import Graph
+from penstock.app.operators import Source
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
@@ -126,6 +128,32 @@ def test_a_setting_that_a_later_version_adds_with_a_default_changes_nothing() ->
     assert differing(operator_digests(graph), operator_digests(other)) == ["ewma"]
 
 
+def test_sources_of_older_checkpoints_have_the_default_settings_of_event_time() -> None:
+    old = application().graph.operator("ticks")
+    assert isinstance(old, Source)
+    made, arguments, state = old.__reduce_ex__(2)[:3]
+    before = made(*arguments)
+    before.__setstate__(
+        state[: [own.name for own in fields(old)].index("event_time")]
+    )  # as written before it was there
+    assert before == old
+
+
+def test_the_timeout_of_idle_sources_may_change_between_two_starts(tmp_path: Path) -> None:
+    def timed(**settings: Any) -> Graph:
+        app = ps.Application("timed")
+        app.source("ticks", schema={"t": "float64"}, event_time="t", **settings).sink("out", ps.sinks.discard())
+        return app.graph
+
+    fixed_by(tmp_path, timed(out_of_order_s=1.0))
+    fixed_by(tmp_path, timed(out_of_order_s=1.0, idle_timeout_s=5.0))
+    stored = Checkpoint(tmp_path).fixed().graph.operator("ticks")
+    assert isinstance(stored, Source)
+    assert stored.idle_timeout_s == 5.0
+    with pytest.raises(ps.errors.InputError, match="'ticks' changed"):
+        fixed_by(tmp_path, timed(out_of_order_s=2.0))
+
+
 def test_a_checkpoint_becomes_durable_when_asked_and_stays_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     monkeypatch.setattr("penstock.host.atomic_file.sync", synced.append)
@@ -153,6 +181,14 @@ def test_an_application_file_of_another_version_is_refused_before_it_is_unpickle
         fixed_by(tmp_path, application().graph)
     path.write_bytes(b'{"penstock_checkpoint": 3}\nnot a pickle')
     with pytest.raises(ps.errors.InputError, match="cannot be read: 'name'; take another one"):
+        fixed_by(tmp_path, application().graph)
+
+
+def test_a_header_with_another_id_or_folder_than_was_written_is_refused(tmp_path: Path) -> None:
+    first = fixed_by(tmp_path, application().graph).checkpoint_id
+    path = tmp_path / "application"
+    path.write_bytes(path.read_bytes().replace(first.encode(), first[::-1].encode(), 1))
+    with pytest.raises(ps.errors.InputError, match="it is not what was written, its checksum differs"):
         fixed_by(tmp_path, application().graph)
 
 
@@ -185,7 +221,9 @@ def test_fusion_that_would_cut_state_otherwise_is_refused(tmp_path: Path) -> Non
     fixed = fixed_by(tmp_path, application().graph, slots=8)
     fused = default_configuration(pipeline_of(fixed.graph), 2, 8)
     apart = fused.with_unfused(fixed.graph, ["counted"], 8)
-    with pytest.raises(ps.errors.InputError, match=r"'counted' has its state in 1 slot .*, and would need 8 slots"):
+    with pytest.raises(
+        ps.errors.InputError, match=r"'counted' has its state as one object in 1 slot .*, and would need objects in 8"
+    ):
         check_same_slots(fixed, fused, apart)
     check_same_slots(fixed, fused, fused.with_unfused(fixed.graph, ["window"], 8))  # rows by key go on
 
@@ -225,3 +263,75 @@ def test_a_lease_can_be_released_twice(tmp_path: Path) -> None:
     lease.release()
     lease.release()
     Lease(str(tmp_path)).release()
+
+
+def with_files(source: str, sink: str) -> Graph:
+    app = ps.Application("files")
+    app.source("in", ps.sources.csv(source), {"x": "int64"}).sink("out", ps.sinks.csv(sink))
+    return app.graph
+
+
+def as_before(directory: Path, graph: Graph) -> None:
+    """Makes a checkpoint one of a version that kept paths as they were given, in digests too."""
+    path = directory / "application"
+    line, _, rest = path.read_bytes().partition(b"\n")
+    header = json.loads(line)
+    for later in ("id", "paths", "directory", "sinks", "copy_of", "checksum", "header_checksum"):
+        del header[later]
+    header["operators"] = operator_digests(graph, has_paths=True)
+    fixed = pickle.loads(rest)
+    path.write_bytes(json.dumps(header).encode() + b"\n" + pickle.dumps(replace(fixed, graph=graph)))
+    (directory / "id").unlink()
+
+
+@pytest.mark.parametrize("is_of_before", [False, True])
+def test_paths_are_those_of_the_first_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_of_before: bool
+) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "one")
+    first = fixed_by(tmp_path / "c", with_files("in", "out"))
+    if is_of_before:
+        as_before(tmp_path / "c", with_files("in", "out"))
+    again = fixed_by(tmp_path / "c", with_files("in", "out"))
+    assert again.checkpoint_id == first.checkpoint_id
+    assert again.graph.sinks[0].connector == ps.sinks.csv(tmp_path / "one" / "out")
+    monkeypatch.chdir(tmp_path / "other")
+    with pytest.raises(ps.errors.InputError) as raised:
+        fixed_by(tmp_path / "c", with_files("in", "out"))
+    assert str(raised.value) == (
+        f"operator 'in' of application 'files' has the path '{tmp_path}/other/in', and in the checkpoint "
+        f"'{tmp_path}/c' it has '{tmp_path}/one/in'; start in the directory of before, give that path, or take another "
+        "checkpoint"
+    )
+    fixed_by(tmp_path / "c", with_files(str(tmp_path / "one" / "in"), "../one/out"))
+
+
+def test_a_path_through_a_link_is_the_same_path(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    fixed_by(tmp_path / "c", with_files(str(tmp_path / "one" / "in"), str(tmp_path / "one" / "out")))
+    fixed_by(tmp_path / "c", with_files(str(tmp_path / "link" / "in"), str(tmp_path / "link" / "out")))
+
+
+def test_another_setting_of_a_file_source_is_another_application(tmp_path: Path) -> None:
+    fixed_by(tmp_path, with_files("in", "out"))
+    app = ps.Application("files")
+    app.source("in", ps.sources.csv("in", header=False), {"x": "int64"}).sink("out", ps.sinks.csv("out"))
+    with pytest.raises(ps.errors.InputError, match="'in' changed; take another checkpoint"):
+        fixed_by(tmp_path, app.graph)
+
+
+def test_a_start_that_failed_leaves_its_id_to_the_next(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def fail(graph: Graph, checkpoint_id: str) -> Graph:
+        seen.append(checkpoint_id)
+        raise ps.errors.InputError("no such file")
+
+    graph = with_files("in", "out")
+    with pytest.raises(ps.errors.InputError):
+        Checkpoint(tmp_path).fix(graph, slots=8, now_s=0.0, dumps=dumps_for_workers, prepare=fail)
+    assert fixed_by(tmp_path, graph).checkpoint_id == seen[0]
+    assert fixed_by(tmp_path / "other", graph).checkpoint_id != seen[0]

@@ -53,7 +53,7 @@ def test_a_ledger_refuses_what_cannot_be() -> None:
     ledger = Ledger.empty(2).after(entries(5, [0]))
     with pytest.raises(StateError, match="slot 1 was written by 2 tasks of one batch"):
         ledger.after(entries(6, [1, 1]))
-    with pytest.raises(StateError, match="an operator of 2 slots got entries for slots 0 to 2"):
+    with pytest.raises(StateError, match="an operator of 2 slots has entries for slots 0 to 2"):
         ledger.after(entries(6, [0, 2]))
     with pytest.raises(StateError, match="entries of batch 5 came after the batch had been counted"):
         ledger.after(entries(5, [0]))
@@ -135,7 +135,7 @@ def test_a_log_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch
 
     logs = Logs(str(tmp_path))
     monkeypatch.setattr(os, "writev", full)
-    hint = "no space left on device; free some room or use another directory"
+    hint = "no space left on device; free some space or use another directory"
     with (
         pytest.raises(StateFileError, match=f"writing the state log .* failed: {hint}"),
         logs.writer(Token(1, 0, 0)) as w,

@@ -13,12 +13,12 @@ import pytest
 
 from penstock.block.column import FixedColumn, column_of
 from penstock.errors import CorruptStateError, StateError, StateFileError
-from penstock.host.directories import host_directory
 from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.count.count_window import CountWindow
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.memory.header import Field, Shared
+from penstock.state.memory.host_directory import HostDirectory, host_directory
 from penstock.state.rows.row_log import AGE_MAX_BATCHES, PIECES_MAX
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.token import Token
@@ -265,7 +265,7 @@ def test_a_million_keys(tmp_path: Path) -> None:
     plain = CountWindow(*SHAPE, calls, (np.dtype("f8"),))
 
     def worker(host: str) -> StoredCountWindow:
-        where = {"host_directory": str(tmp_path / host), "logs": Logs(str(tmp_path / "logs"))}
+        where = {"host_directory": HostDirectory(str(tmp_path / host)), "logs": Logs(str(tmp_path / "logs"))}
         return StoredCountWindow(*SHAPE, calls, (pa.int64(),), (pa.float64(),), slots=512, **where)  # type: ignore[arg-type]
 
     ledger, random = Ledger.empty(512), np.random.default_rng(3)
@@ -302,6 +302,5 @@ def test_workers_that_add_keys_in_turns_see_the_files_that_the_other_made_longer
 
 def test_the_host_directory_is_the_checkpoints_and_the_boots_own(tmp_path: Path) -> None:
     one = host_directory("a", "window", str(tmp_path))
-    assert one.startswith(str(tmp_path))
+    assert one.path.startswith(str(tmp_path))
     assert one != host_directory("b", "window", str(tmp_path))
-    assert host_directory("a", "window", needed_bytes=1 << 60).startswith("/tmp") or os.environ.get("TMPDIR")

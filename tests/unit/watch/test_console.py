@@ -54,6 +54,15 @@ def test_no_line_is_longer_than_the_terminal_and_the_main_figures_stay(width: in
         assert wanted in text
 
 
+def test_the_watermark_is_shown_with_its_lag_where_there_is_one() -> None:
+    *before, last = run_of(3)
+    assert "watermark" not in "\n".join(drawn(view_of([*before, last]), 100))
+    now = replace(last, committed_at_s=1_700_000_002.5, watermark_s=1_700_000_000.0)
+    assert "watermark    2023-11-14 22:13:20 UTC, 2.5 s behind the clock" in "\n".join(drawn(view_of([now]), 100))
+    other = replace(last, committed_at_s=1_700_000_002.5, watermark_s=1234.5)
+    assert "watermark    1,234.500 s" in "\n".join(drawn(view_of([other]), 100))
+
+
 def test_a_low_terminal_goes_without_operators() -> None:
     observations = [with_operators(o) for o in run_of(3)]
     assert any("· quotes" in line for line in drawn(view_of(observations), 100, height=40))
@@ -85,6 +94,14 @@ def test_sources_without_a_schedule_show_neither_latency_nor_backlog() -> None:
     assert "backlog" not in text
 
 
+def test_the_newest_results_latency_comes_first_whether_or_not_the_last_micro_batch_had_any() -> None:
+    *before, last = run_of(3)
+    for observations in ([*before, last], [*before, replace(last, latency=None)]):
+        lines = drawn(view_of(observations), 110)
+        assert lines[1].startswith("latency      newest 20")
+        assert lines[2].startswith("throughput")
+
+
 def test_dead_letters_and_the_time_before_the_first_batch_are_told() -> None:
     observations = [replace(o, dead_letters=2) for o in run_of(3)]
     assert any(line.split() == ["dead", "letters", "6"] for line in drawn(view_of(observations), 100))
@@ -93,7 +110,8 @@ def test_dead_letters_and_the_time_before_the_first_batch_are_told() -> None:
 
 def test_a_plain_line_has_the_same_figures() -> None:
     line = plain_line(run_of(30), configuration(), 15.0)
-    assert line.startswith("00:15  micro-batches 30; throughput 2.00 M tuples/s in, 1.00 M out; latency p50 229 ms")
+    assert line.startswith("00:15  micro-batches 30; latency newest 228 ms, p50 229 ms, p95 458 ms, p99 458 ms; throu")
+    assert "; throughput 2.00 M tuples/s in, 1.00 M out; " in line
     assert line.endswith("backlog 10.0 k tuples; replicas trades 2, window 2 (even)")
 
 
@@ -196,5 +214,5 @@ def test_what_control_thinks_is_shown() -> None:
     assert "p95" not in dict(control_lines(replace(decision, broken_p95=False)))
     assert "would go" in dict(control_lines(replace(decision, passive=True)))["decision"]
     unknown = dict(control_lines(replace(decision, broken=False, measured=False)))["measured"]
-    assert unknown.endswith("; whether the goal is kept is not measured")
+    assert unknown.endswith("; whether the goal is met is not measured")
     assert control_lines(None) == [("control", "waiting for the first control step")]

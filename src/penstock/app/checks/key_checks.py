@@ -21,6 +21,14 @@ def check_key_types(entry: Entry, names: Sequence[str], schema: pa.Schema) -> No
             entry.problem(f"goes by '{name}', which is a {word_of(schema.field(name).type)}", "choose a part of it")
 
 
+def check_added(entry: Entry, keys: Mapping[str, str], schema: pa.Schema, added: pa.Schema) -> None:
+    """Notes what does not fit of a side table: keys that the stream lacks, and attributes that it has already."""
+    check_key_types(entry, [name for name in keys if entry.has_attribute(name, schema, "on")], schema)
+    for name in added.names:
+        if name in schema.names:
+            entry.problem(f"adds '{name}' of its table, which its input has already", "rename it, or leave it out")
+
+
 def sort_keys(entry: Entry, by: object, schema: pa.Schema) -> tuple[SortKey, ...]:
     """What 'price desc' or ['price', 'name asc'] means; what makes no sense is noted and left out."""
     words = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else []

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from penstock.app.workbook import Entry
-from penstock.arguments import is_whole
-from penstock.connectors.console import ConsoleSink
-from penstock.connectors.functions import CallbackSink, ForeachBatchSink
-from penstock.connectors.parquet import ParquetSink
-from penstock.errors import did_you_mean
+from penstock.connectors.sinks.sink_port import SinkPort
 
-COMPRESSIONS = ("none", "snappy", "gzip", "brotli", "lz4", "zstd")
+_MEMBERS = ("promise", "claim", "open", "write", "publish", "sweep")
 
 
-def check_sink(entry: Entry, connector: object) -> None:
-    if isinstance(connector, ParquetSink) and connector.compression not in COMPRESSIONS:
-        entry.problem(
-            f"has the compression {connector.compression!r}; there are: {', '.join(COMPRESSIONS)}",
-            did_you_mean(str(connector.compression), COMPRESSIONS),
-        )
-    if isinstance(connector, CallbackSink | ForeachBatchSink) and not callable(connector.function):
-        entry.problem(f"needs a function of a batch's tuples and its id; got {connector.function!r}")
-    if isinstance(connector, ConsoleSink) and not (is_whole(connector.rows, 0)):
-        entry.problem(f"needs rows as a whole number of at least 0; got {connector.rows!r}")
+def check_sink(entry: Entry, sink: object, schema: pa.Schema) -> None:
+    """Notes what is no sink, and what a sink finds wrong: about itself (`problems()`), or about its input.
+
+    For the latter it has a method `schema_problems(schema)`; both may be missing.
+    """
+    if sink is None:
+        return
+    lacking = [name for name in _MEMBERS if not hasattr(sink, name)]
+    if isinstance(sink, type) or len(lacking) == len(_MEMBERS):
+        entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {sink!r}")
+    elif lacking:
+        names = ", ".join(f"'{name}'" for name in lacking)
+        entry.problem(f"needs a sink with all of ps.sinks.SinkPort; {type(sink).__name__} lacks {names}")
+    elif isinstance(sink, SinkPort):
+        own, of_schema = getattr(sink, "problems", tuple), getattr(sink, "schema_problems", lambda schema: ())
+        for problem in (*own(), *of_schema(schema)):
+            entry.problem(problem.sentence, problem.hint)

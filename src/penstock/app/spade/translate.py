@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from penstock import sinks
 from penstock.app import operators as ops
 from penstock.app.application import Application
 from penstock.app.checks.merge_checks import union_schema
@@ -19,8 +20,9 @@ from penstock.app.spade.source_options import columns, file_options
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
 from penstock.block.schema import schema_of
-from penstock.connectors.csv import CsvSink, CsvSource
+from penstock.connectors.source_kinds import csv_source
 from penstock.errors import ApplicationError, InputError, Problem, did_you_mean
+from penstock.host.paths.local_path import local_path
 
 _ALL_KINDS = ("Source", "Sink", *KINDS)
 
@@ -56,7 +58,7 @@ class _Translator:
         self.book = Workbook()
         self.warnings = [f"{program.file}:{repair.line}: {repair.sentence}" for repair in program.repairs]
         self._program, self._schemas = program, schemas
-        self._folder = Path(data_dir) if data_dir is not None else None
+        self._folder = None if data_dir is None else Path(local_path(data_dir, "data_dir of ps.spade.load"))
         self._streams = [declaration.name for declaration in program.streams()]
 
     def operators_of(self, operation: Operation) -> list[ops.Operator]:
@@ -113,7 +115,7 @@ class _Translator:
                 f"lists {counted(numbers, 'column')} for {counted(page.declared, 'attribute')}",
                 line=page.operation.outputs[0].line,
             )
-        connector = CsvSource(self._path(options.path), header=False, columns=numbers)
+        connector = csv_source(self._path(options.path), numbers)
         page.add(ops.Source(page.name, (), page.declared, connector, None, options.rate_tuples_s, place=page.place))
 
     def _reader(self, page: Page) -> None:
@@ -141,7 +143,7 @@ class _Translator:
     def _sink(self, page: Page) -> None:
         stream = page.inputs[0]
         try:
-            connector = CsvSink(self._path(file_options(page.operation.parameters).path))
+            connector = sinks.csv(self._path(file_options(page.operation.parameters).path))
         except InputError as error:
             page.problem(str(error))
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.app.application import Application
-from penstock.connectors.trace.source import TraceSource
+from penstock.connectors.source_kinds import replayable
 
 _PIECE_ROWS = 262_144
 _BLOCK_ROWS = 32_768
@@ -24,12 +24,13 @@ def counted_in_process(app: Application, tuples: int, advance: Callable[[int, in
     """What the in-process engine gives for the first tuples of the application's trace."""
     from penstock.block.block import block_of
     from penstock.element.engine import Engine
-    from penstock.state.slots.row_checksum import add_checksums, checksum_of
+    from penstock.kernels.keys.row_checksum import add_checksums, checksum_of
 
     graph = app.graph
     source, sink = graph.sources[0], graph.sinks[0]
-    assert isinstance(source.connector, TraceSource)
-    trace, engine, results, checksum = source.connector.open(), Engine(graph, block_rows=_BLOCK_ROWS), 0, 0
+    connector = replayable(source.connector)
+    assert connector is not None
+    trace, engine, results, checksum = connector.open(), Engine(graph, block_rows=_BLOCK_ROWS), 0, 0
     for start in range(0, tuples, _PIECE_ROWS):
         stop = min(start + _PIECE_ROWS, tuples)
         for batch in engine.feed({source.name: trace.batch(start, stop)})[sink.name]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.cli.demo.price_service import ANSWER, REQUEST
+from penstock.cli.demo.price_service import ANSWER, REQUEST, limit_price
 
 _PATIENCE_S = 30.0
 _connections = threading.local()  # of each thread, by process: a forked worker must not share its parent's
@@ -26,6 +26,16 @@ class LimitPrices:
     def __call__(self, block: pa.RecordBatch) -> dict[str, Any]:
         pairs = zip(block.column("close").to_pylist(), block.column("forecast").to_pylist(), strict=True)
         limits = [ask(self.host, self.port, b"p", close, forecast) for close, forecast in pairs]
+        return {**{name: block.column(name) for name in block.schema.names}, "limit_price": limits}
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedPrices:
+    """The same without a service: what the service answers, computed here."""
+
+    def __call__(self, block: pa.RecordBatch) -> dict[str, Any]:
+        pairs = zip(block.column("close").to_pylist(), block.column("forecast").to_pylist(), strict=True)
+        limits = [limit_price(close, forecast) for close, forecast in pairs]
         return {**{name: block.column(name) for name in block.schema.names}, "limit_price": limits}
 
 
@@ -57,13 +67,13 @@ def _exchange(connection: socket.socket, request: bytes) -> float:
 
 
 def _connection(host: str, port: int) -> socket.socket:
-    kept: dict[tuple[int, str, int], socket.socket] = _connections.__dict__.setdefault("by_place", {})
+    by_place: dict[tuple[int, str, int], socket.socket] = _connections.__dict__.setdefault("by_place", {})
     place = (os.getpid(), host, port)
-    if place not in kept:
+    if place not in by_place:
         connection = socket.create_connection((host, port), timeout=_PATIENCE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        kept[place] = connection
-    return kept[place]
+        by_place[place] = connection
+    return by_place[place]
 
 
 def _forget(host: str, port: int) -> None:

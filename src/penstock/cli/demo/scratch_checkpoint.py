@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,14 +9,11 @@ from pathlib import Path
 
 @contextmanager
 def scratch_checkpoint() -> Iterator[Path]:
-    """A new checkpoint's directory; it and its state on this host are removed at the end."""
-    from penstock.host.directories import remove_host_state
-    from penstock.state.checkpoint.checkpoint import Checkpoint
+    """A new checkpoint's directory, which is removed at the end, or by the next start where this process is killed."""
+    from penstock.host.directories import scratch_folder
 
-    directory = Path(tempfile.mkdtemp(prefix="penstock-demo-"))
+    folder = scratch_folder()
     try:
-        yield directory
+        yield Path(folder.path)
     finally:
-        if (directory / "application").is_file():
-            remove_host_state(Checkpoint(directory).fixed().checkpoint_id)
-        shutil.rmtree(directory, ignore_errors=True)
+        folder.remove()

@@ -13,11 +13,11 @@ from penstock import sources
 from penstock.app.application import Application
 from penstock.app.stream import Stream
 from penstock.app.windows import sliding
-from penstock.cli.demo.limit_prices import LimitPrices
+from penstock.cli.demo.limit_prices import ComputedPrices, LimitPrices
 from penstock.cli.demo.quotes import RATE_QUOTES_S, SYMBOLS, Quotes
 from penstock.cli.demo.regression import SCHEMA, Regression
 from penstock.connectors.kinds import SinkConnector, SourceConnector
-from penstock.connectors.trace.source import TraceSource
+from penstock.connectors.source_kinds import ReplayableSource, replayable
 
 QUOTES = {"symbol": "symbol", "time_us": "int64", "price": "float64", "volume": "float64"}
 WINDOW_QUOTES = 1000
@@ -32,13 +32,13 @@ def trading(
     degree: int = 3,
     resolution_us: int = 1000,
     horizon_us: int = 1000,
-    service: int | None = None,
+    service: int | ComputedPrices | None = None,
     sink: SinkConnector | None = None,
 ) -> Application:
     """Estimates of the price per symbol; without a `source` the quotes are given to `evaluate`.
 
     A source has symbol, time_us, price and volume, or is a trace with the market attributes that it makes itself.
-    `service` is the port of a price service on this machine.
+    `service` is the port of a price service on this machine, or computes what it would answer.
 
     >>> trading().graph.operator("estimates").schema.names[:2]
     ['symbol', 'time_us']
@@ -59,7 +59,8 @@ def trading(
     )
     estimates = windows.map("estimates", regression, SCHEMA)
     if service is not None:
-        estimates = estimates.map("limits", LimitPrices(service), {**SCHEMA, "limit_price": "float64"})
+        prices = LimitPrices(service) if isinstance(service, int) else service
+        estimates = estimates.map("limits", prices, {**SCHEMA, "limit_price": "float64"})
     estimates.sink("out", sink)
     return app
 
@@ -73,7 +74,7 @@ def market(
     period_s: float | None = None,
     seed: int = 7,
     total: int | None = None,
-) -> TraceSource:
+) -> ReplayableSource:
     """Quotes that arrive at a named rate, or at that of CSV files; of several files each is one symbol."""
     if not isinstance(rate, str | Path) and len(rate) > 1:
         return sources.trace(rate, rate_tuples_s, speed_up=speed_up, seed=seed, total=total)
@@ -84,8 +85,9 @@ def market(
 
 
 def _quotes(app: Application, source: SourceConnector | None) -> Stream:
-    if isinstance(source, TraceSource) and source.function is None:
-        dated = f"cast(seq * {1e6 / (source.rate_tuples_s or RATE_QUOTES_S)!r} as int64)"
+    trace = replayable(source)
+    if trace is not None and trace.function is None:
+        dated = f"cast(seq * {1e6 / (trace.rate_tuples_s or RATE_QUOTES_S)!r} as int64)"
         emit = {"symbol": "ticker", "time_us": dated, "price": "price", "volume": "volume"}
         return app.source("quotes", source).functor("dated", emit=emit)
     return app.source("quotes", source, schema=QUOTES)

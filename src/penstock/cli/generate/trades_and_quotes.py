@@ -12,6 +12,7 @@ from penstock.connectors.trace.market import (
     TICK,
     Codes,
     Floats,
+    cumulative_sums,
     draw_codes,
     generator,
     grouped,
@@ -19,7 +20,6 @@ from penstock.connectors.trace.market import (
     on_grid,
     opening_prices,
     price_walks,
-    running_sums,
     session_times_us,
     texts,
     ticker_names,
@@ -80,8 +80,8 @@ def _clock(times_us: npt.NDArray[np.int64]) -> pa.Array:
 def _vwap_so_far(codes: Codes, price: Floats, volume: Floats) -> Floats:
     """sum(price * volume) / sum(volume) of a ticker up to each row, to four decimals; 0 before its first trade."""
     order, starts = grouped(codes)
-    notional = running_sums((price * volume)[order], starts)
-    shares = running_sums(volume[order], starts)
+    notional = cumulative_sums((price * volume)[order], starts)
+    shares = cumulative_sums(volume[order], starts)
     vwap = np.zeros(len(codes))
     vwap[order] = np.round(np.divide(notional, shares, out=np.zeros(len(codes)), where=shares > 0), 4)
     return vwap

@@ -16,6 +16,7 @@ from penstock.control.journal.journal import RecordedRun, read_journal
 from penstock.control.journal.plain_values import to_plain
 from penstock.control.journal.recorded_decision import judged_decisions
 from penstock.errors import InputError
+from penstock.host.paths.local_path import local_path
 from penstock.measure.observation import Latency
 from penstock.measure.run_figures import CpuFigures, ElementFigures, OperatorFigures, RunFigures, run_figures
 from penstock.measure.threads_found import ThreadsFound
@@ -27,6 +28,7 @@ FILE = "journal.jsonl"
 def journal_command(path: Path, picture: Path | None, *, as_json: bool) -> None:
     """Shows a journal, given by itself or by the checkpoint that it lies in."""
     check_picture(picture)
+    path = Path(local_path(path, "the journal"))
     run = read_journal(path / FILE if path.is_dir() else path)
     figures = run_figures(run.observations)
     if figures is None:

@@ -22,21 +22,23 @@ PolicyFlag = Annotated[
     str | None,
     typer.Option(
         "--policy",
-        metavar="NAME[:SETTING=X,...]",
-        help="mpc (default), ds2, th-node:horizon=3, ...; all of them below.",
+        metavar="NAME[:SETTING=X,...]|MODULE:CLASS",
+        help="mpc (default), ds2, th-node:horizon=3, ...; all of them below. Or your own: policies.py:Busy, "
+        "my_package.policies:Busy (see `penstock.policies`, and `penstock.testing.check_policy`).",
     ),
 ]
 PriceFlag = Annotated[
     list[str] | None, typer.Option("--price", metavar="NAME=X", help="core_hour=X, kwh=X: what resources cost.")
 ]
-WillingnessFlag = Annotated[
+PaybackFlag = Annotated[
     str | None,
     typer.Option(
-        "--willingness",
+        "--payback",
         metavar="calm|balanced|eager|SECONDS",
         help="How readily mpc changes something: within so many seconds a change has to pay (10, 5 or 2).",
     ),
 ]
+OldPaybackFlag = Annotated[str | None, typer.Option("--willingness", hidden=True)]  # its name before 0.2
 LimitFlag = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,4 +1,4 @@
-"""`--goal`, `--policy`, `--price`, `--willingness`, `--limit`, `--passive`: what a user asks of control by options."""
+"""`--goal`, `--policy`, `--price`, `--payback`, `--limit`, `--passive`: what a user asks of control by options."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from penstock.cli.options.policy_option import policy_of_option
 from penstock.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 GOALS = "'throughput', 'latency p95_ms=500' or 'latency mean_ms=300'"
 _YES = {"yes": True, "no": False}
-_HOW = "--policy, --price, --willingness, --limit and --passive"
+_HOW = "--policy, --price, --payback, --limit and --passive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,13 @@ class ControlOptions:
     prices: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     passive: bool = False
-    willingness: str | None = None
+    payback: str | None = None
 
     @property
     def arguments(self) -> list[str]:
         """The words that give them again."""
         named = [("--goal", self.goal), ("--policy", self.policy), *(("--price", p) for p in self.prices),
-                 ("--willingness", self.willingness), *(("--limit", limit) for limit in self.limits)]  # fmt: skip
+                 ("--payback", self.payback), *(("--limit", limit) for limit in self.limits)]  # fmt: skip
         words = [word for name, value in named if value is not None for word in (name, value)]
         return [*words, "--passive"] if self.passive else words
 
@@ -47,9 +48,9 @@ def control_arguments(options: ControlOptions) -> dict[str, Any]:
         "goal": _noted(problems, lambda: goal_of(options.goal)),
         "price": _noted(problems, lambda: price_of(options.prices)),
         "limits": _noted(problems, lambda: limits_of(options.limits)),
-        "policy": options.policy or DEFAULT_POLICY,
+        "policy": _noted(problems, lambda: policy_of_option(options.policy or DEFAULT_POLICY)) or DEFAULT_POLICY,
         "passive": options.passive,
-        "willingness": willingness_of(options.willingness),
+        "payback": payback_of(options.payback),
     }
     if options.goal is None and options != ControlOptions():
         problems.append(f"{_HOW} say how to reach a goal; give --goal {GOALS}")
@@ -93,10 +94,10 @@ def price_of(texts: Sequence[str]) -> Price | None:
     return Price(**_numbers(words, ("core_hour", "kwh"), "--price")) if words else None
 
 
-def willingness_of(text: str | None) -> str | float | None:
+def payback_of(text: str | None) -> str | float | None:
     """A word, or seconds; what is neither is refused where the request is checked.
 
-    >>> willingness_of("calm"), willingness_of("7.5")
+    >>> payback_of("calm"), payback_of("7.5")
     ('calm', 7.5)
     """
     try:

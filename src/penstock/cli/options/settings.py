@@ -13,38 +13,58 @@ from penstock.control.threads.threads_option import threads_of
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import Pipeline, pipeline_of
+from penstock.plan.fusion.groups import Fused, Groups, complete_groups
+from penstock.plan.fusion.requested import requested_fusion
 from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 _SIZES = ("block_rows", "micro_batch_tuples")
 _UNFUSED = "unfused"
+_FUSION = "fusion"
 _FIELDS = ("replicas", "threads")
 _FORMS = f"--set takes {SETTING_FORMS}"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """All requests: operators that begin an element of their own, replicas and threads by element, sizes by name."""
+class RequestedConfiguration:
+    """All requests: operators that begin an element of their own, replicas and threads by element, sizes by name.
+
+    `fusion` has the operators of each element, None where nobody says.
+    """
 
     unfused: tuple[str, ...]
     replicas: dict[str, int]
     sizes: dict[str, int]
     threads: dict[str, int | ElasticThreads] = field(default_factory=dict)
+    fusion: Groups | None = None
+
+    def fused(self, graph: Graph) -> Fused:
+        """How operators become elements."""
+        if self.fusion is not None:
+            return Fused((), complete_groups(graph, self.fusion))
+        return Fused(self.unfused) if self.unfused else requested_fusion(graph)
 
 
-def settings_of(texts: Sequence[str], graph: Graph) -> Settings:
+def settings_of(texts: Sequence[str], graph: Graph) -> RequestedConfiguration:
     """The settings; whatever is wrong with any of them is told together, before Spark starts."""
     parts = [tuple(part.strip() for part in text.partition("=")) for text in texts]
     names = [name for name, separator, _ in parts if separator]
     problems = [f"--set names '{name}' more than once" for name in dict.fromkeys(names) if names.count(name) > 1]
     unfused = [word.strip() for name, _, value in parts if name == _UNFUSED for word in value.split(",")]
     problems += [problem for word in unfused if (problem := _unfused_problem(word, graph))]
-    pipeline = pipeline_of(graph, () if problems else unfused)
-    found = Settings(tuple(unfused), {}, {})
+    fusions = [value for name, separator, value in parts if name == _FUSION and separator]
+    if fusions and unfused:
+        problems.append("--set takes fusion=... or unfused=..., not both")
+    found = RequestedConfiguration(tuple(unfused), {}, {}, fusion=_fusion(fusions[0]) if fusions else None)
+    pipeline = pipeline_of(graph)
+    try:
+        pipeline = pipeline if problems else pipeline_of(graph, found.fused(graph))
+    except InputError as error:
+        problems.append(f"--set fusion: {error}")
     for text, (name, separator, value) in zip(texts, parts, strict=True):
         try:
             if not separator:
                 raise InputError(f"{_FORMS}; got '{text}'")
-            if name != _UNFUSED:
+            if name not in (_UNFUSED, _FUSION):
                 _add(found, name, value, pipeline)
         except InputError as error:
             problems.append(str(error))
@@ -53,10 +73,12 @@ def settings_of(texts: Sequence[str], graph: Graph) -> Settings:
     return found
 
 
-def changed(configuration: Configuration, settings: Settings, graph: Graph) -> Configuration:
+def changed(configuration: Configuration, settings: RequestedConfiguration, graph: Graph) -> Configuration:
     """The Configuration with all settings made."""
     if settings.unfused:
         configuration = configuration.with_unfused(graph, settings.unfused)
+    if settings.fusion is not None:
+        configuration = configuration.with_fusion(graph, settings.fusion)
     for element, replicas in settings.replicas.items():
         configuration = configuration.with_replicas(element, replicas)
     for element, threads in settings.threads.items():
@@ -68,6 +90,11 @@ def changed(configuration: Configuration, settings: Settings, graph: Graph) -> C
     )
 
 
+def _fusion(value: str) -> Groups:
+    """`a+b,c`: an element with a and b, another with c."""
+    return tuple(tuple(name.strip() for name in element.split("+")) for element in value.split(","))
+
+
 def _unfused_problem(name: str, graph: Graph) -> str | None:
     known = [operator.name for operator in graph.operators if not isinstance(operator, Source)]
     if name in known:
@@ -75,7 +102,7 @@ def _unfused_problem(name: str, graph: Graph) -> str | None:
     return _with_hint(f"--set unfused: there is no operator '{name}'; there are: {', '.join(known)}", name, known)
 
 
-def _add(found: Settings, name: str, value: str, pipeline: Pipeline) -> None:
+def _add(found: RequestedConfiguration, name: str, value: str, pipeline: Pipeline) -> None:
     """Notes one setting of replicas, threads or a size."""
     element = None if name in _SIZES else _element(name, value, pipeline)
     if element is not None and name.endswith(".threads"):
@@ -107,7 +134,7 @@ def _element(name: str, value: str, pipeline: Pipeline) -> str:
     operators = [operator for element in pipeline.elements for operator in element.operators]
     operator, _, own_field = name.rpartition(".")
     if not operator or own_field not in _FIELDS:
-        known = [*(f"{o}.{own}" for o in operators for own in _FIELDS), *_SIZES, _UNFUSED]
+        known = [*(f"{o}.{own}" for o in operators for own in _FIELDS), *_SIZES, _UNFUSED, _FUSION]
         raise InputError(_with_hint(f"{_FORMS}; got '{name}={value}'", name, known))
     found = next((e for e in pipeline.elements if operator == e.name or operator in e.operators), None)
     if found is None:

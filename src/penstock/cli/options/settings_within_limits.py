@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.app.graph import Graph
-from penstock.cli.options.settings import Settings
+from penstock.cli.options.settings import RequestedConfiguration
 from penstock.control.goals.limits import Limits
 from penstock.plan.elements.pipeline import pipeline_of
 
 _CAP = "micro_batch_tuples"
 
 
-def limit_problems(settings: Settings, limits: Limits, graph: Graph) -> list[str]:
+def limit_problems(settings: RequestedConfiguration, limits: Limits, graph: Graph) -> list[str]:
     """What of the settings is outside the limits, a sentence each."""
-    free = {element.name for element in pipeline_of(graph, settings.unfused).elements if element.scope != "stream"}
+    free = {element.name for element in pipeline_of(graph, settings.fused(graph)).elements if element.scope != "stream"}
     lowest, highest = limits.min_replicas, limits.max_replicas
     found = []
     for element, replicas in settings.replicas.items():
@@ -28,7 +28,9 @@ def limit_problems(settings: Settings, limits: Limits, graph: Graph) -> list[str
     return found
 
 
-def as_highest_cap(settings: Settings, limits: Limits | None) -> tuple[Settings, Limits | None]:
+def as_highest_cap(
+    settings: RequestedConfiguration, limits: Limits | None
+) -> tuple[RequestedConfiguration, Limits | None]:
     """A cap that was set is the highest one of the limits, below which control chooses, and no setting any more."""
     cap = settings.sizes.get(_CAP)
     if cap is None:

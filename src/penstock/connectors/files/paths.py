@@ -1,21 +1,41 @@
-"""The files behind a source's path: one file, or those of a directory or pattern in the order of their names."""
+"""The paths that a user gave to sources and sinks."""
 
 from __future__ import annotations
 
-import glob
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
-_PATTERN = frozenset("*?[")
+from penstock.connectors.csv import CsvSource
+from penstock.connectors.parquet import ParquetSource
+from penstock.connectors.sinks.sink_port import SinkPort
+from penstock.connectors.trace.source import TraceSource
+
+Connector = TypeVar("Connector")
 
 
-def is_growing(path: str | Path) -> bool:
-    """Whether more files may come: a directory or a pattern, not a file."""
-    return Path(path).is_dir() or (bool(_PATTERN & set(str(path))) and not Path(path).is_file())
+def paths_of(connector: object) -> tuple[str, ...]:
+    """The paths that a user gave to a source or sink; none where it has none."""
+    if isinstance(connector, CsvSource | ParquetSource) or _has_folder(connector):
+        return (connector.path,)  # type: ignore[attr-defined]
+    if isinstance(connector, TraceSource) and not isinstance(connector.rate, str):
+        return connector.rate
+    return ()
 
 
-def files_of(path: str | Path) -> list[Path]:
-    """The files that are there now; names that begin with . or _ are someone's drafts and do not count."""
-    if not is_growing(path):
-        return [Path(path)] if Path(path).is_file() else []
-    found = Path(path).iterdir() if Path(path).is_dir() else map(Path, glob.glob(str(path)))
-    return sorted(file for file in found if file.name[0] not in "._" and file.is_file())
+def with_paths(connector: Connector, changed: Callable[[str], str]) -> Connector:
+    """The same source or sink with other paths."""
+    if isinstance(connector, CsvSource | ParquetSource) or _has_folder(connector):
+        given: Any = connector
+        changed_one: Connector = replace(given, path=changed(given.path))
+        return changed_one
+    if isinstance(connector, TraceSource) and not isinstance(connector.rate, str):
+        return replace(connector, rate=tuple(map(changed, connector.rate)))
+    return connector
+
+
+def _has_folder(connector: object) -> bool:
+    """Whether a sink writes to a folder: it is a dataclass with a field `path`."""
+    if not isinstance(connector, SinkPort) or not is_dataclass(connector):
+        return False
+    return any(field.name == "path" for field in fields(connector)) and isinstance(getattr(connector, "path"), str)  # noqa: B009

@@ -86,7 +86,7 @@ def price_walks(rng: np.random.Generator, codes: Codes, opening: Floats) -> Floa
     sorted_codes = codes[order]
     steps = rng.standard_normal(len(codes)) * scale[sorted_codes]
     walks = np.empty(len(codes))
-    walks[order] = opening[sorted_codes] * np.exp(running_sums(steps, starts))
+    walks[order] = opening[sorted_codes] * np.exp(cumulative_sums(steps, starts))
     return walks
 
 
@@ -113,7 +113,7 @@ def grouped(codes: Codes) -> tuple[Integers, Integers]:
     return order, np.flatnonzero(is_start)
 
 
-def running_sums(values: npt.NDArray[Any], starts: Integers) -> Floats:
+def cumulative_sums(values: npt.NDArray[Any], starts: Integers) -> Floats:
     """Cumulative sums that begin anew at each start."""
     sums = np.cumsum(values, dtype=np.float64)
     before = np.concatenate([[0.0], sums[starts[1:] - 1]]) if len(starts) else np.empty(0)

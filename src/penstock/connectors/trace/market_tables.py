@@ -12,10 +12,15 @@ import pyarrow as pa
 
 from penstock.connectors.trace.market import LOT, Floats, generator, opening_prices, ticker_names
 
-KINDS = pa.array(["Trade", "Quote"], pa.string())
 PRICES = 4096  # base prices; a ticker beyond them has the price of another, so that the table stays in the cache
 VOLUMES = 1024
 _TYPICAL_LOTS = 2.0
+
+
+@functools.cache
+def kind_names() -> pa.Array:
+    """The type of each code; made when it is needed, since Arrow imports pandas for its first array."""
+    return pa.array(["Trade", "Quote"], pa.string())
 
 
 @functools.lru_cache(maxsize=8)

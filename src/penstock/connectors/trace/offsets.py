@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.block.block import Block, block_of
 from penstock.block.position import source_position
@@ -20,6 +21,14 @@ class TraceOffsets:
     @property
     def total(self) -> int | None:
         return self._trace.total
+
+    @property
+    def has_schedule(self) -> bool:
+        return self._trace.arrivals is not None
+
+    def arrival_s(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        assert self._trace.arrivals is not None
+        return self._trace.arrivals.arrival_s(offsets)
 
     def arrived_by(self, time_s: float) -> int | None:
         arrived = self._trace.arrived_by(time_s)

@@ -15,7 +15,7 @@ from penstock.connectors.trace.arrivals import Arrivals, generated_arrivals
 from penstock.connectors.trace.block import TraceBlock
 from penstock.connectors.trace.keys import Words, zipf_alias
 from penstock.connectors.trace.market import Floats
-from penstock.connectors.trace.market_tables import KINDS, base_cents, names_of, volumes
+from penstock.connectors.trace.market_tables import base_cents, kind_names, names_of, volumes
 from penstock.connectors.trace.rate_files import read_traces
 from penstock.connectors.trace.rates import UNBOUNDED
 from penstock.connectors.trace.schedule import Schedule, key_names, recorded_schedule
@@ -69,7 +69,7 @@ class Trace:
     @property
     def kinds(self) -> pa.Array:
         """The type of each code."""
-        return KINDS
+        return kind_names()
 
     def arrived_by(self, time_s: float) -> int | None:
         """How many tuples are there before a moment; None where any number is, since the rate is unbounded."""

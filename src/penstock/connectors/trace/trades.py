@@ -18,11 +18,11 @@ from penstock.connectors.trace.market import (
     ticker_names,
     zipf_weights,
 )
+from penstock.connectors.trace.market_tables import kind_names
 from penstock.errors import InputError
 
 TickerType = Literal["symbol", "string", "int32"]
 KEYS = 2836  # the number of tickers in PROACTIVE's trading day
-_KINDS = pa.array(["Trade", "Quote"], pa.string())
 
 
 def trades(rows: int, keys: int = KEYS, seed: int = 7, ticker: TickerType = "symbol") -> pa.Table:
@@ -43,7 +43,7 @@ def trades(rows: int, keys: int = KEYS, seed: int = 7, ticker: TickerType = "sym
     columns = {
         "seq": pa.array(np.arange(rows)),
         "ticker": pa.array(codes) if ticker == "int32" else _names(codes, ticker_names(keys), ticker),
-        "ttype": _names(kinds, _KINDS, "string" if ticker == "string" else "symbol"),
+        "ttype": _names(kinds, kind_names(), "string" if ticker == "string" else "symbol"),
         "price": pa.array(prices),
         "volume": pa.array(lot_sizes(rng, rows).astype(np.float64)),
     }

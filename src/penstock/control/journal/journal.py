@@ -7,7 +7,8 @@ line of its own with the number of the micro-batch.
 A start has a line of its own, too, and each part begins with the one in force.
 
 A journal that has grown long goes on in a new file, and the part before it is kept beside it, in place of an older one:
-a stream that runs for months does not fill its disk, and what happened lately can be read whole.
+a stream that runs for months does not fill its disk, and what happened lately can be read whole.  What is kept of the
+time before is in `history.py`.
 """
 
 from __future__ import annotations
@@ -24,16 +25,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from penstock.arguments import is_whole
+from penstock.control.journal.configuration_changes import ConfigurationChanges, RecordedRoutes
+from penstock.control.journal.display_graph import DisplayGraph
+from penstock.control.journal.parts import drop_torn_line, part_before
 from penstock.control.journal.plain_text import to_text
 from penstock.control.journal.plain_values import from_plain, to_plain
 from penstock.control.journal.run_start import UNKNOWN_START, RunStart
 from penstock.errors import InputError
+from penstock.host.atomic_file import open_new
 from penstock.measure.observation import Observation
-from penstock.plan.configuration import Configuration, configuration_from_json, configuration_to_json
+from penstock.plan.configuration import Configuration
 
-VERSION = 1
-PART_BYTES = 256 << 20  # some hours at ten micro-batches a second
-Routes = dict[str, list[int]]
+VERSION = 2
+READABLE = (1, VERSION)
+PART_BYTES = 192 << 20  # some hours at ten micro-batches a second
 _TAIL_BYTES = 1 << 20  # a line has some kilobytes
 _BATCH = re.compile(rb'^\{"observation":\{"batch":(\d+)', re.MULTILINE)
 
@@ -80,20 +86,28 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, application: str, single: Sequence[str] = (), *, part_bytes: int = PART_BYTES
+        self,
+        path: Path,
+        application: str,
+        single: Sequence[str] = (),
+        *,
+        part_bytes: int = PART_BYTES,
+        graph: DisplayGraph | None = None,
     ) -> None:
         self._path, self._part_bytes = path, part_bytes
         self._header: dict[str, Any] = {"penstock_journal": VERSION, "application": application, "single": list(single)}
+        if graph is not None:
+            self._header["graph"] = to_plain(graph)
         self._lock = threading.Lock()
         self._open()
 
     def _open(self) -> None:
-        length = _drop_torn_line(self._path)
-        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        length = drop_torn_line(self._path)
+        self._file = open_new(str(self._path), os.O_WRONLY | os.O_APPEND)
         self._close = weakref.finalize(self, os.close, self._file)
         self._bytes = length
         self._configuration: Configuration | None = None
-        self._routes: Routes = {}
+        self._changes = ConfigurationChanges()
         if length == 0:
             self._append()
 
@@ -122,7 +136,7 @@ class Journal:
     ) -> str:
         line = '{"observation":' + to_text(observation)
         if configuration is not self._configuration and configuration != self._configuration:
-            line += ',"configuration":' + _json(self._changed(configuration))
+            line += ',"configuration":' + _json(self._changes.of(configuration))
         self._configuration = configuration
         if decision is not None:
             line += ',"decision":' + _json(to_plain(decision))
@@ -143,15 +157,6 @@ class Journal:
             self._open()
             close()
 
-    def _changed(self, configuration: Configuration) -> dict[str, Any]:
-        body = configuration_to_json(configuration)
-        for element in _elements(body):
-            route = element.pop("route")
-            if route != self._routes.get(element["name"]):
-                self._routes[element["name"]] = route
-                element["route"] = _runs(route)
-        return body
-
     def _append(self, *lines: str) -> None:
         """Adds lines, after the header where that is not there yet; all of it or, where the disk is full, nothing."""
         whole = "".join(f"{line}\n" for line in (lines if self._bytes else (_json(self._header), *lines))).encode()
@@ -160,16 +165,11 @@ class Journal:
             while data:  # a disk that fills up takes some of it, and says why with the next
                 data = data[os.write(self._file, data) :]
         except OSError:
-            self._configuration, self._routes = None, {}  # the next line has them again
+            self._configuration, self._changes = None, ConfigurationChanges()  # the next line has them again
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._bytes)
             raise
         self._bytes += len(whole)
-
-
-def part_before(path: Path) -> Path:
-    """Where a journal's part before the newest lies."""
-    return path.with_name(f"{path.name}.before")
 
 
 def _json(body: Any) -> str:
@@ -199,10 +199,10 @@ def read_journal(path: str | Path) -> RecordedRun:
         if header and not first:
             continue  # killed before the new part had its header
         header = first
-        if header.get("penstock_journal") != VERSION:
+        if header.get("penstock_journal") not in READABLE:
             got = header.get("penstock_journal", "something else")
-            raise InputError(f"the journal '{part}' does not begin as one of version {VERSION} does; got {got}")
-        start = from_plain(RunStart, header["start"]) if "start" in header else start
+            raise InputError(f"the journal '{part}' does not begin as one of version 1 or {VERSION} does; got {got}")
+        start = _header_start(header, part) if "start" in header else start
         for line in _lines(part, bodies):
             if isinstance(line, RunStart):
                 start, has_started = line, True
@@ -213,8 +213,16 @@ def read_journal(path: str | Path) -> RecordedRun:
             elif line[0] in lines:
                 lines[line[0]] = replace(lines[line[0]], decision=line[1])
     ordered = tuple(lines[batch] for batch in sorted(lines))
-    single = tuple(header.get("single", ()))
-    return RecordedRun(str(header.get("application", "")), ordered, single, start, tuple(first_batches))
+    single = header.get("single", ())
+    names = tuple(map(str, single)) if isinstance(single, list) else ()
+    return RecordedRun(str(header.get("application", "")), ordered, names, start, tuple(first_batches))
+
+
+def _header_start(header: dict[str, Any], path: Path) -> RunStart:
+    try:
+        return from_plain(RunStart, header["start"])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"line 1 of the journal '{path}' has no start of an application: {error}") from error
 
 
 def _parts(path: Path) -> list[Path]:
@@ -226,7 +234,7 @@ def _bodies(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(_whole_lines(path), 1):
         try:
             body = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"line {number} of the journal '{path}' is not JSON: {error}") from error
         if not isinstance(body, dict):
             raise InputError(f"line {number} of the journal '{path}' is not an object; got {line[:40]}")
@@ -245,61 +253,23 @@ def _lines(
     path: Path, bodies: Iterator[dict[str, Any]]
 ) -> Iterator[JournalLine | RunStart | tuple[int, dict[str, Any]]]:
     """Micro-batches, starts, and decisions with the number of their micro-batch."""
-    routes: Routes = {}
+    routes = RecordedRoutes()
     configuration: Configuration | None = None
     for number, body in enumerate(bodies, 2):
         if "decision" in body and "observation" not in body:
-            yield int(body.get("batch", -1)), body["decision"]
+            batch = body.get("batch", -1)
+            if not is_whole(batch) or not isinstance(body["decision"], dict):
+                raise InputError(f"line {number} of the journal '{path}' is no decision after a micro-batch")
+            yield batch, body["decision"]
             continue
         try:
             if "start" in body:
                 yield from_plain(RunStart, body["start"])
                 continue
             if "configuration" in body:
-                configuration = _configuration(body["configuration"], routes)
+                configuration = routes.configuration(body["configuration"])
             assert configuration is not None
             observation = from_plain(Observation, body["observation"])
-        except (AssertionError, KeyError, TypeError, ValueError) as error:
+        except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"line {number} of the journal '{path}' is no micro-batch: {error!r}") from error
         yield JournalLine(observation, configuration, body.get("decision"))
-
-
-def _configuration(body: dict[str, Any], routes: Routes) -> Configuration:
-    """The Configuration of a line; routes that are not there are those of the lines before, which are noted."""
-    for element in _elements(body):
-        if "route" in element:
-            routes[element["name"]] = _expanded(element["route"])
-        element["route"] = routes[element["name"]]
-    return configuration_from_json(body)
-
-
-def _elements(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    elements: list[dict[str, Any]] = body["elements"]
-    return elements
-
-
-def _runs(route: list[int]) -> list[list[int]]:
-    """[replica, slots] for each run of slots with the same replica."""
-    return [[replica, len(list(own))] for replica, own in itertools.groupby(route)]
-
-
-def _expanded(runs: list[list[int]]) -> list[int]:
-    return [replica for replica, slots in runs for _ in range(slots)]
-
-
-def _drop_torn_line(path: Path) -> int:
-    """Cuts a file back to its last whole line and gives its size then; 0 where there is none."""
-    if not path.exists():
-        return 0
-    with path.open("rb+") as file:
-        end = file.seek(0, os.SEEK_END)
-        while end:
-            begin = max(0, end - 65536)
-            file.seek(begin)
-            place = file.read(end - begin).rfind(b"\n")
-            if place >= 0:
-                end = begin + place + 1
-                break
-            end = begin
-        file.truncate(end)
-    return end

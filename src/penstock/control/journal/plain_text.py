@@ -56,7 +56,7 @@ def _expression(kind: Any, names: dict[str, Any]) -> str:
     if kind is int:
         return "str(v)"
     if kind is float:
-        return "('%.6g' % v if -1e6 < v < 1e6 else _far(v))"
+        return "('%.9g' % v if -1e6 < v < 1e6 else _far(v))"
     if kind is str:
         return "_text(v)"
     if origin is tuple and arguments == (int, ...):
@@ -73,7 +73,7 @@ def _expression(kind: Any, names: dict[str, Any]) -> str:
 
 
 def _far(number: float) -> str:
-    """A float that six digits would not tell from its neighbours, as a moment, or that is none."""
+    """A float that nine digits would not tell from its neighbours, as a moment, or that is none."""
     return json.dumps(round(number, 4))
 
 

@@ -6,11 +6,12 @@ What a step has seen is the outcome of the decision before it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.control.control_step import ControlStep
-from penstock.control.decision import Change, Expectation
+from penstock.control.decision import Alternative, Change, Expectation, Hold
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.goal_check import breaks, breaks_p95_apart, is_measured
 from penstock.control.journal.journal import RecordedRun
@@ -18,7 +19,10 @@ from penstock.control.journal.plain_values import from_plain
 from penstock.control.loop.loop import Record
 from penstock.control.routes.hot_keys import heaviest_slot
 from penstock.control.setting import Setting
+from penstock.errors import InputError
 from penstock.model.power import PowerModel
+
+MOST_ALTERNATIVES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,9 @@ class StepFigures:
 class RecordedDecision:
     """One control step's; `wanted` is the policy's, `decided` what the guard let through, both the setting it has if it
     stays.  `requested`: whether a Configuration was asked for; never in passive mode.  `measured`: whether it can be
-    told that the goal was kept, where it is not `broken`.
+    told that the goal was kept, where it is not `broken`.  `rules`: those that made something else of what was wanted.
+    `until_s`: how long a hold lasts at most, where that is known.  `alternatives`: other settings, with what they would
+    cost over what the wanted one would; up to three, of policies that price settings.
     """
 
     step: int
@@ -58,6 +64,9 @@ class RecordedDecision:
     moved_slots: int = 0
     highest_useful_replicas: int | None = None
     measured: bool = True
+    rules: tuple[str, ...] = ()
+    until_s: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def text(self) -> str:
@@ -89,6 +98,9 @@ def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> Recor
         moved_slots=record.moved_slots,
         highest_useful_replicas=None if hot is None else hot.highest_useful_replicas,
         measured=is_measured(goal, seen),
+        rules=record.rules,
+        until_s=record.decided.until_s if isinstance(record.decided, Hold) else None,
+        alternatives=record.wanted.alternatives[:MOST_ALTERNATIVES],
     )
 
 
@@ -117,9 +129,16 @@ class Judged:
 def judged_decisions(run: RecordedRun) -> tuple[Judged, ...]:
     """All decisions of a run with their outcomes; one run may have been started several times."""
     found: Sequence[RecordedDecision] = [
-        from_plain(RecordedDecision, line.decision) for line in run.lines if line.decision is not None
+        _decision(line.decision, line.observation.batch) for line in run.lines if line.decision is not None
     ]
     return tuple(
         Judged(own, later.seen if later is not None and later.step > own.step else None)
         for own, later in itertools.zip_longest(found, found[1:])
     )
+
+
+def _decision(body: Mapping[str, Any], batch: int) -> RecordedDecision:
+    try:
+        return from_plain(RecordedDecision, body)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the journal's decision after micro-batch {batch} cannot be read: {error}") from error

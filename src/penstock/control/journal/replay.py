@@ -9,7 +9,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision
 from penstock.control.policy import Policy
 from penstock.control.rules.replica_bounds import Bounds
-from penstock.control.rules.within_limits import within_limits
+from penstock.control.rules.within_limits import WithinLimits
 from penstock.control.setting import Grid, Setting
 
 
@@ -37,13 +37,13 @@ def replay(steps: Iterable[ControlStep], policy: Policy, grid: Grid | None = Non
     A step that ran with other replicas than the grid has is not stayed at: a run begins within its limits.
     """
     seen = list(steps)
-    bounds = None if grid is None else Bounds(grid.replicas[0], grid.replicas[-1])
+    limits = None if grid is None else WithinLimits(Bounds(grid.replicas[0], grid.replicas[-1]))
     state = policy.start()
     result = []
     for number, step in enumerate(seen):
         state, decision = policy.decide(state, step)
         followed = seen[number + 1].setting if number + 1 < len(seen) else step.setting
-        if bounds is not None:
-            decision = within_limits(bounds, decision, step.setting, step.setting)
+        if limits is not None:
+            decision = limits(step, decision)
         result.append(Replayed(step, followed, decision))
     return result

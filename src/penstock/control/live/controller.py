@@ -7,20 +7,27 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from penstock.control.commands import ControlChange
 from penstock.control.goals.goal import Goal
+from penstock.control.goals.limits import Limits
 from penstock.control.journal.recorded_decision import RecordedDecision, recorded
-from penstock.control.live.micro_batch_plant import SparkPlant
+from penstock.control.live.micro_batch_plant import Resources, SparkPlant
+from penstock.control.loop.control_request import ControlRequest
 from penstock.control.loop.loop import Loop, Record
+from penstock.control.rules.batch_cap import CapPace
 from penstock.control.setting import Setting
+from penstock.errors import InputError
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 
 _log = logging.getLogger(__name__)
-_KEPT_DECISIONS = 10_000
+_MOST_DECISIONS = 10_000
 NOT_MEASURED = (
-    "whether the goal is kept is not measured: a source does not tell what arrives at it; docs/control.md says which do"
+    "whether the goal is met is not measured: a source does not report what arrives at it; docs/control.md says which "
+    "do"
 )
 
 
@@ -30,6 +37,16 @@ class Notebook(Protocol):
     def decided(self, batch: int, decision: RecordedDecision) -> None: ...
 
     def spent(self, cpu_s: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ControlParts:
+    """What follows from a request: the loop, and what the plant is to have beside the application."""
+
+    loop: Loop
+    resources: Resources | None = None
+    pace: CapPace | None = None
+    sentences: Callable[[Record], Iterable[str]] | None = None
 
 
 class Controller:
@@ -48,13 +65,17 @@ class Controller:
         *,
         tell: Callable[[str], None] = print,
         sentences: Callable[[Record], Iterable[str]] | None = None,
+        request: ControlRequest | None = None,
+        remake: Callable[[ControlRequest], ControlParts] | None = None,
     ) -> None:
+        self.request, self._remake = request, remake
+        self._changes, self._swapping = threading.Lock(), threading.Lock()  # one at a time; not while a master is asked
         self.plant, self._loop, self._notebook, self.tell = plant, loop, notebook, tell
         self._sentences = sentences
-        self.decisions: deque[RecordedDecision] = deque(maxlen=_KEPT_DECISIONS)
+        self.decisions: deque[RecordedDecision] = deque(maxlen=_MOST_DECISIONS)
         self.failure: Exception | None = None
         self.advice: str | None = None
-        self._has_told = False  # that the goal is not measured
+        self._has_warned = False  # that the goal is not measured
         self.cpu_s = 0.0  # that control has taken
         self._thread = threading.Thread(target=self._run, name="penstock-control", daemon=True)
         self._recommended: tuple[Setting, Setting] | None = None
@@ -71,6 +92,39 @@ class Controller:
     def is_passive(self) -> bool:
         return self._loop.passive
 
+    @property
+    def is_paused(self) -> bool:
+        return self._loop.paused
+
+    @property
+    def limits(self) -> Limits:
+        return Limits() if self.request is None else self.request.limits
+
+    def change(self, change: ControlChange) -> None:
+        """From the next control step on; a new goal rebuilds the policy, which goes on from what was learned.
+
+        InputError where it cannot be done, and nothing is changed then.
+        """
+        if self.request is None or self._remake is None:
+            raise InputError("this controller cannot be changed while it runs")
+        with self._changes:
+            now, loop = self.request, self._loop
+            request = replace(
+                now,
+                goal=change.goal or now.goal,
+                limits=change.limits or now.limits,
+                passive=now.passive if change.passive is None else change.passive,
+            )
+            if request != now:
+                parts = self._remake(request)
+                if (request.limits, request.passive) != (now.limits, now.passive):
+                    self.plant.use(parts.resources, parts.pace)
+                    self._sentences = parts.sentences
+                loop = parts.loop
+            paused = self._loop.paused if change.paused is None else change.paused
+            with self._swapping:
+                self.request, self._loop = request, replace(loop, paused=paused)
+
     def start(self) -> None:
         self._thread.start()
 
@@ -86,6 +140,7 @@ class Controller:
         begin_s = time.thread_time()
         try:
             self.plant.committed(observation, configuration)
+            self._loop.keep_pace(self.plant)
         except Exception as error:
             self._fail(error)
         self._spent(time.thread_time() - begin_s)
@@ -101,7 +156,14 @@ class Controller:
     def _run(self) -> None:
         begin_s = time.thread_time()
         try:
-            for record in self._loop.run(self.plant):
+            loop = self._loop
+            state = loop.start()
+            while (seen := self.plant.observe()) is not None:
+                with self._swapping:
+                    before, loop = loop, self._loop
+                if loop is not before:
+                    state = loop.resume(before, state)
+                state, record = loop.turn(state, self.plant, seen)
                 self._note(record)
                 end_s = time.thread_time()
                 self._spent(end_s - begin_s)
@@ -128,8 +190,8 @@ class Controller:
             self._notebook.decided(record.seen.last_batch, decision)
         if self.is_passive and self._is_news(decision):
             self.tell(decision.text)
-        if not decision.measured and not self._has_told:
-            self._has_told = True
+        if not decision.measured and not self._has_warned:
+            self._has_warned = True
             self.tell(NOT_MEASURED)
         for sentence in () if self._sentences is None else self._sentences(record):
             self.tell(sentence)

@@ -12,14 +12,14 @@ class FrequencyDryRun:
 
     def __init__(self, frequencies: Frequencies) -> None:
         self._frequencies = frequencies
-        self._told_ghz: float | None = None
+        self._shown_ghz: float | None = None
 
     def sentences(self, record: Record) -> list[str]:
         """What a step's decision would write; nothing where it stays as it was told."""
         wanted_ghz = record.wanted.setting.frequency_ghz if isinstance(record.wanted, Change) else None
-        if wanted_ghz is None or wanted_ghz == self._told_ghz:
+        if wanted_ghz is None or wanted_ghz == self._shown_ghz:
             return []
-        self._told_ghz = wanted_ghz
+        self._shown_ghz = wanted_ghz
         found: dict[tuple[str, str], list[Write]] = {}
         for write in self._frequencies.set_ghz(wanted_ghz):
             found.setdefault((write.path.name, write.value), []).append(write)

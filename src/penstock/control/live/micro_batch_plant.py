@@ -17,7 +17,7 @@ from penstock.control.loop.observed_steps import (
     work_s,
 )
 from penstock.control.routes.slot_loads import work_by_slot
-from penstock.control.rules.batch_cap import CapPace
+from penstock.control.rules.batch_cap import CapPace, grows
 from penstock.errors import InputError
 from penstock.host.energy import Energy
 from penstock.measure.observation import Observation
@@ -110,6 +110,7 @@ class SparkPlant:
         self._energy = energy
         self._pace, self._ceiling_tuples = pace, None if pace is None else pace.ladder[-1]
         self._seen_tuples: int | None = None  # the cap of the step that is being decided on
+        self._rate_tuples_s: float | None = None  # of the micro-batch before
         self._too_high = False  # whether the next cap was found to be, when a micro-batch was full
 
     @property
@@ -138,7 +139,7 @@ class SparkPlant:
         with self._changed:
             if self._is_closed:
                 return
-            self._keep_pace(observation)
+            self._learn_pace(observation)
             self._cold -= 1
             if self._cold >= 0:
                 self._joules()
@@ -185,12 +186,16 @@ class SparkPlant:
                 if not self._steps:
                     self._is_deciding = False
                     self._changed.notify_all()
-                    if not self._changed.wait_for(lambda: self._is_closed or self._is_deciding, self._idle_s):
+                    is_due = self._changed.wait_for(lambda: self._is_closed or self._is_deciding, self._idle_s)
+                    if not is_due:
                         self._application.beat()
                         continue
                 if self._is_closed:
                     return None
-                self._look()
+            self._look()
+            with self._changed:
+                if self._is_closed:
+                    return None
                 if self._steps:
                     step = self._steps.popleft()
                     self._seen, self._seen_tuples = step, step.setting.micro_batch_tuples
@@ -198,23 +203,38 @@ class SparkPlant:
                 self._is_deciding = False
 
     def _look(self) -> None:
+        """Without the lock: a master may take a minute to answer, and micro-batches go on meanwhile."""
         if self.resources is None or self._in_force is None:
             return
         self.resources.look(self._in_force)
+        self._give_back_if_closed()
         if self._waiting is not None:
             self._apply(self._waiting)
 
     def apply(self, configuration: Configuration) -> None:
-        with self._changed:  # the thread of the micro-batches changes the cap, too
+        with self._changed:  # the loop changes the cap from the thread of the micro-batches, too
             if self._is_closed:  # what was given back stays so
                 return
             known = self._seen_tuples, self._application.configuration.micro_batch_tuples
             if configuration.micro_batch_tuples not in known:  # else whoever decided leaves it as it is
                 self._ceiling_tuples = configuration.micro_batch_tuples
-            self._apply(configuration)
+        self._apply(configuration)
 
     def _apply(self, configuration: Configuration) -> None:
+        """Asks for what it needs without the lock, and changes the application with it."""
         affordable = configuration if self.resources is None else self.resources.prepare(configuration)
+        with self._changed:
+            if not self._give_back_if_closed():
+                self._apply_affordable(configuration, affordable)
+
+    def _give_back_if_closed(self) -> bool:
+        """What was taken while somebody closed the plant is given back; tells whether that was so."""
+        with self._changed:
+            if self._is_closed and self.resources is not None:
+                self.resources.close()
+            return self._is_closed
+
+    def _apply_affordable(self, configuration: Configuration, affordable: Configuration | None) -> None:
         self._waiting = configuration if affordable is None else None
         if affordable is None or (affordable.elements != configuration.elements and self._is_as_wide(affordable)):
             return  # it waits; or all that can be had is what there is
@@ -225,21 +245,50 @@ class SparkPlant:
         self._application.apply(affordable)
         self._asked = (affordable, self._application.configuration)
 
-    def _keep_pace(self, observation: Observation) -> None:
-        """The cap that suits what the last micro-batch took, from the next one on."""
+    @property
+    def cap_tuples(self) -> int:
+        """The cap of the next micro-batch."""
+        return self._application.configuration.micro_batch_tuples
+
+    @property
+    def cap_in_time(self) -> int | None:
+        """The cap that suits what the last micro-batch took, no larger than the policy wants; None without a pace."""
+        return None if self._is_closed or self._pace is None else self._cap(self._application.configuration)
+
+    def apply_cap(self, tuples: int) -> None:
+        """Another cap from the next micro-batch on, and nothing else."""
+        with self._changed:
+            if not self._is_closed:  # what was given back stays so
+                self._application.apply_cap(tuples)
+
+    def _learn_pace(self, observation: Observation) -> None:
         if self._pace is None:
             return
         before = self._pace
-        self._pace = before.after(observation.tuples_in, work_s(observation, observation.replicas_by_element))
-        self._too_high = self._pace == before and before.is_full(observation.tuples_in)
-        now = self._application.configuration
-        if (cap := self._cap(now)) != now.micro_batch_tuples:
-            self._application.apply_cap(cap)
+        earlier, self._rate_tuples_s = self._rate_tuples_s, observation.rate_tuples_s
+        hides = observation.latency_excludes_waiting and grows(observation.rate_tuples_s, earlier)
+        spent_s = work_s(observation, observation.replicas_by_element)
+        self._pace = before.after(observation.tuples_in, spent_s, may_shrink=not hides)
+        self._too_high = self._pace.place == before.place and before.is_full(observation.tuples_in)
 
     def _cap(self, configuration: Configuration) -> int:
         if self._pace is None or self._ceiling_tuples is None:
             return configuration.micro_batch_tuples
         return min(self._pace.cap_tuples, self._ceiling_tuples)
+
+    def use(self, resources: Resources | None, pace: CapPace | None) -> None:
+        """Other resources and another pace from now on: control was made passive, active, or got other limits."""
+        with self._changed:
+            before, self.resources = self.resources, resources
+            self._waiting = None
+            if pace is None:
+                self.give_cap_back()
+            if pace is None or self._pace is None or self._pace.ladder != pace.ladder:
+                self._pace, self._ceiling_tuples = pace, None if pace is None else pace.ladder[-1]
+            if before is not None and before is not resources:
+                before.close()
+                if self._application.configuration.frequency_ghz is not None:
+                    self._application.clear_frequency()
 
     def give_cap_back(self) -> None:
         """The highest cap there may be: it began low, and nobody will raise it."""

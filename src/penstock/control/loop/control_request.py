@@ -1,4 +1,4 @@
-"""What a user asks of control: a goal, prices, willingness, limits, a policy; checked before anything starts."""
+"""What a user asks of control: a goal, prices, payback, limits, a policy; checked before anything starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from penstock.arguments import is_number
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
-from penstock.control.goals.payback import DEFAULT_WILLINGNESS, willingness_problem
+from penstock.control.goals.payback import DEFAULT_PAYBACK, payback_problem
 from penstock.control.loop.named_policies import named_policy
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.mpc.policy import Mpc
@@ -30,7 +30,7 @@ class ControlRequest:
     limits: Limits = NO_LIMITS
     policy: str | Policy = DEFAULT_POLICY
     passive: bool = False
-    willingness: str | float = DEFAULT_WILLINGNESS
+    payback: str | float = DEFAULT_PAYBACK
 
 
 def control_request(
@@ -40,19 +40,19 @@ def control_request(
     limits: Limits | None = None,
     policy: str | Policy = DEFAULT_POLICY,
     passive: bool = False,
-    willingness: str | float | None = None,
+    payback: str | float | None = None,
 ) -> ControlRequest | None:
     """The request, None where there is no goal; all problems are reported together."""
     problems = [
         *_price_problems(price),
         *_limits_problems(limits),
         *_policy_problems(policy),
-        *_willingness_problems(willingness, policy),
+        *_payback_problems(payback, policy),
         *_unused_price(price, policy),
     ]
     if goal is None:
         given = {"price": price is not None, "limits": limits is not None, "policy": policy != DEFAULT_POLICY,
-                 "passive": passive, "willingness": willingness is not None}  # fmt: skip
+                 "passive": passive, "payback": payback is not None}  # fmt: skip
         problems += [
             f"{name} says how to reach a goal, and there is none; give one, such as throughput() or latency(p95_ms=500)"
             for name, is_given in given.items()
@@ -66,7 +66,7 @@ def control_request(
         raise InputError("\n".join(problems))
     if goal is None:
         return None
-    readily = DEFAULT_WILLINGNESS if willingness is None else willingness
+    readily = DEFAULT_PAYBACK if payback is None else payback
     return ControlRequest(goal, price or DEFAULT_PRICE, limits or NO_LIMITS, policy, passive, readily)
 
 
@@ -102,13 +102,13 @@ def _policy_problems(policy: str | Policy) -> list[str]:
     return [f"a policy has name, start() and decide(state, seen); {type(policy).__name__} has no {', '.join(missing)}"]
 
 
-def _willingness_problems(willingness: str | float | None, policy: str | Policy) -> list[str]:
-    if willingness is None:
+def _payback_problems(payback: str | float | None, policy: str | Policy) -> list[str]:
+    if payback is None:
         return []
     name = policy if isinstance(policy, str) else type(policy).__name__
     if name.partition(":")[0] != DEFAULT_POLICY:
-        return [f"willingness is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
-    problem = willingness_problem(willingness)
+        return [f"payback is for policy '{DEFAULT_POLICY}', whose weights follow from it; got policy '{name}'"]
+    problem = payback_problem(payback)
     return [] if problem is None else [problem]
 
 
@@ -131,7 +131,7 @@ def policy_of(
     policy = request.policy
     if isinstance(policy, str):
         policy = named_policy(
-            policy, request.goal, grid, speed_up, price=request.price, willingness=request.willingness, pause_s=pause_s
+            policy, request.goal, grid, speed_up, price=request.price, payback=request.payback, pause_s=pause_s
         )
         if isinstance(policy, Mpc):
             policy = replace(policy, allowed_imbalance=request.limits.max_imbalance)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from penstock.control.goals.goal import Goal, Price
-from penstock.control.goals.payback import DEFAULT_WILLINGNESS
+from penstock.control.goals.payback import DEFAULT_PAYBACK
 from penstock.control.mpc.policy import Mpc
 from penstock.control.mpc.presets import ALPHAS, PAPER_TUPLE_S, Strategy, default_mpc, paper_strategy
 from penstock.control.policy import Policy
@@ -35,12 +35,12 @@ def named_policy(
     speed_up: float = 1.0,
     *,
     price: Price | None = None,
-    willingness: str | float = DEFAULT_WILLINGNESS,
+    payback: str | float = DEFAULT_PAYBACK,
     pause_s: float = 0.0,
 ) -> Policy:
     """A policy over a grid of settings; of the paper's strategies only costs and weights are taken.
 
-    Rivals' time constants, given ones too, are divided by `speed_up`.  Price, willingness and pause are for `mpc`.
+    Rivals' time constants, given ones too, are divided by `speed_up`.  Price, payback and pause are for `mpc`.
     Alpha of `th-node` and `th-power` follows how long a tuple takes, since the paper's is of its own tuples.
 
     >>> from penstock.control.goals.goal import throughput
@@ -50,7 +50,7 @@ def named_policy(
     asked = policy_text(text)
     made: Any
     if asked.name == "mpc":
-        made = default_mpc(goal, grid, price=price, willingness=willingness, pause_s=pause_s)
+        made = default_mpc(goal, grid, price=price, payback=payback, pause_s=pause_s)
         made = replace(made, **asked.settings)
     elif asked.name in _STRATEGIES:
         made = _strategy(_STRATEGIES[asked.name], goal, grid, asked.settings)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.routes.slot_loads import SlotLoads
+from penstock.control.rules.batch_cap import grows
 from penstock.control.setting import Setting
 from penstock.measure.observation import Observation, ReplicaObservation, latency_over
 from penstock.plan.configuration import Configuration
@@ -44,6 +45,7 @@ class StepGatherer:
         self._number = 0
         self._put_off = 0  # tuples that wait for their slots to come to another host
         self._ended_at_s: float | None = None
+        self._rate_tuples_s: float | None = None  # of the step before
 
     def is_due(self, committed_at_s: float, configuration: Configuration) -> bool:
         """Whether a micro-batch that was committed then may end a step, with those that were not added yet."""
@@ -58,7 +60,7 @@ class StepGatherer:
         if self._gathered and not _is_alike(batch.configuration, self._gathered[-1].configuration):
             steps.append(self._ended())
         self._gathered.append(batch)
-        if sum(_wall_s(b.observation) for b in self._gathered) >= self._period_s:
+        if sum(_wall_s(b.observation) for b in self._gathered) >= self._period_s - 1e-9:
             steps.append(self._ended())
         return steps
 
@@ -68,14 +70,18 @@ class StepGatherer:
         changed = self._before is not None and self._before.elements != configuration.elements
         self._before, self._gathered = configuration, []
         self._ended_at_s = batches[-1].observation.committed_at_s
-        loads = self._loads.learn([b.observation for b in batches], sum(_wall_s(b.observation) for b in batches))
+        observed, configurations = [b.observation for b in batches], [b.configuration for b in batches]
+        loads = self._loads.learn(observed, sum(map(_wall_s, observed)), configurations)
         put_off = self._put_off
         for seen in (batch.observation for batch in batches):  # what a driver before this one put off is not counted
             self._put_off = max(self._put_off + seen.waiting_tuples - seen.resumed_tuples, 0)
-        return control_step(
+        step = control_step(
             self._number, batches, changed=changed, loads=loads, single=self._single, cores=self._cores,
             put_off=(put_off, self._put_off),
         )  # fmt: skip
+        before, self._rate_tuples_s = self._rate_tuples_s, step.rate_tuples_s
+        hides = any(seen.latency_excludes_waiting for seen in observed) and grows(step.rate_tuples_s, before)
+        return replace(step, cap_may_shrink=not hides)
 
 
 def _is_alike(one: Configuration, other: Configuration) -> bool:

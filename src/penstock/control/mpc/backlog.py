@@ -13,6 +13,7 @@ from numba import njit
 
 from penstock.control.mpc.dynamic import cheapest_before, distance_between
 from penstock.control.mpc.problem import BacklogProblem, Floats, Solution, TableProblem, quality_cost
+from penstock.model.latency import corrected_s
 from penstock.model.micro_batch import capacity_kernel, predict_step
 
 BINS = 32
@@ -30,7 +31,8 @@ def arguments(problem: BacklogProblem) -> tuple[Any, ...]:
     s = problem.switching
     physics = np.array(
         [problem.overhead_s, problem.limit_tuples_s, problem.interval_s, problem.period_s, problem.pause_s,
-         problem.alpha, problem.threshold_s, problem.correction, problem.spread]
+         problem.alpha, problem.threshold_s, problem.correction, problem.spread,
+         float(problem.waiting_only)]
     )  # fmt: skip
     return (
         problem.rates_tuples_s, problem.per_tuple_s, problem.cap_tuples, problem.resource_cost, problem.replicas,
@@ -61,7 +63,8 @@ def _step_of(
         rate, backlog, per_tuple[u], replicas[u], physics[8], overhead_s, cap[u], limit, interval_s, period_s, pause_s
     )
     capacity = min(capacity_kernel(per_tuple[u], overhead_s, cap[u]), limit)
-    cost = quality_cost(code, physics[5], physics[6], rate, period_s, left, physics[7] * latency_s, capacity)
+    latency_s = corrected_s(latency_s, per_tuple[u] * replicas[u], physics[7], physics[9] > 0.0)
+    cost = quality_cost(code, physics[5], physics[6], rate, period_s, left, latency_s, capacity)
     return cost, left
 
 

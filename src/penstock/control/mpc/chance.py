@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.control.mpc.chance_search import FINE_POINTS, outcome_of, search
+from penstock.control.mpc.dynamic import distance_between
 from penstock.control.mpc.problem import Floats, Solution, Switching
 
 # A normal distribution in six pieces, finer where a goal breaks: the mean of each piece and its probability.
@@ -107,6 +108,24 @@ def keeps_goal(problem: ChanceProblem) -> bool:
         if cost > 0:
             return False
     return True
+
+
+def staying_cost(problem: ChanceProblem, setting: int) -> float:
+    """What a setting costs from now on where it stays throughout, and what waits goes as the forecast has it."""
+    s, errors, waiting = problem.switching, problem.errors, problem.waiting_tuples
+    per_tuple_s, cap = float(problem.per_tuple_s[setting]), float(problem.cap_tuples[setting])
+    pauses_s = problem.first_pause_s
+    is_change = problem.replicas[setting] != problem.replicas[problem.current]
+    pause_s = float(pauses_s[setting]) if is_change and len(pauses_s) else 0.0
+    total = float(distance_between(problem.current, setting, *s.positions, *s.gammas))
+    total += problem.change if is_change else 0.0
+    for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
+        came = [max(float(rate) * (1 + float(deviation) * float(error)), 0.0) for error in errors[0]]
+        costs = [outcome_of(own, waiting, per_tuple_s, cap, problem.physics, pause_s)[0] for own in came]
+        total += float(problem.resource_cost[setting]) + float(np.dot(errors[1], costs))
+        _, waiting = outcome_of(float(rate), waiting, per_tuple_s, cap, problem.physics, pause_s)
+        pause_s = 0.0
+    return total
 
 
 def waiting_points(problem: ChanceProblem) -> Floats:

@@ -11,7 +11,7 @@ from penstock.control.routes.hot_keys import heaviest_slot
 from penstock.control.routes.rebalance import DEFAULT_IMBALANCE
 from penstock.control.setting import Setting
 from penstock.model.forecasters.tracked import Tracked
-from penstock.model.latency import correction
+from penstock.model.latency import correction, waiting_ratio
 from penstock.model.micro_batch import predict_step
 from penstock.model.micro_batch_run import run_step
 from penstock.model.service_limit import ServiceLimit
@@ -97,12 +97,14 @@ def learn(
     interval_s: float,
     *,
     by_batches: bool = False,
+    waiting_only: bool = False,
     allowed_imbalance: float = DEFAULT_IMBALANCE,
 ) -> Learned:
     """The state after one more step; a step without a measurement leaves its figure as it was.
 
     `by_batches`: latencies are compared with a step run micro-batch by micro-batch, not with the steady state.
-    `allowed_imbalance`: what balancing leaves.
+    `waiting_only`: r is of the waiting, and of the last step alone, as printed.  `allowed_imbalance`: what balancing
+    leaves.
     """
     after = replace(state, rate=state.rate.learn(seen.rate_tuples_s, seen.latest_tuples_s), saturated=())
     if seen.service_s is not None and not _is_cold(
@@ -115,7 +117,11 @@ def learn(
         after = _with_balance(after, seen, allowed_imbalance)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
     backlogs = (*state.backlogs_tuples, seen.queued_tuples)[-_REMEMBERED_STEPS:]
-    after = _with_tail(_with_correction(after, state, seen, interval_s, by_batches), seen)
+    if waiting_only:
+        after = _as_printed(after, state, seen, interval_s)
+    else:
+        after = _with_correction(after, state, seen, interval_s, by_batches)
+    after = _with_tail(after, seen)
     waitings = (*state.waitings_tuples, seen.backlog_tuples)[-_REMEMBERED_STEPS:]
     return replace(after, backlogs_tuples=backlogs, waitings_tuples=waitings, replicas=seen.setting.replicas)
 
@@ -184,6 +190,15 @@ def _with_correction(
         latency_square=after.latency_square + _CORRECTION_PACE * (error**2 - after.latency_square),
         saturated=(ratio.saturated,) if ratio.saturated else (),
     )
+
+
+def _as_printed(after: Learned, before: Learned, seen: ControlStep, interval_s: float) -> Learned:
+    """r of the last step alone, whatever happened in it.   Eq. 8"""
+    if seen.latency_mean_s is None or after.gigacycles is None:
+        return after
+    predicted_s = _latency_s(after, before, seen, interval_s, 0.0)
+    alone_s = after.per_tuple_s(seen.setting) * seen.setting.replicas
+    return replace(after, correction=waiting_ratio(seen.latency_mean_s, predicted_s, alone_s))
 
 
 def _with_tail(state: Learned, seen: ControlStep) -> Learned:

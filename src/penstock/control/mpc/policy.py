@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from penstock.control.control_step import ControlStep
-from penstock.control.decision import Decision, Expectation, Hold, change_or_hold
+from penstock.control.decision import Alternative, Decision, Expectation, Hold, change_or_hold
 from penstock.control.goals.goal import MEAN_TO_P95, Weights
 from penstock.control.mpc.backlog import as_tables, solve_backlog
-from penstock.control.mpc.chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance
+from penstock.control.mpc.catching_up import fastest_if_behind
+from penstock.control.mpc.chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance, staying_cost
 from penstock.control.mpc.dynamic import solve_dynamic
 from penstock.control.mpc.learning import Learned, learn
 from penstock.control.mpc.problem import HIGHEST_EXPONENT, BacklogProblem, Floats, Solution, Switching
@@ -21,6 +22,7 @@ from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.mixture import Mixture
 from penstock.model.forecasters.protocol import Forecaster
 from penstock.model.forecasters.tracked import Tracked
+from penstock.model.latency import corrected_s
 from penstock.model.micro_batch import capacity_tuples_s, predict_step
 from penstock.model.micro_batch_run import run_step
 from penstock.model.power import PowerModel
@@ -41,7 +43,8 @@ class Mpc:
     of replicas.  `lead_steps`: steps from asking for a replica to having it.  `interval_s`: micro-batches begin at
     least so far apart.  `allowed_imbalance`: what balancing leaves.  `solver`: with backlog in the state, or the
     paper's costs by dynamic programming.  `alpha_tuple_s`: alpha is for tuples that take so long on
-    one replica at the highest frequency, and follows what they take; None: as it is.
+    one replica at the highest frequency, and follows what they take; None: as it is.  `waiting_only`: predictions are
+    corrected by Equation 8 as printed.
     """
 
     grid: Grid
@@ -58,6 +61,7 @@ class Mpc:
     interval_s: float = 0.0
     allowed_imbalance: float = DEFAULT_IMBALANCE
     alpha_tuple_s: float | None = None
+    waiting_only: bool = False
     name: str = "mpc"
 
     def start(self) -> Learned:
@@ -76,14 +80,38 @@ class Mpc:
         solution = self.solve(state, seen.setting, rates)
         desired = self.grid.setting(solution.trajectory[0])
         expected = self._expectation(state, seen.setting, desired)
-        return change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
+        decision = change_or_hold(seen.setting, desired, self._because(state, desired, rates), expected)
+        return replace(decision, alternatives=self._alternatives(state, seen.setting, desired, rates))
+
+    def _alternatives(
+        self, state: Learned, current: Setting, desired: Setting, rates: Floats
+    ) -> tuple[Alternative, ...]:
+        """Neighbours of the chosen setting and the one in force: what going there and staying would cost."""
+        near = {desired.replicas - 1, desired.replicas + 1, current.replicas} - {desired.replicas}
+        others = [replace(desired, replicas=n) for n in sorted(near) if n in self.grid.replicas]
+        if not others:
+            return ()
+        if self.solver == "chance":
+            chances = self.chances(state, current, rates)
+            costs = [staying_cost(chances, self.grid.index(own)) for own in (desired, *others)]
+        else:
+            problem = self.problem(state, current, rates)
+            costs = [problem.cost((self.grid.index(own),) * self.horizon) for own in (desired, *others)]
+        if not costs[0] > 0:
+            return ()
+        return tuple(Alternative(own, cost / costs[0]) for own, cost in zip(others, costs[1:], strict=True))
 
     def learn(self, state: Learned, seen: ControlStep) -> Learned:
         highest_ghz = self.grid.frequencies_ghz[-1]
         if seen.setting.frequency_ghz is None and highest_ghz is not None:  # left alone: as fast as it can
             seen = replace(seen, setting=replace(seen.setting, frequency_ghz=highest_ghz))
         return learn(
-            state, seen, self.interval_s, by_batches=self.solver == "chance", allowed_imbalance=self.allowed_imbalance
+            state,
+            seen,
+            self.interval_s,
+            by_batches=self.solver == "chance",
+            waiting_only=self.waiting_only,
+            allowed_imbalance=self.allowed_imbalance,
         )
 
     def planned_rates(self, state: Learned) -> Floats:
@@ -96,7 +124,9 @@ class Mpc:
 
     def solve(self, state: Learned, current: Setting, rates: Floats) -> Solution:
         if self.solver == "chance":
-            return solve_chance(self.chances(state, current, rates))
+            chances = self.chances(state, current, rates)
+            fastest = fastest_if_behind(chances)
+            return solve_chance(chances) if fastest is None else Solution((fastest,) * self.horizon, np.inf, 0)
         problem = self.problem(state, current, rates)
         if self.solver == "backlog":
             return solve_backlog(problem)
@@ -132,6 +162,7 @@ class Mpc:
             pause_s=0.0 if hopeless else state.pause_s,
             correction=state.correction * self._tail(state) * (1 + self.confidence * state.latency_deviation),
             spread=state.spread,
+            waiting_only=self.waiting_only,
         )
 
     def chances(self, state: Learned, current: Setting, rates: Floats) -> ChanceProblem:
@@ -215,7 +246,7 @@ class Mpc:
                 rate, state.backlog_tuples, per_tuple_s, desired.replicas, state.spread, overhead_s, cap, limit,
                 self.interval_s, self.period_s, pause_s,
             )  # fmt: skip
-        latency_s *= state.correction
+        latency_s = float(corrected_s(latency_s, per_tuple_s * desired.replicas, state.correction, self.waiting_only))
         saturated = list(state.saturated)
         if rate * per_tuple_s >= 1:
             saturated.append("utilization at or above 1")

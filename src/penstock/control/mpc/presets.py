@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from penstock.control.goals.goal import Goal, Price, Weights, derived_weights
-from penstock.control.goals.payback import DEFAULT_WILLINGNESS, payback_s
+from penstock.control.goals.payback import DEFAULT_PAYBACK, payback_s
 from penstock.control.mpc.policy import Mpc
 from penstock.control.setting import Grid
 from penstock.errors import InputError
@@ -68,7 +68,7 @@ def paper_strategy(
     name = f"{strategy} {'Sw' if switching else 'NoSw'} h={horizon}"
     return Mpc(
         Grid(PAPER_REPLICAS, frequencies), weights, horizon, confidence=0.0, solver="dynamic",
-        forecaster=HoltWinters(), interval_s=interval_s, name=name,
+        forecaster=HoltWinters(), interval_s=interval_s, waiting_only=True, name=name,
     )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def default_mpc(
     grid: Grid,
     *,
     price: Price | None = None,
-    willingness: str | float = DEFAULT_WILLINGNESS,
+    payback: str | float = DEFAULT_PAYBACK,
     pause_s: float = 0.0,
     lead_steps: int = 0,
     interval_s: float = 0.0,
@@ -85,9 +85,9 @@ def default_mpc(
 ) -> Mpc:
     """MPC from what a user understands: the goal, the price of a core, and how soon a change must have paid.
 
-    `willingness`: 'calm', 'balanced' or 'eager', or the seconds within which a change has to pay.
+    `payback`: 'calm', 'balanced' or 'eager', or the seconds within which a change has to pay.
     """
-    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s(willingness), period_s=1.0)
+    weights = derived_weights(goal, grid.replicas[-1], price or Price(), payback_s(payback), period_s=1.0)
     return Mpc(
         grid,
         weights,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from numba import njit
 
 from penstock.control.goals.goal import QUALITIES, Quality
+from penstock.model.latency import corrected_s
 from penstock.model.micro_batch import capacity_tuples_s, predict_step
 
 Floats = npt.NDArray[np.float64]
@@ -65,7 +66,7 @@ class BacklogProblem:
     """A horizon in which tuples left behind go on into the next step.
 
     By setting: `per_tuple_s` (Eq. 5), `cap_tuples`, `resource_cost`, and `replicas` (a change of which costs
-    `pause_s` of service); by step: `rates_tuples_s`.
+    `pause_s` of service); by step: `rates_tuples_s`.  `waiting_only`: `correction` is of the waiting alone, as printed.
     """
 
     rates_tuples_s: Floats
@@ -86,6 +87,7 @@ class BacklogProblem:
     pause_s: float = 0.0
     correction: float = 1.0
     spread: float = 0.0
+    waiting_only: bool = False
 
     @property
     def horizon(self) -> int:
@@ -107,7 +109,8 @@ class BacklogProblem:
         capacity = capacity_tuples_s(per_tuple_s, self.overhead_s, cap)
         own = quality_cost(
             self.quality_code, self.alpha, self.threshold_s, rate, self.period_s, left,
-            self.correction * latency_s, min(capacity, self.limit_tuples_s),
+            corrected_s(latency_s, per_tuple_s * float(self.replicas[setting]), self.correction, self.waiting_only),
+            min(capacity, self.limit_tuples_s),
         )  # fmt: skip
         return float(own + self.resource_cost[setting] + self.switching.between(before, setting)), float(left)
 

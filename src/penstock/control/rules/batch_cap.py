@@ -1,20 +1,21 @@
 """The cap of micro-batches: small enough that none holds up decisions for long, whatever a tuple costs.
 
 A micro-batch is a barrier.  One that took a long backlog at once would run for minutes with the Configuration it began
-with.
+with.  Only the work that tuples cause counts: where a micro-batch takes its time whatever is in it (workers that start,
+a machine that is busy elsewhere), a smaller one would bring less and be hardly shorter, and the backlog would grow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.control.control_step import ControlStep
-from penstock.control.decision import Change, Decision, change_or_hold
-
 LONGEST_WORK_S = 2.0
 _RATIO = 4
 _LEAST_TUPLES, _FIRST_TUPLES = 256, 16_384
 _FULL = 0.8
+_GROWTH = 1.05
+_PROBING = 2  # the growth of work that is expected from a larger cap while its fixed part is not known
+_APART = 2  # the ratio of two sizes from which on they tell what a tuple costs
 
 
 def cap_ladder(highest_tuples: int) -> tuple[int, ...]:
@@ -31,10 +32,15 @@ def cap_ladder(highest_tuples: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CapPace:
-    """The largest cap whose work is done in time, as far as was seen."""
+    """The largest cap whose work is done in time, as far as was seen.
+
+    `fixed_s`: work of a micro-batch without tuples, from two that differed in size (None before); `last`: the latest.
+    """
 
     ladder: tuple[int, ...]
     place: int
+    fixed_s: float | None = None
+    last: tuple[int, float] | None = None
 
     @property
     def cap_tuples(self) -> int:
@@ -44,16 +50,31 @@ class CapPace:
         """Whether a micro-batch of so many tuples may be a reason to take more, if there is a higher cap."""
         return tuples >= _FULL * self.cap_tuples and self.place + 1 < len(self.ladder)
 
-    def after(self, tuples: int, work_s: float) -> CapPace:
+    def after(self, tuples: int, work_s: float, *, may_shrink: bool = True) -> CapPace:
         """After a micro-batch, whose busiest replicas worked so long: up where it was full and short, down if long."""
         if tuples <= 0:
             return self
-        if work_s > LONGEST_WORK_S:
-            fits = [i for i, cap in enumerate(self.ladder) if cap * work_s / tuples <= LONGEST_WORK_S]
-            return replace(self, place=min(max(fits, default=0), self.place))
+        fixed_s = self._fixed_s(tuples, work_s)
+        known = replace(self, fixed_s=fixed_s, last=(tuples, work_s))
+        caused_s = work_s - (fixed_s or 0.0)
+        if caused_s > LONGEST_WORK_S:
+            if not may_shrink:
+                return known
+            fits = [i for i, cap in enumerate(self.ladder) if cap * caused_s / tuples <= LONGEST_WORK_S]
+            return replace(known, place=min(max(fits, default=0), self.place))
         if self.is_full(tuples):
-            return replace(self, place=self.place + (_RATIO * work_s <= LONGEST_WORK_S))
-        return self
+            longer = _RATIO if fixed_s is not None else _PROBING
+            return replace(known, place=self.place + (longer * caused_s <= LONGEST_WORK_S))
+        return known
+
+    def _fixed_s(self, tuples: int, work_s: float) -> float | None:
+        """Where the line through this micro-batch and the last one begins; no batch takes less than this."""
+        found_s = self.fixed_s
+        if self.last is not None:
+            (fewer, least_s), (more, most_s) = sorted([self.last, (tuples, work_s)])
+            if more >= _APART * fewer:
+                found_s = least_s - fewer * max(most_s - least_s, 0.0) / (more - fewer)
+        return None if found_s is None else min(max(found_s, 0.0), work_s)
 
 
 def first_pace(highest_tuples: int) -> CapPace:
@@ -62,10 +83,6 @@ def first_pace(highest_tuples: int) -> CapPace:
     return CapPace(ladder, max((i for i, cap in enumerate(ladder) if cap <= _FIRST_TUPLES), default=0))
 
 
-def within_pace(decision: Decision, seen: ControlStep) -> Decision:
-    """The decision with no larger cap than is in time now."""
-    most = seen.highest_cap_tuples
-    if most is None or not isinstance(decision, Change) or decision.setting.micro_batch_tuples <= most:
-        return decision
-    setting = replace(decision.setting, micro_batch_tuples=most)
-    return change_or_hold(seen.setting, setting, decision.because, decision.expected)
+def grows(rate_tuples_s: float, before_tuples_s: float | None) -> bool:
+    """Whether more tuples come than before, beyond what rates vary anyway."""
+    return before_tuples_s is not None and rate_tuples_s > _GROWTH * before_tuples_s

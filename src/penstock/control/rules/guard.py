@@ -1,12 +1,13 @@
-"""What no policy is allowed to do, whatever it thinks: pure rules over a decision."""
+"""The rule of the guard: what no policy is allowed to do, whatever it wants."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, Hold
+from penstock.control.rules.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,19 @@ class GuardState:
 
 
 @dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why not, and for how many steps that is so at most."""
+
+    because: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """`settle_steps`: how long a change's own backlog may last.  `patience_steps`: how long to wait for a level below.
 
     So many `reversals` within `oscillation_steps` switch going down off for `backoff_steps`, twice as long each time.
+    `memory`: what it goes by of earlier steps.
     """
 
     settle_steps: int = 5
@@ -48,31 +58,43 @@ class Guard:
     backoff_steps: int = 10
     longest_backoff_steps: int = 120
     useful_gain: float = 0.1
+    memory: GuardState = field(default_factory=GuardState)
+    name: str = "guard"
 
-    def check(
-        self, state: GuardState, seen: ControlStep, decision: Decision, *, goal_broken: bool
-    ) -> tuple[GuardState, Decision]:
-        """The decision, or a Hold that says why not."""
+    def __call__(self, seen: ControlStep, decision: Decision) -> Decision:
+        return self._checked(seen, decision)[1]
+
+    def after(self, seen: ControlStep, decision: Decision) -> Guard:
+        return replace(self, memory=self._checked(seen, decision)[0])
+
+    def resuming(self, before: Rule) -> Guard:
+        return replace(self, memory=before.memory) if isinstance(before, Guard) else self
+
+    def _checked(self, seen: ControlStep, decision: Decision) -> tuple[GuardState, Decision]:
+        """What it remembers then; and the decision, or a Hold that says why not."""
+        state = self.memory
         since = seen.step if state.unsettled_since is None else state.unsettled_since
         state = replace(state, unsettled_since=None if seen.settled_below else since)
         checked = decision
         if isinstance(decision, Change):
-            refusal = self._refusal(state, seen, decision, goal_broken)
+            refusal = self._refusal(state, seen, decision)
             if refusal is not None:
-                checked = Hold(refusal, decision.expected)
+                checked = Hold(refusal.because, decision.expected, until_s=refusal.steps * seen.period_s)
         if isinstance(checked, Change) and checked.setting.replicas != seen.setting.replicas:
             state = self._noted(state, seen, checked.setting.replicas)
         return replace(state, last_backlog=seen.backlog_tuples), checked
 
-    def _refusal(self, state: GuardState, seen: ControlStep, change: Change, goal_broken: bool) -> str | None:
+    def _refusal(self, state: GuardState, seen: ControlStep, change: Change) -> _Refusal | None:
         waited = 0 if state.unsettled_since is None else seen.step - state.unsettled_since
-        if state.unsettled_since is not None and waited < self.patience_steps and not goal_broken:
-            return f"a level below is settling since {waited} steps"
+        if state.unsettled_since is not None and waited < self.patience_steps and not seen.goal_broken:
+            return _Refusal(f"a level below is settling since {waited} steps", self.patience_steps - waited)
         if change.setting.replicas < seen.setting.replicas and seen.step < state.down_allowed_from:
-            return f"went up and down too often; not down before step {state.down_allowed_from}"
-        if change.setting.replicas > seen.setting.replicas:
-            return self._useless_up(state, seen)
-        return None
+            because = f"went up and down too often; not down before step {state.down_allowed_from}"
+            return _Refusal(because, state.down_allowed_from - seen.step)
+        useless = self._useless_up(state, seen) if change.setting.replicas > seen.setting.replicas else None
+        if useless is None:
+            return None
+        return _Refusal(useless, self.settle_steps + 1 - (seen.step - state.turns[-1].step))
 
     def _useless_up(self, state: GuardState, seen: ControlStep) -> str | None:
         turn = state.turns[-1] if state.turns else None

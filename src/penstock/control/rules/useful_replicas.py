@@ -1,4 +1,4 @@
-"""How many replicas of an element can help: as many as the cores where it computes, more where it waits."""
+"""The rule of useful replicas: as many as the cores where an element computes, more where it waits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HighestReplicas:
     The others may have `lowest` replicas in any case: that many the user wants.
 
     >>> rule = HighestReplicas(cores=2, task_slots=16)
-    >>> [rule.of("service", CpuShares({"service": share})) for share in (0.9, 0.2, 0.01)]
+    >>> [rule.of("service", {"service": share}) for share in (0.9, 0.2, 0.01)]
     [2, 10, 16]
     """
 
@@ -43,32 +43,34 @@ class HighestReplicas:
     task_slots: int
     single: frozenset[str] = frozenset()
     lowest: int = 1
+    name: str = "useful replicas"
 
-    def of(self, element: str, shares: CpuShares) -> int:
+    def of(self, element: str, share_by_element: Mapping[str, float]) -> int:
+        """The most replicas of an element that computes in such a share of its time."""
         if element in self.single:
             return 1
-        share = shares.by_element.get(element, 1.0)
+        share = share_by_element.get(element, 1.0)
         helpful = self.cores if share >= _COMPUTES else max(int(self.cores / share), self.cores)
         return max(min(helpful, self.task_slots), self.lowest)
 
-    def by_element(self, seen: ControlStep, shares: CpuShares) -> dict[str, int]:
-        return {element.name: self.of(element.name, shares) for element in seen.elements}
+    def by_element(self, seen: ControlStep) -> dict[str, int]:
+        return {element.name: self.of(element.name, seen.cpu_share_by_element) for element in seen.elements}
 
-    def bounded(self, decision: Decision, seen: ControlStep, shares: CpuShares) -> Decision:
+    def __call__(self, seen: ControlStep, decision: Decision) -> Decision:
         """The decision with no more replicas than the busiest element can use; what is there already may stay."""
-        highest = self.of_busiest(seen, shares)
+        highest = self.of_busiest(seen)
         if not isinstance(decision, Change) or decision.setting.replicas <= highest:
             return decision
         allowed = max(highest, min(decision.setting.replicas, seen.setting.replicas))
         because = f"{decision.setting.replicas} replicas wanted, but {self._reason(highest)}; {decision.because}"
         return change_or_hold(seen.setting, replace(decision.setting, replicas=allowed), because, decision.expected)
 
-    def of_busiest(self, seen: ControlStep, shares: CpuShares) -> int:
+    def of_busiest(self, seen: ControlStep) -> int:
         """As many as the busiest element that may have several can use."""
         free = [e for e in seen.elements if e.name not in self.single]
         if not free:
             return 1 if seen.elements else self.task_slots
-        return self.of(max(free, key=lambda e: e.busy_s / e.replicas).name, shares)
+        return self.of(max(free, key=lambda e: e.busy_s / e.replicas).name, seen.cpu_share_by_element)
 
     def _reason(self, highest: int) -> str:
         if highest >= self.task_slots:

@@ -23,7 +23,7 @@ from penstock.control.threads.thread_policy import ThreadPolicy
 from penstock.measure.element_observation import ElementObservation
 from penstock.plan.thread_setting import ElasticThreads
 
-_VERSION = 4
+_VERSION = 5
 STEPS_PER_THREAD = 2  # a period has at least so many steps for each thread, however long they take
 
 
@@ -42,7 +42,7 @@ class LearnedThreads:
     """All that was learned about a replica's threads, and the period under way.
 
     `state` is the policy's, None before the first period is over; `setting` what it wants in force. `alone`: in all of
-    the period one thread ran alone.
+    the period one thread ran alone. `operators`: those of the element, which another fusion may change.
     """
 
     policy: str
@@ -60,6 +60,7 @@ class LearnedThreads:
     waited_s: float = 0.0
     idle_core_s: float | None = None
     costs: Mapping[str, float] = field(default_factory=dict)
+    operators: tuple[str, ...] = ()
 
     @property
     def waits(self) -> bool:

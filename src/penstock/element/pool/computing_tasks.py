@@ -22,7 +22,7 @@ class ComputingTasks:
 
     def cores(self) -> int:
         """Cores for each of them; those of the host where nobody computes."""
-        return even_share(max(1, sum(process.is_running() for process in self._known())), self._cores())
+        return even_share(max(1, sum(process.is_alive() for process in self._known())), self._cores())
 
     def join(self) -> None:
         """This process's task computes, from now on."""
@@ -49,7 +49,7 @@ class ComputingTasks:
         for path in paths:
             pid, _, start_ticks = path.name.partition("-")
             process = Process(int(pid), int(start_ticks))
-            if not process.is_running():
+            if not process.is_alive():
                 _remove(path)
             yield process
 

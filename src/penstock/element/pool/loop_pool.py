@@ -23,7 +23,7 @@ class LoopPool:
         self._waiting: deque[Unit] = deque()
         self._done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._level = 0
-        self._running: set[asyncio.Task[None]] = set()
+        self._active: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._closed = False
         threading.Thread(target=self._run, name="elastic-loop", daemon=True).start()
@@ -67,9 +67,9 @@ class LoopPool:
         self._fill()
 
     def _fill(self) -> None:
-        while self._waiting and len(self._running) < self._level:
+        while self._waiting and len(self._active) < self._level:
             task = self._loop.create_task(self._work(Progress(self._calls, self._waiting.popleft())))
-            self._running.add(task)
+            self._active.add(task)
             task.add_done_callback(self._finished)
 
     async def _work(self, progress: Progress) -> None:
@@ -102,7 +102,7 @@ class LoopPool:
             progress.gave(result)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+        self._active.discard(task)
         self._fill()
 
     def _stop(self) -> None:

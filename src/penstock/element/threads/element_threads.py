@@ -59,6 +59,10 @@ class ElementThreads:
         self.is_at_work = False
 
     @property
+    def _operators(self) -> tuple[str, ...]:
+        return tuple(operator.name for operator in self._graph.operators)
+
+    @property
     def element(self) -> ThreadedElement:
         assert self._threaded is not None
         return self._threaded
@@ -81,6 +85,8 @@ class ElementThreads:
         self._control, self._fixed = None, 1
         if isinstance(request, ElasticThreads):
             known = None if learned is None else learned_from_text(learned)
+            if known is not None and known.operators not in ((), self._operators):
+                known = None  # it was learned in another fusion
             self._cores = cores
             self._control = ThreadControl(request, cores(), known)
         else:
@@ -146,13 +152,13 @@ class ElementThreads:
         control = self._control
         seen = ReplicaThreads(
             self._fixed, MOST_THREADS, len(self._setting().queued), holds_gil=tuple(sorted(self._holds_gil)),
-            idle_cores=self._idle_cores,
+            idle_cores=self._idle_cores, queued=tuple(sorted(self._setting().queued)),
         )  # fmt: skip
         if control is None:
             return ThreadsLeft(seen)
         known = control.learned
         seen = replace(seen, level=control.level, most=known.most, waits=known.waits, reason=known.reason)
-        return ThreadsLeft(seen, known.settled, known.to_text())
+        return ThreadsLeft(seen, known.settled, replace(known, operators=self._operators).to_text())
 
     def close(self) -> None:
         """Ends all threads, each with the block it is at, and waits for them."""

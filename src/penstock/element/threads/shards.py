@@ -17,7 +17,7 @@ from penstock.host.cores import own_cores
 from penstock.kernels.dealing import deal
 from penstock.kernels.snapshot import SnapshotFields
 from penstock.operators.protocol import OperatorRuntime
-from penstock.operators.windows.aggregate_plan import has_own_windows, plan_aggregate
+from penstock.plan.aggregate_plan import has_own_windows, plan_aggregate
 from penstock.plan.elements.parallelism import SLOTS
 from penstock.state.slots.slot_functions import HashSlots
 

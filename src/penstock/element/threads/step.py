@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.block.block import Block
-from penstock.block.dead_letters import Letter
+from penstock.block.dead_letters import Letters
 from penstock.block.position import Frontier
 
 
@@ -21,4 +21,4 @@ class Step:
     ) -> None:
         self.number, self.streams, self.frontier, self.missing = number, streams, frontier, missing
         self.tuples, self.strands = tuples, 1
-        self.letters: list[tuple[int, Letter]] = []
+        self.letters: list[tuple[int, Letters]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.app.graph import Graph
@@ -73,6 +73,7 @@ class ThreadedElement:
         queued: Iterable[str] = (),
         positioned: frozenset[str] | None = None,
         make: MakeOperator = make_operator,
+        ticked: Collection[str] | None = None,
         schedule: str = OLDEST_FIRST,
         ordered: bool = True,
         shards: int | None = None,
@@ -89,7 +90,7 @@ class ThreadedElement:
         if shards is None and make is not make_operator:
             shards = 1  # another maker's state may not bear to be made twice
         if around is None:
-            element = Element(graph, own, wanted, positioned=positioned, make=sharded(make, shards))
+            element = Element(graph, own, wanted, positioned=positioned, make=sharded(make, shards), ticked=ticked)
             around = Around(element, wire(element, graph), TimedCalls(time_every))
         self.runtimes: dict[str, OperatorRuntime] = around.element.runtimes
         self._rate = Rate(clock)
@@ -255,7 +256,7 @@ class ThreadedElement:
                 self._runtime.thread_slots[ident] = self._thread_slot
             self._thread_slot.take()
             self._feeder = ident
-        if not self._rate.is_running:
+        if not self._rate.is_started:
             self._rate.resume()
             if self._sampler is not None:
                 self._sampler.resume()

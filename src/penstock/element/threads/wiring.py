@@ -10,6 +10,7 @@ from penstock.block.block import Block
 from penstock.element.element import Element, Stage
 from penstock.element.threads.shards import ShardedOperator
 from penstock.element.threads.stage import ThreadedStage
+from penstock.operators.watermark.source_ticks import TICKS
 from penstock.plan.elements.keys import partitioning_of
 from penstock.plan.elements.punctuated_streams import punctors_by_stream
 
@@ -48,6 +49,7 @@ def wire(element: Element, graph: Graph, application: Graph | None = None) -> Wi
     for stage in element.stages:
         stages += _stages_of(stage, application or graph, empty)
     sources = {element.number[source.name] for source in graph.sources}
+    sources |= {element.number[TICKS]} if TICKS in element.number else set()
     return wired(stages, sources, {stream for _, stream in element.wanted}, empty)
 
 

@@ -15,17 +15,17 @@ _MOST = 16
 class DictionaryCache(Generic[Payload]):
     """Something kept per dictionary, found by where its memory lies; the newest few dictionaries are held."""
 
-    __slots__ = ("_kept", "_last")
+    __slots__ = ("_last", "_payloads")
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, int, int], tuple[pa.Array, Payload]] = {}
+        self._payloads: dict[tuple[int, int, int], tuple[pa.Array, Payload]] = {}
         self._last: tuple[pa.Array, Payload] | None = None
 
     def find(self, dictionary: pa.Array) -> Payload | None:
         last = self._last
         if last is not None and last[0] is dictionary:
             return last[1]
-        entry = self._kept.get(_place(dictionary))
+        entry = self._payloads.get(_place(dictionary))
         if entry is None:
             return None
         self._last = dictionary, entry[1]
@@ -33,10 +33,10 @@ class DictionaryCache(Generic[Payload]):
 
     def keep(self, dictionary: pa.Array, payload: Payload) -> None:
         # holding the dictionary keeps its memory, so that the place cannot come to mean another one
-        self._kept[_place(dictionary)] = dictionary, payload
+        self._payloads[_place(dictionary)] = dictionary, payload
         self._last = dictionary, payload
-        for oldest in list(self._kept)[:-_MOST]:  # a list, since other threads keep dictionaries here, too
-            self._kept.pop(oldest, None)
+        for oldest in list(self._payloads)[:-_MOST]:  # a list, since other threads keep dictionaries here, too
+            self._payloads.pop(oldest, None)
 
 
 def codes_of(dictionary: pa.Array, text: str) -> tuple[int, ...]:

@@ -67,6 +67,13 @@ class HeldRows:
         state = (rows, owners, self.ordinals, self.clock, self.slot)
         return Firings(*_process(self.kind, self.size, start, len(groups), marks, *state))
 
+    def flush(self) -> Firings:
+        """What windows hold at the end of the stream: time windows at each end to come, tumbling ones by age."""
+        rows, owners = (self.next, self.group, self.value), (self.heads, self.tails, self.held)
+        full = np.flatnonzero(self.heads != _NONE)
+        by_age = full[np.argsort(self.heads[full])]
+        return Firings(*_flush(self.kind, self.size, by_age, rows, owners, self.clock, self.slot))
+
     def live(self) -> Integers:
         """The store numbers of held rows, ascending."""
         rows: Integers = _live(self.heads, self.next, int(self.held.sum()))
@@ -159,6 +166,27 @@ def _process(kind, size, start, count, marks, rows, owners, ordinals, clock, slo
     outputs, out, offsets, members, _, _ = firings
     return (out[0, :outputs].copy(), out[1, :outputs].copy(), out[2, :outputs].copy(), out[3, :outputs].copy(),
             offsets[: outputs + 1].copy(), members[: offsets[outputs]].copy(), late[:lates].copy())  # fmt: skip
+
+
+@nb.njit(nogil=True, cache=True)
+def _flush(kind, size, full, rows, owners, clock, slot):
+    """Fires what the owners hold; the trigger is no row."""
+    out = np.empty((4, 64), np.int64)
+    firings = (0, out, np.zeros(65, np.int64), np.empty(256, np.int64), np.empty(64, np.int64), slot)
+    every = kind[3]
+    for owner in full:
+        if kind[0] == TIME:
+            end = (clock[0] // every) * every + every
+            while owners[0][owner] != _NONE:
+                firings = _fire(owner, 0, end, end - size, np.float64(end), rows, owners, firings)
+                _drop_below(owner, end + every - size, rows, owners)
+                end += every
+        elif kind[1]:
+            firings = _fire(owner, 0, 0, -np.inf, np.inf, rows, owners, firings)
+            _clear(owner, owners)
+    outputs, out, offsets, members, _, _ = firings
+    return (out[0, :outputs].copy(), out[1, :outputs].copy(), out[2, :outputs].copy(), out[3, :outputs].copy(),
+            offsets[: outputs + 1].copy(), members[: offsets[outputs]].copy(), np.empty(0, np.int64))  # fmt: skip
 
 
 @nb.njit(nogil=True, cache=True)

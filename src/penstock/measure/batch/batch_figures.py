@@ -31,22 +31,23 @@ class Moments:
 
 
 def observation_of(
-    batch: int, moments: Moments, reports: Reports, first: str, sinks: Container[str], dead_letters: int
+    batch: int, moments: Moments, reports: Reports, tuples_in: int, sinks: Container[str], dead_letters: int
 ) -> Observation:
-    """What the tasks say, `first` being the element that reads the sources; what other clocks say is added later."""
+    """What the tasks say, `tuples_in` being what they read from sources; what other clocks say is added later."""
     replicas = {element: tuple(sorted([r.replica for r in own], key=_number)) for element, own in reports.items()}
     everyone = [replica for own in replicas.values() for replica in own]
     return Observation(
         batch,
         moments.began_s,
         moments.committed_s - moments.began_s,
-        sum([r.tuples_in for r in replicas.get(first, ())]),
+        tuples_in,
         sum([port.tuples for r in everyone for port in r.outputs if port.stream in sinks]),
         replicas,
         dead_letters=dead_letters,
         committed_at_s=moments.committed_s,
         times=moments.times,
         slot_tuples_by_element=_slot_tuples(reports, replicas),
+        slot_cpu_us_by_element=_slot_cpu_us(reports),
     )
 
 
@@ -80,4 +81,14 @@ def _slot_tuples(reports: Reports, replicas: Mapping[str, Sequence[ReplicaObserv
         if counted and arrived and abs(arrived - counted) > len(counts):  # more than rounding
             counts = np.rint(counts * (arrived / counted)).astype(np.int64)
         found[element] = tuple(counts.tolist())
+    return found
+
+
+def _slot_cpu_us(reports: Reports) -> dict[str, tuple[int, ...]]:
+    """CPU by slot of elements whose slots run apart, in microseconds."""
+    found = {}
+    for element, own in reports.items():
+        timed = [report.slot_cpu_ns for report in own if report.slot_cpu_ns is not None]
+        if timed and len({len(each) for each in timed}) == 1:
+            found[element] = tuple((np.sum(timed, axis=0) // 1000).tolist())
     return found

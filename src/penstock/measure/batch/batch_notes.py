@@ -7,6 +7,7 @@ import pickle
 import weakref
 from pathlib import Path
 
+from penstock.host.atomic_file import open_new
 from penstock.measure.batch.measured_batch import MeasuredBatch, measured_batch
 from penstock.plan.configuration import Configuration
 
@@ -17,7 +18,7 @@ class BatchNotes:
     """A file that is emptied whenever the journal has what is in it; a Configuration is written where it is new."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        self._file = open_new(str(path), os.O_WRONLY | os.O_APPEND)
         weakref.finalize(self, os.close, self._file)
         self._configuration: Configuration | None = None
         self._is_empty = os.fstat(self._file).st_size == 0

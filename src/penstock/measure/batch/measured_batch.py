@@ -23,6 +23,7 @@ class MeasuredBatch:
     dead_letters: int = 0
     waiting_tuples: int = 0
     resumed_tuples: int = 0
+    watermark_s: float | None = None
 
     @property
     def plain(self) -> tuple[Any, ...]:
@@ -31,7 +32,7 @@ class MeasuredBatch:
         moments = m.began_s, m.planned_s, m.ran_s, m.committed_s
         return (
             self.batch, moments, self.reports, self.first, tuple(self.sinks), self.tuples_in, self.dead_letters,
-            self.waiting_tuples, self.resumed_tuples,
+            self.waiting_tuples, self.resumed_tuples, self.watermark_s,
         )  # fmt: skip
 
     def read(self) -> Reports:
@@ -43,10 +44,12 @@ class MeasuredBatch:
 
     def observation(self, reports: Reports) -> Observation:
         """What the tasks say; what other clocks say is added later."""
-        own = observation_of(self.batch, self.moments, reports, self.first, self.sinks, self.dead_letters)
-        if not self.waiting_tuples and not self.resumed_tuples:
+        own = observation_of(self.batch, self.moments, reports, self.tuples_in, self.sinks, self.dead_letters)
+        if not self.waiting_tuples and not self.resumed_tuples and self.watermark_s is None:
             return own
-        return replace(own, waiting_tuples=self.waiting_tuples, resumed_tuples=self.resumed_tuples)
+        return replace(
+            own, waiting_tuples=self.waiting_tuples, resumed_tuples=self.resumed_tuples, watermark_s=self.watermark_s
+        )
 
 
 def measured_batch(plain: tuple[Any, ...]) -> MeasuredBatch:

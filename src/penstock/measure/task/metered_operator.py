@@ -11,12 +11,15 @@ import pyarrow as pa
 
 from penstock.block.block import Block, empty_block
 from penstock.block.position import EVERYTHING, Frontier
+from penstock.measure.task.block_bytes import block_bytes
 from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
 from penstock.operators.protocol import OperatorRuntime
 
 _UNTIMED = -1
-Call = tuple[int, int, int]  # tuples in, tuples out, CPU ns or _UNTIMED
-PlainFigures = tuple[str, int, int, int, int, float | None, int]
+Sizes = tuple[int, int]  # bytes in, bytes out
+# tuples in (of each input where there are several), tuples out, CPU ns or _UNTIMED, bytes where it was timed
+Call = tuple[int | tuple[int, ...], int, int, Sizes | None]
+PlainFigures = tuple[str, int, int, int, int, float | None, int, int | None, int | None, tuple[int, ...]]
 
 
 class OperatorMeter:
@@ -25,16 +28,17 @@ class OperatorMeter:
     Appending to a list is one step for the interpreter, so that no thread's call is lost without a lock.
     """
 
-    __slots__ = ("calls", "name", "turn")
+    __slots__ = ("calls", "name", "ports", "sizing_ns", "turn")
 
-    def __init__(self, name: str, pace: Pace) -> None:
-        self.name, self.turn = name, Turn(pace)
+    def __init__(self, name: str, pace: Pace, ports: int | None = None) -> None:
+        self.name, self.turn, self.ports = name, Turn(pace), ports
         self.calls: list[Call] = []
+        self.sizing_ns = 0  # what telling the bytes of blocks took
 
     def take(self, state_bytes: int = 0) -> PlainFigures:
         """What was measured since the last time, as an OperatorObservation has it by position."""
         calls, self.calls = self.calls, []
-        return summed(self.name, calls, state_bytes, clock_pair_ns() // 2)
+        return summed(self.name, calls, state_bytes, clock_pair_ns() // 2, self.ports)
 
 
 class MeteredOperator:
@@ -61,33 +65,59 @@ class MeteredOperator:
         if meter.turn.is_due():
             start = time.thread_time_ns()
             outputs = self._runtime.process(inputs, frontier)
-            cpu_ns = time.thread_time_ns() - start
+            end = time.thread_time_ns()
+            cpu_ns, sizes = end - start, (_bytes(inputs), _bytes(outputs))
+            meter.sizing_ns += time.thread_time_ns() - end
         else:
-            outputs, cpu_ns = self._runtime.process(inputs, frontier), _UNTIMED
-        taken = inputs[0].rows if len(inputs) == 1 else sum([block.rows for block in inputs])
+            outputs, cpu_ns, sizes = self._runtime.process(inputs, frontier), _UNTIMED, None
+        taken = inputs[0].rows if len(inputs) == 1 else tuple([block.rows for block in inputs])
         given = outputs[0].rows if len(outputs) == 1 else sum([block.rows for block in outputs])
-        meter.calls.append((taken, given, cpu_ns))
+        meter.calls.append((taken, given, cpu_ns, sizes))
         return outputs
 
 
-def summed(name: str, calls: Sequence[Call], state_bytes: int, clock_ns: int = 0) -> PlainFigures:
-    """The sum of calls; CPU of those that were timed is scaled to all by tuples, or by calls where no tuples came.
+def _bytes(blocks: Sequence[Block]) -> int:
+    return sum([block_bytes(block) for block in blocks if block.rows])
 
-    `clock_ns` is the clock's own share of each timed call.
+
+def summed(
+    name: str, calls: Sequence[Call], state_bytes: int, clock_ns: int = 0, ports: int | None = None
+) -> PlainFigures:
+    """The sum of calls; what was measured of those that were timed is scaled to all.
+
+    CPU goes by tuples, or by calls where no tuples came; bytes by tuples.  `clock_ns` is the clock's own share of each
+    timed call.  `ports`: how many of its inputs have tuples, not ticks.
     """
-    tuples_in = tuples_out = timed = timed_in = cpu_ns = 0
-    for taken, given, own_ns in calls:
+    tuples_in = tuples_out = timed = timed_in = timed_out = cpu_ns = bytes_in = bytes_out = 0
+    by_port: list[int] = []
+    for taken, given, own_ns, sizes in calls:
+        if isinstance(taken, tuple):
+            by_port = [a + b for a, b in zip(by_port, taken, strict=True)] if by_port else list(taken)
+            taken = sum(taken)
         tuples_in += taken
         tuples_out += given
-        if own_ns != _UNTIMED:
+        if own_ns != _UNTIMED and sizes is not None:
             timed += 1
             timed_in += taken
+            timed_out += given
             cpu_ns += max(own_ns - clock_ns, 0)
+            bytes_in += sizes[0]
+            bytes_out += sizes[1]
     cpu_s = None
     if timed:
         scale = tuples_in / timed_in if timed_in else len(calls) / timed
         cpu_s = cpu_ns * scale / 1e9
-    return name, tuples_in, tuples_out, len(calls), timed, cpu_s, state_bytes
+    return (
+        name, tuples_in, tuples_out, len(calls), timed, cpu_s, state_bytes, _scaled(bytes_in, tuples_in, timed_in),
+        _scaled(bytes_out, tuples_out, timed_out), tuple(by_port[:ports]) if by_port else (tuples_in,) if calls else (),
+    )  # fmt: skip
+
+
+def _scaled(size_bytes: int, tuples: int, measured: int) -> int | None:
+    """Bytes of all tuples by those of some; None where none of some were measured."""
+    if not tuples:
+        return 0
+    return round(size_bytes * tuples / measured) if measured else None
 
 
 class _Nothing:

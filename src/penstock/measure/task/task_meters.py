@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.block.block import Block, empty_block
-from penstock.block.column import numpy_type
+from penstock.block.block import empty_block
 from penstock.host.core_wait import core_wait_s
 from penstock.measure.replica_threads import ThreadsLeft
+from penstock.measure.task.arrival_pieces import ArrivalPieces
+from penstock.measure.task.block_bytes import block_bytes
 from penstock.measure.task.cpu_budget import Allowance
 from penstock.measure.task.metered_operator import MeteredOperator, OperatorMeter, meter_call_ns
 from penstock.measure.task.sampling_interval import Pace, Turn, clock_pair_ns
@@ -49,9 +52,9 @@ class ElementMeters:
         self.operators: dict[str, OperatorMeter] = {}
         self._state_allowance, self._state_bytes = Allowance(0.001), dict[str, int]()
 
-    def metered(self, name: str, runtime: OperatorRuntime) -> MeteredOperator:
-        """The operator with a meter in front; copies of an operator share one."""
-        return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace)))
+    def metered(self, name: str, runtime: OperatorRuntime, ports: int | None = None) -> MeteredOperator:
+        """The operator with a meter in front; copies of an operator share one.  `ports`: its inputs without ticks."""
+        return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace, ports)))
 
     def begin(self, replica: int, start: TaskStart) -> TaskFigures:
         """The figures of a task."""
@@ -68,6 +71,13 @@ class ElementMeters:
             self._state_bytes = dict(ask())
             self._state_allowance.spend(time.thread_time() - start_s)
         return self._state_bytes
+
+    def take_sizing_ns(self) -> int:
+        """What telling the bytes of blocks has taken since the last time."""
+        spent_ns = sum([meter.sizing_ns for meter in self.operators.values()])
+        for meter in self.operators.values():
+            meter.sizing_ns = 0
+        return spent_ns
 
     def end(self) -> float:
         """The process's CPU clock at the end of a task."""
@@ -88,12 +98,18 @@ class TaskFigures:
         self._outputs: dict[str, list[int]] = {}
         self._taken: dict[str, tuple[int, int]] = {}
         self._blocks = 0
-        self.triggers = Triggers()
+        self.read_tuples = 0  # from sources
+        self.triggers, self.arrivals = Triggers(), ArrivalPieces()
 
     def took(self, stream: str, tuples: int, size_bytes: int) -> None:
         """A block came in."""
         self._blocks += 1
         _add(self._inputs, stream, tuples, size_bytes)
+
+    def read(self, source: str, tuples: int, size_bytes: int) -> None:
+        """A block came from a source."""
+        self.read_tuples += tuples
+        self.took(source, tuples, size_bytes)
 
     def gave(self, stream: str, tuples: int, size_bytes: int) -> None:
         """A block left by a stream, or into a sink."""
@@ -110,6 +126,7 @@ class TaskFigures:
         state_bytes: Callable[[], Mapping[str, int]] = dict,
         *,
         threads: ThreadsLeft | None = None,
+        slot_cpu_ns: npt.NDArray[np.int64] | None = None,
     ) -> PlainReport:
         """All that was measured; the task is over but for this."""
         report_ns = time.thread_time_ns()
@@ -121,12 +138,16 @@ class TaskFigures:
         waiting_s = self.entry.waiting_s + self.exit.waiting_s
         calls = sum([own[3] for own in operators])
         timed = sum([own[4] for own in operators]) + self.entry.timed + self.exit.timed + self.service.blocks
-        meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, _COLD * clock_pair_ns())
+        sizing_ns = meters.take_sizing_ns()
+        cost_ns = _COLD * clock_pair_ns() + sizing_ns / max(timed, 1)
+        meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, cost_ns)
         self.slots.adapt(cpu_s * 1e9)
         dealt_ns = self.slots.counted_blocks * counting_ns()
         counted_ns = _COLD * (calls * meter_call_ns() + timed * clock_pair_ns() + self._blocks * _block_ns() + dealt_ns)
         encoding_ns, ElementMeters.encoding_ns = ElementMeters.encoding_ns, 0
-        timed_ns = encoding_ns + self.slots.spent_ns + self.triggers.spent_ns + time.thread_time_ns() - report_ns
+        timed_ns = (
+            encoding_ns + sizing_ns + self.slots.spent_ns + self.triggers.spent_ns + time.thread_time_ns() - report_ns
+        )
         replica = (
             self._replica, self.tuples_in, sum([own[0] for own in self._outputs.values()]),
             max(wall_s - waiting_s, 0.0), cpu_s, slots_rebuilt, waiting_s, _ports(self._inputs), _ports(self._outputs),
@@ -134,7 +155,9 @@ class TaskFigures:
             threads is None or threads.settled, None if threads is None else threads.seen,
             max(core_wait_s() - self._start.stalled_s, 0.0),
         )  # fmt: skip
-        return replica, self._taken, triggers, {name: counts.tobytes() for name, counts in slots.items()}
+        counts_by_element = {name: counts.tobytes() for name, counts in slots.items()}
+        timed_slots = None if slot_cpu_ns is None else slot_cpu_ns.tobytes()
+        return replica, self._taken, triggers, counts_by_element, self.arrivals.plain(), timed_slots
 
     @property
     def tuples_in(self) -> int:
@@ -147,33 +170,6 @@ def encoded(plain: PlainReport) -> bytes:
     payload = encode(plain)
     ElementMeters.encoding_ns += time.thread_time_ns() - start_ns
     return payload
-
-
-def block_bytes(block: Block) -> int:
-    """The size of a block's columns; what many blocks share, such as dictionaries, does not count."""
-    fixed_bytes, others = _widths(block.schema)
-    size_bytes = fixed_bytes * block.rows
-    for place in others:
-        size_bytes += block.columns[place].to_arrow().nbytes
-    return size_bytes
-
-
-_widths_by_schema: dict[int, tuple[pa.Schema, tuple[int, tuple[int, ...]]]] = {}
-
-
-def _widths(schema: pa.Schema) -> tuple[int, tuple[int, ...]]:
-    """Bytes of a tuple's fixed-width attributes, and the places of the others; comparing schemas would be slower."""
-    known = _widths_by_schema.get(id(schema))
-    if known is None or known[0] is not schema:
-        types = [field.type for field in schema]
-        others = tuple(i for i, own in enumerate(types) if not (pa.types.is_primitive(own) or _is_coded(own)))
-        fixed = sum(4 if _is_coded(own) else numpy_type(own).itemsize for i, own in enumerate(types) if i not in others)
-        known = _widths_by_schema[id(schema)] = (schema, (fixed, others))
-    return known[1]
-
-
-def _is_coded(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(type_))
 
 
 def _add(ports: dict[str, list[int]], stream: str, tuples: int, size_bytes: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.block.block import Block
+from penstock.connectors.planned.row_numbers import WIDE_BITS
 
 Integers = npt.NDArray[np.int64]
 UNKNOWN = -1  # the place of a source that cannot be told
@@ -55,6 +56,7 @@ def merged_pieces(tables: Iterable[Integers], most: int) -> Integers:
     every = -(-len(rows) // most)
     is_head = np.arange(len(rows)) % every == 0
     is_head[1:] |= rows[1:, 0] != rows[:-1, 0]
+    is_head[1:] |= rows[1:, 1] >> WIDE_BITS != rows[:-1, 1] >> WIDE_BITS  # another partition or file
     heads = np.flatnonzero(is_head)
     ends = np.maximum.reduceat(rows[:, 1] + rows[:, 2], heads)
     starts = rows[heads, 1]

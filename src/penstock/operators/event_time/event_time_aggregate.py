@@ -169,7 +169,7 @@ class EventTimeAggregate(AggregateRuntime):
         assert self.keys is not None
         columns = [*self._held_columns(self.arguments.columns(block)), *tags]
         values = window_values(block, self.operator.window)
-        firings, taken = _of_tuples(*self.held.process(columns, groups, self.keys.count + 1, values, NO_MARKS))
+        firings, taken = of_tuples(*self.held.process(columns, groups, self.keys.count + 1, values, NO_MARKS))
         self._report_late(block, firings.late, is_tick)
         results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups - 1)
         results |= self._of_windows(firings.ends, None)
@@ -217,7 +217,7 @@ def _of_new_panes(ticks: Block, operator: Aggregate, reached: int) -> Block:
     return ticks.take(np.flatnonzero(panes > highest[:-1]))
 
 
-def _of_tuples(firings: Firings, taken: tuple[Column, ...]) -> tuple[Firings, tuple[Column, ...]]:
+def of_tuples(firings: Firings, taken: tuple[Column, ...]) -> tuple[Firings, tuple[Column, ...]]:
     """The firings without those of the ticks' group, and the columns of their members."""
     kept, lengths = firings.groups > 0, np.diff(firings.offsets)
     if kept.all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from penstock.app.operators import Join
 from penstock.block.block import Block, empty_block
-from penstock.block.column import Column, FixedColumn, concat, empty_column
+from penstock.block.column import FixedColumn
 from penstock.block.dead_letters import DeadLetters
-from penstock.block.plain_columns import Pieces, column_from
 from penstock.block.position import Frontier, Integers, Position, merge_order
-from penstock.operators.event_time.keyed_event_time import KeyedSlots, SideInput, SlotState, runs_by_slot
+from penstock.operators.event_time.join_sides import JoinSides
+from penstock.operators.event_time.keyed_event_time import KeyedSlots, SideInput, SlotState
 from penstock.operators.event_time.watermark_broadcast import Waiting
 from penstock.operators.stateless.merging import Merged
 from penstock.operators.windows.join import JoinRuntime
@@ -38,9 +38,9 @@ class EventTimeJoin(JoinRuntime):
     ) -> None:
         super().__init__(operator, schemas, letters, positioned=positioned)
         assert self.keys is not None
-        self._schemas = schemas
         self._ticks = (Waiting(), Waiting())
         self._slots = KeyedSlots(self.keys, slots)
+        self._sides = JoinSides(self, schemas, self._slots)
         self._clock = self.kernel.clock
 
     def take_side_input(self, given: SideInput) -> None:
@@ -70,18 +70,13 @@ class EventTimeJoin(JoinRuntime):
         return slots if self._clock != before else np.intersect1d(touched, slots)
 
     def export_slots(self, slots: Integers) -> dict[int, SlotState]:
-        states: dict[int, dict[str, Any]] = {slot: {"clock": self.kernel.clock, "sides": []} for slot in slots.tolist()}
-        for port in range(2):
-            for slot, side in self._export_side(port, slots):
-                states[slot]["sides"].append(side)
-        return dict(states)
+        sides = self._sides.export(slots)
+        return {slot: {"clock": self.kernel.clock, "sides": sides[slot]} for slot in slots.tolist()}
 
     def restore_slots(self, states: Iterable[SlotState]) -> None:
         states = list(states)
         clocks = [state["clock"] for state in states if state["clock"] is not None]
-        sides = [self._restore_side(port, [state["sides"][port] for state in states]) for port in range(2)]
-        assert self.keys is not None
-        self.kernel.hold(max(clocks, default=None), self.keys.count, sides)
+        self._sides.restore(max(clocks, default=None), [state["sides"] for state in states])
         self._clock = self.kernel.clock
 
     def _that_move_it(self, ticks: Block) -> Block:
@@ -107,39 +102,3 @@ class EventTimeJoin(JoinRuntime):
                 self._slots.touch(keys)
                 ports = np.full(block.rows, port, np.uint8)
                 yield block.position, ports, keys, window_values(block, self.windows[port])
-
-    def _export_side(self, port: int, slots: Integers) -> Iterator[tuple[int, dict[str, Any]]]:
-        keys, rows, values = self.kernel.held(port)
-        order, runs = runs_by_slot(self._slots.by_key()[keys], slots)
-        columns, missing = self.stores[port].taken(rows[order])
-        key_pieces, values = self._slots.key_pieces(keys[order]), values[order]
-        pieces = {place: Pieces(column) for place, column in columns.items()}
-        for slot, start, stop in runs:
-            yield (
-                slot,
-                {
-                    "keys": (stop - start, [piece.piece(start, stop) for piece in key_pieces]),
-                    "values": values[start:stop].copy(),
-                    "columns": {place: piece.piece(start, stop) for place, piece in pieces.items()},
-                    "missing": None if missing is None else missing[start:stop].copy(),
-                },
-            )
-
-    def _restore_side(self, port: int, sides: Sequence[Mapping[str, Any]]) -> tuple[Integers, Any]:
-        """Fills a side's store; gives the keys and values of its rows."""
-        full = [side for side in sides if side["keys"][0]]
-        keys = [np.zeros(0, np.int64), *(self._slots.assign(plain, rows) for rows, plain in (s["keys"] for s in full))]
-        counts = [side["keys"][0] for side in full]
-        missing = None
-        if any(side["missing"] is not None for side in full):
-            masks = zip((side["missing"] for side in full), counts, strict=True)
-            missing = np.concatenate([np.zeros(rows, np.bool_) if mask is None else mask for mask, rows in masks])
-        columns = {place: self._column(port, place, full) for place in self.emits.columns_of(port)}
-        self.stores[port].hold(columns, missing, sum(counts))
-        return np.concatenate(keys), np.concatenate([np.zeros(0), *(side["values"] for side in full)])
-
-    def _column(self, port: int, place: int, sides: Sequence[Mapping[str, Any]]) -> Column:
-        type_ = self._schemas[port].field(place).type
-        if not sides:
-            return empty_column(type_)
-        return concat([column_from(side["columns"][place], type_) for side in sides])

@@ -23,10 +23,10 @@ from penstock.kernels.windows.aggregates import AggregateCall
 from penstock.kernels.windows.count.count_window import CountWindow, Fired
 from penstock.kernels.windows.time.time_window import TimeFired, TimeWindow
 from penstock.operators.python_functions import failure
-from penstock.operators.windows.aggregate_plan import Plan, has_own_windows, keeps_numbers, plan_aggregate
 from penstock.operators.windows.row_windows import HeldWindows
 from penstock.operators.windows.segment_aggregates import aggregate_segments, user_aggregate
 from penstock.operators.windows.window_attribute import event_times_us, window_values, without_missing
+from penstock.plan.aggregate_plan import Plan, has_own_windows, keeps_numbers, plan_aggregate
 
 LATE = "came late: its window had fired already"
 Groups = npt.NDArray[np.int32]
@@ -131,13 +131,16 @@ class AggregateRuntime(SnapshotFields):
             self.letters.add_rows(self.operator.name, LATE, block, fired.late)
         if not len(fired.rows) and self.nothing is not None:
             return fired.rows, self.nothing
-        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
-        results |= self._of_groups(fired.groups)
-        counts = fired.columns[-1] if fired.columns else empty_column(pa.int64())
-        results |= self._of_windows(fired.ends_us, _rows_of_windows(fired, counts) if self._needs_mcnt else None)
+        results = self._of_fired(fired)
         if not len(fired.rows):
             self.nothing = results
         return fired.rows, results
+
+    def _of_fired(self, fired: TimeFired) -> Results:
+        results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, fired.columns, strict=False)}
+        counts = fired.columns[-1] if fired.columns else empty_column(pa.int64())
+        window_rows = _rows_of_windows(fired, counts) if self._needs_mcnt else None
+        return results | self._of_groups(fired.groups) | self._of_windows(fired.ends_us, window_rows)
 
     def _shared_windows(
         self, block: Block, groups: Groups, group_count: int, arguments: tuple[Column, ...]
@@ -159,16 +162,18 @@ class AggregateRuntime(SnapshotFields):
 
     def _from_rows(self, offsets: Integers, taken: Sequence[Column]) -> Results:
         place = self.row_places
-        lengths = FixedColumn(np.diff(offsets), pa.int64())
-        results: Results = {}
-        for call, function, argument in self.plan.by_rows:
-            if argument is None:
-                results[call] = lengths
-            elif function in self.functions:
-                results[call] = self._of_user(function, taken[place[argument]], offsets)
-            else:
-                results[call] = aggregate_segments(function, taken[place[argument]], offsets)
-        return results
+        return {
+            call: self._of_segments(function, None if argument is None else taken[place[argument]], offsets)
+            for call, function, argument in self.plan.by_rows
+        }
+
+    def _of_segments(self, function: str, column: Column | None, offsets: Integers) -> Column:
+        """One call over windows whose values stand one after the other."""
+        if column is None:
+            return FixedColumn(np.diff(offsets), pa.int64())
+        if function in self.functions:
+            return self._of_user(function, column, offsets)
+        return aggregate_segments(function, column, offsets)
 
     def _of_user(self, name: str, column: Column, offsets: Integers) -> Column:
         """A user's aggregate; the outputs for which it fails become dead letters."""

@@ -47,6 +47,11 @@ class HeldWindows(SnapshotFields):
         self._compact()
         return firings, taken
 
+    def flush(self) -> tuple[Firings, tuple[Column, ...]]:
+        """The firings of all that is held, and the columns of their member rows; then nothing is held."""
+        firings = self.rows.flush()
+        return firings, tuple(column.take(firings.members) for column in self.columns or ())
+
     def _compact(self) -> None:
         held = int(self.rows.held.sum())
         if self.columns is not None and self.rows.store_rows > 2 * held + _COMPACT_ABOVE_ROWS:

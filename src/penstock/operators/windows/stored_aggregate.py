@@ -11,18 +11,12 @@ from penstock.block.column import Column, FixedColumn
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import Integers
 from penstock.operators.windows.aggregate import AggregateRuntime, Groups, Results
-from penstock.operators.windows.aggregate_plan import has_own_windows, keeps_numbers, plan_aggregate
 from penstock.state.checkpoint.logs import Logs
+from penstock.state.memory.host_directory import HostDirectory
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.slots.slot_functions import HashSlots, SlotFunction
 
 _NO_GROUPS: Groups = np.empty(0, np.int32)
-
-
-def can_be_stored(operator: Aggregate, schema: pa.Schema) -> bool:
-    """Whether all of an aggregate's state is rows of words by key."""
-    plan = plan_aggregate(operator, schema)
-    return has_own_windows(operator) and (not plan.by_rows or keeps_numbers(operator, plan))
 
 
 class StoredAggregate(AggregateRuntime):
@@ -35,7 +29,7 @@ class StoredAggregate(AggregateRuntime):
         letters: DeadLetters,
         *,
         slots: SlotFunction,
-        host_directory: str,
+        host_directory: HostDirectory,
         logs: Logs,
     ) -> None:
         super().__init__(operator, schema, letters)

@@ -10,6 +10,7 @@ from penstock.app.graph import Graph
 from penstock.app.windows import Window
 from penstock.plan.elements.keys import partitioning_of
 from penstock.plan.elements.order import streams_with_positions
+from penstock.plan.elements.watermarks import watermarks
 
 
 def has_time_windows(operator: ops.Operator) -> bool:
@@ -21,13 +22,14 @@ def is_keyed_event_time(graph: Graph, operator: ops.Operator) -> bool:
     """Whether an operator with time windows can run by key, told the clock of the whole stream.
 
     The results of one firing are numbered over all groups.  Replicas know their order, not their numbers, and these
-    count where results meet other streams.  A stream joined with itself by two attributes would be dealt out twice.
+    count where results meet other streams, unless a watermark fires them.  A stream joined with itself by two
+    attributes would be dealt out twice.
     """
     partitioning = partitioning_of(operator)
     if not has_time_windows(operator) or partitioning.scope != "key":
         return False
     if isinstance(operator, ops.Aggregate):
-        return operator.name not in streams_with_positions(graph)
+        return operator.name not in streams_with_positions(graph) or operator.name in watermarks(graph)
     if len(set(operator.inputs)) == 1 and len(set(partitioning.keys)) > 1:
         return False
     return all(w.measure == "time" or (w.measure == "count" and w.per_group) for w in _windows(operator))

@@ -66,7 +66,7 @@ def fuse(graph: Graph) -> Fusion:
 
 def is_convex(graph: Graph, operators: Iterable[str]) -> bool:
     """Whether no path leaves the operators and comes back to them."""
-    return _path_back(graph, set(operators)) is None
+    return path_back(graph, set(operators)) is None
 
 
 def _last_requests(graph: Graph) -> dict[str, Request]:
@@ -146,7 +146,7 @@ def _reason(graph: Graph, elements: Sequence[Element]) -> str:
         if hosts[0]
         else ""
     )
-    path = _path_back(graph, {name for element in elements for name in element.operators})
+    path = path_back(graph, {name for element in elements for name in element.operators})
     if len(hosts) > 1:
         return f"its operators ask for different hosts ({', '.join(host or 'any' for host in hosts)})"
     if path is None:
@@ -154,7 +154,7 @@ def _reason(graph: Graph, elements: Sequence[Element]) -> str:
     return f"the path {' -> '.join(path)} leaves it and comes back" + where
 
 
-def _path_back(graph: Graph, members: set[str]) -> tuple[str, ...] | None:
+def path_back(graph: Graph, members: set[str]) -> tuple[str, ...] | None:
     """The first shortest path that starts and ends in the members and is outside in between."""
     for operator in graph.operators:
         if operator.name not in members:

@@ -58,6 +58,11 @@ def origin(graph: Graph, stream: str, attribute: str) -> tuple[str, str]:
     return (producer.name, attribute) if copied is None else origin(graph, *copied)
 
 
+def copied_from(graph: Graph, stream: str, attribute: str) -> tuple[str, str] | None:
+    """The stream and attribute that an attribute is a copy of, None where the stream's own operator computes it."""
+    return _copied(graph, graph.producer(stream), attribute)
+
+
 def _copied(graph: Graph, producer: ops.Operator, attribute: str) -> tuple[str, str] | None:
     """The stream and attribute that an operator passes on as it is under a name, None where it computes it."""
     match producer:

@@ -19,3 +19,11 @@ def streams_with_positions(graph: Graph) -> frozenset[str]:
 def is_paced(graph: Graph, operator: Operator) -> bool:
     """Whether an operator holds tuples back until others have come: without a merge downstream, no one could tell."""
     return isinstance(operator, Delay | Throttle) and operator.inputs[0] in streams_with_positions(graph)
+
+
+def sources_of(graph: Graph, stream: str) -> set[str]:
+    """The sources that a stream comes from."""
+    producer = graph.producer(stream)
+    if not producer.inputs:
+        return {producer.name}
+    return set[str]().union(*(sources_of(graph, own) for own in producer.inputs))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.app.graph import Graph
-from penstock.app.operators import Operator
+from penstock.app.operators import Operator, Sink, Source
 from penstock.plan.elements.fusion import Element
 from penstock.plan.elements.keys import Partitioning, origin, partitioning_of
+from penstock.plan.fusion.needs import needs_of
+from penstock.plan.fusion.pipeline_element import PipelineElement
 
 SLOTS = 512
 
@@ -43,6 +45,23 @@ def parallelism_of_element(graph: Graph, element: Element) -> Parallelism:
     if not set.intersection(*keys):
         return Parallelism(1, "its operators keep state by different keys, and tuples are dealt out once per element")
     return found if len(members) == 1 else Parallelism(found.limit, f"{tightest}: {found.because}")
+
+
+def planned_parallelism(graph: Graph, element: PipelineElement) -> Parallelism:
+    """The highest useful number of replicas of an element of the plan, and why not more."""
+    working = [o for o in map(graph.operator, element.operators) if not isinstance(o, Source | Sink)]
+    if element.scope == "none":
+        return Parallelism(None, "each tuple is treated on its own" if working else "any replica can read a share")
+    keyed = next((o for o in working if partitioning_of(o).scope == "key"), None)
+    if element.scope == "key" and keyed is not None:
+        found = parallelism_of(keyed)
+        return found if len(working) == 1 else Parallelism(found.limit, f"{keyed.name}: {found.because}")
+    whole = next((o for o in working if needs_of(graph, o)[0] == "stream"), None)
+    if whole is None or element.because:
+        return Parallelism(1, element.because or "streams of several elements come together in it")
+    partitioning = partitioning_of(whole)
+    because = partitioning.because if partitioning.scope == "stream" else "its results depend on all tuples in order"
+    return Parallelism(1, because if len(working) == 1 else f"{whole.name}: {because}")
 
 
 def _parallelism(partitioning: Partitioning) -> Parallelism:

@@ -1,56 +1,23 @@
-"""The pipeline of a micro-batch: elements one after the other, with an exchange in front of each but the first."""
+"""The pipeline of a graph: by default whatever may run in one task is fused; else as somebody asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.connectors.files.readers import is_one_file
-from penstock.connectors.recorded import RecordedSource
-from penstock.connectors.trace.source import TraceSource
+from penstock.connectors.source_kinds import recorded_source
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.elements.event_time import has_time_windows, is_keyed_event_time
-from penstock.plan.elements.keys import Scope, origin, partitioning_of
-from penstock.plan.elements.order import is_paced, streams_with_positions
-from penstock.plan.elements.punctuated_streams import punctors_by_stream
+from penstock.plan.elements.keys import Scope, partitioning_of
+from penstock.plan.elements.merged_sources import needs_intake
+from penstock.plan.fusion.grouped import grouped_pipeline
+from penstock.plan.fusion.groups import Fused, complete_groups, fused_of
+from penstock.plan.fusion.needs import needs_of
+from penstock.plan.fusion.pipeline_element import INTAKE, Pipeline, PipelineElement
 
-INTAKE = "@intake"
-
-
-@dataclass(frozen=True, slots=True)
-class PipelineElement:
-    """Operators that run fused in one replica's task.
-
-    `scope` says how its tuples may be told apart over replicas: not at all ('stream': one replica), by key, or freely.
-    `inputs` are the streams that come to it through exchanges, `keys` the attributes that route each of them.
-    """
-
-    name: str
-    operators: tuple[str, ...]
-    scope: Scope
-    inputs: tuple[str, ...] = ()
-    keys: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Elements in the order in which they run; a stream may skip elements that do not read it.
-
-    `has_intake`: the first element only reads, and the second puts the tuples of all sources in order.
-    """
-
-    elements: tuple[PipelineElement, ...]
-    has_intake: bool = False
-
-    def element_of(self, operator: str) -> PipelineElement:
-        return next(e for e in self.elements if operator in e.operators)
-
-    def outputs_of(self, element: PipelineElement, graph: Graph) -> tuple[str, ...]:
-        """The streams that leave an element for another one."""
-        own = {s for name in element.operators for s in graph.operator(name).outputs}
-        return tuple(dict.fromkeys(s for e in self.elements if e is not element for s in e.inputs if s in own))
+__all__ = ["INTAKE", "Pipeline", "PipelineElement", "pipeline_of", "with_files_recorded"]
 
 
 class _Draft:
@@ -66,7 +33,6 @@ class _Drafts:
 
     def __init__(self, graph: Graph, unfused: frozenset[str]) -> None:
         self.graph, self.unfused = graph, unfused
-        self.marked = punctors_by_stream(graph)
         self.has_intake = needs_intake(graph)
         self.drafts = [_Draft("none", None)]
         if self.has_intake:
@@ -85,7 +51,7 @@ class _Drafts:
         last = max(before)
         if isinstance(operator, ops.Sink):
             return last
-        scope, origins = self._needs(operator)
+        scope, origins = needs_of(self.graph, operator)
         if operator.name not in self.unfused and self._fits(last, scope, origins, alone=len(before) == 1):
             return last
         self.drafts.append(_Draft("stream" if scope == "none" and len(before) > 1 else scope, origins))
@@ -102,50 +68,22 @@ class _Drafts:
             return scope != "key" or not (self.has_intake and place == 1)
         return alone and scope == "key" and draft.origins is not None and draft.origins == origins
 
-    def _needs(self, operator: ops.Operator) -> tuple[Scope, frozenset[tuple[str, str]] | None]:
-        partitioning = partitioning_of(operator)
-        counts = isinstance(operator, ops.Punctor) or is_paced(self.graph, operator)
-        if counts or any(self.marked[stream] for stream in operator.inputs) or _needs_marks(operator):
-            return "stream", None
-        if has_time_windows(operator):  # alone with what is stateless: its tuples are not the only ones it hears of
-            return ("key" if is_keyed_event_time(self.graph, operator) else "stream"), None
-        if partitioning.scope != "key":
-            return partitioning.scope, None
-        found = [
-            frozenset(origin(self.graph, stream, key) for key in keys)
-            for stream, keys in zip(operator.inputs, partitioning.keys, strict=True)
-        ]
-        return "key", found[0] if len(set(found)) == 1 else None
 
-
-def pipeline_of(graph: Graph, unfused: Iterable[str] = ()) -> Pipeline:
+def pipeline_of(graph: Graph, fused: Fused | Iterable[str] = ()) -> Pipeline:
     """Fuses whatever may run in one task: exchanges stand only where a key changes or all come together.
 
-    `unfused` are operators that begin an element of their own all the same.
+    `fused` has operators that begin an element of their own all the same, or says which operators run together.
     """
-    apart = frozenset(unfused)
+    given = fused_of(fused)
+    if given.groups is not None:
+        return grouped_pipeline(graph, complete_groups(graph, given.groups), pipeline_of(graph))
+    apart = frozenset(given.unfused)
     _check_unfused(graph, apart)
     drafts = _Drafts(graph, apart)
     for operator in graph.operators:
         drafts.add(operator)
     elements = tuple(_element(graph, i, draft, drafts.place) for i, draft in enumerate(drafts.drafts))
     return Pipeline(elements, drafts.has_intake)
-
-
-def needs_intake(graph: Graph) -> bool:
-    """Whether tuples of sources must first be put in order in one place, since their stamps are known only from them.
-
-    Sources whose tuples are known by their offsets (traces) have stamps that are known beforehand.
-    """
-    merged = [s for s in graph.sources if s.name in streams_with_positions(graph)]
-    paced = any(is_paced(graph, operator) for operator in graph.operators)
-    return (len(merged) > 1 or paced) and not all(has_known_stamps(source) for source in merged)
-
-
-def has_known_stamps(source: ops.Source) -> bool:
-    if isinstance(source.connector, RecordedSource):
-        return True
-    return isinstance(source.connector, TraceSource) and source.stamp is None
 
 
 def with_files_recorded(graph: Graph) -> Graph:
@@ -155,7 +93,7 @@ def with_files_recorded(graph: Graph) -> Graph:
 
 def _recorded_if_a_file(operator: ops.Operator) -> ops.Operator:
     if isinstance(operator, ops.Source) and is_one_file(operator.connector):
-        return replace(operator, connector=RecordedSource(""))
+        return replace(operator, connector=recorded_source(""))
     return operator
 
 
@@ -165,11 +103,6 @@ def _check_unfused(graph: Graph, unfused: frozenset[str]) -> None:
         hint = did_you_mean(name, names)
         raise InputError(f"only operators between sources and sinks can be unfused: {', '.join(names)}; got '{name}'"
                          + (f"; {hint}" if hint else ""))  # fmt: skip
-
-
-def _needs_marks(operator: ops.Operator) -> bool:
-    """Whether its windows run on the punctuations of the whole stream."""
-    return isinstance(operator, ops.Aggregate) and operator.window.measure == "punctuation"
 
 
 def _element(graph: Graph, number: int, draft: _Draft, place: dict[str, int]) -> PipelineElement:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 
 from penstock.app.graph import Graph
-from penstock.app.operators import Aggregate, Operator, Sort
+from penstock.app.operators import Aggregate, Join, Operator, Sort
+from penstock.plan.elements.watermarks import watermarks
 
 ROOT_LEVELS = 3  # stamp, place and sequence, as levels
+ORDER_LEVELS = 4  # event time, place with partition, stamp and sequence: the order in which a watermark releases tuples
 
 
 def depth_by_stream(graph: Graph, event_time: Container[str] = ()) -> dict[str, int]:
@@ -19,14 +21,29 @@ def depth_by_stream(graph: Graph, event_time: Container[str] = ()) -> dict[str, 
     position of the group's oldest tuple, as replicas know the order of outputs alone.
     """
     depths: dict[str, int] = {}
+    fired_by_watermarks = watermarks(graph)
     for operator in graph.operators:
         depth = max((depths[stream] for stream in operator.inputs), default=-1) + 1
+        if operator.name in fired_by_watermarks:
+            depths |= dict.fromkeys(operator.outputs, _depth_of_results(operator, depth - 1))
+            continue
         if _fires_at_punctuations(operator):
             depth += 1
         if operator.name in event_time and isinstance(operator, Aggregate):
             depth += ROOT_LEVELS + depth - 1
         depths |= dict.fromkeys(operator.outputs, depth)
     return depths
+
+
+def _depth_of_results(operator: Operator, depth: int) -> int:
+    """Levels of what a watermark fires: the operator's rank, then what orders results of one tick.
+
+    For an aggregate that is the window's end and its group's oldest tuple, for a join the tuple that meets others, its
+    side and the number of the pair, for a sort the window's end and a number.
+    """
+    if isinstance(operator, Join):
+        return 1 + ORDER_LEVELS + depth + 2
+    return 1 + 1 + (ORDER_LEVELS + depth if isinstance(operator, Aggregate) else 1)
 
 
 def _fires_at_punctuations(operator: Operator) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.app.graph import Graph
 from penstock.plan.elements.layout import keeps_sequence
+from penstock.plan.elements.order import sources_of
 from penstock.plan.elements.pipeline import Pipeline, PipelineElement
 
 
@@ -16,11 +17,3 @@ def source_places(graph: Graph, pipeline: Pipeline, element: PipelineElement) ->
         if len(sources) == 1 and sender is not None and keeps_sequence(graph, pipeline, sender):
             found[stream] = [source.name for source in graph.sources].index(sources.pop())
     return found
-
-
-def sources_of(graph: Graph, stream: str) -> set[str]:
-    """The sources that a stream comes from."""
-    producer = graph.producer(stream)
-    if not producer.inputs:
-        return {producer.name}
-    return set[str]().union(*(sources_of(graph, own) for own in producer.inputs))

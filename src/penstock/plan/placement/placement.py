@@ -26,11 +26,16 @@ class Packing:
     """Places elements one after the other, each beside the load of those before it.
 
     `loads`: work by slot as last measured, of all elements in the same unit; of none where one is not known, so that
-    every replica counts the same.
+    every replica counts the same.  `hosts`: where elements are to be that somebody asked a host for.
     """
 
-    def __init__(self, cores_by_host: Mapping[str, int], loads: Mapping[str, Sequence[float]] | None = None) -> None:
-        self._cores, self._loads = cores_by_host, loads or {}
+    def __init__(
+        self,
+        cores_by_host: Mapping[str, int],
+        loads: Mapping[str, Sequence[float]] | None = None,
+        hosts: Mapping[str, str] | None = None,
+    ) -> None:
+        self._cores, self._loads, self._hosts = cores_by_host, loads or {}, hosts or {}
         self._other_load = dict.fromkeys(cores_by_host, 0.0)
 
     def place(
@@ -38,7 +43,9 @@ class Packing:
     ) -> Placement:
         """One element's replicas on hosts that have executors now; `aim`: where they are going already."""
         loads = _load_by_replica(replicas, route, self._loads[name]) if self._loads else [1.0] * replicas
-        placement = aim or place(replicas, route, self._cores, before, loads, self._other_load)
+        host = self._hosts.get(name)
+        cores = {host: self._cores[host]} if host is not None and host in self._cores else self._cores
+        placement = aim or place(replicas, route, cores, before, loads, self._other_load)
         for replica, host in enumerate(placement.hosts):
             self._other_load[host] += loads[replica]
         return placement

@@ -14,15 +14,17 @@ from penstock.app.graph import Graph
 from penstock.block.block import Block, empty_block
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import source_position
-from penstock.connectors.files.writers import file_name
-from penstock.connectors.recorded import RecordedSource, record
+from penstock.connectors.recorded import record
+from penstock.connectors.source_kinds import recorded_source
 from penstock.element.intake import Intake
+from penstock.host.atomic_file import make_folder
+from penstock.host.paths.file_names import file_name
 from penstock.plan.elements.order import streams_with_positions
 
 
 def recorded(graph: Graph, tables: Mapping[str, pa.Table], directory: str, letters: DeadLetters) -> Graph:
     """The graph with sources replaced by their tables, cleaned and given positions as every engine would."""
-    os.makedirs(directory, exist_ok=True)
+    make_folder(directory)
     operators: list[ops.Operator] = []
     for operator in graph.operators:
         if isinstance(operator, ops.Source) and operator.name in tables:
@@ -30,7 +32,7 @@ def recorded(graph: Graph, tables: Mapping[str, pa.Table], directory: str, lette
             place = graph.sources.index(operator)
             merged = operator.name in streams_with_positions(graph)
             record(_taken(operator, place, tables[operator.name], letters, merged=merged), path)
-            operator = replace(operator, connector=RecordedSource(path))
+            operator = replace(operator, connector=recorded_source(path))
         operators.append(operator)
     return replace(graph, operators=tuple(operators))
 

@@ -46,5 +46,5 @@ def _last_beat(path: Path) -> int:
     """The one of the driver before."""
     try:
         return int(json.loads(path.read_bytes())["beat"])
-    except (FileNotFoundError, ValueError, KeyError):
+    except (FileNotFoundError, ValueError, LookupError, TypeError):
         return 0

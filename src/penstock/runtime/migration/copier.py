@@ -61,6 +61,11 @@ class Copier:
         with self._lock:
             return self._published is None or self._copies.is_ready(element, moves, self._published, lag)
 
+    def left(self) -> dict[str, tuple[int, int]]:
+        """By element, the slots that are on their way and the bytes that they lack."""
+        with self._lock:
+            return {} if self._published is None else self._copies.left(self._published)
+
     def step(self) -> bool:
         """Copies one portion; False where there is none."""
         with self._lock:

@@ -92,6 +92,13 @@ class Copies:
                 return Portion(element, published.batch, chosen, effort.niceness)
         return None
 
+    def left(self, published: Published) -> dict[str, tuple[int, int]]:
+        """By element, the slots that are on their way and the bytes that they lack."""
+        return {
+            element.name: (len(moves), int(self._lacking_bytes(element, moves, published, published.batch).sum()))
+            for element, moves in self._wanted.items()
+        }
+
     def note(self, portion: Portion, done: Mapping[str, Integers], took_s: float = 0.0) -> None:
         """A portion was run: so far have these slots come, and where hosts leave it no time, the next one pushes."""
         effort = self._efforts.get(portion.element.name)

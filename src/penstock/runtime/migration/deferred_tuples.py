@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from penstock.block.block import Block, concat_blocks
 from penstock.block.envelope import seal
+from penstock.kernels.keys.hashing import Slots
 from penstock.runtime.migration.waiting_tuples import Waited, Waiting, waiting_slots
 from penstock.state.checkpoint.entries import Entries, no_entries
 from penstock.state.checkpoint.state_before import StateBefore
 from penstock.state.extents import Integers
 from penstock.state.rows.blob_store import BlobStore, BlobTask
-from penstock.state.slots.hashing import Slots
 from penstock.state.token import Token
 
 SlotsOf = Callable[[str, Block], Slots]

@@ -16,7 +16,8 @@ from penstock.plan.placement.moves import Moves, hosts_of_slots, moves_between
 from penstock.plan.placement.placement import Packing, Placement, stayed
 from penstock.runtime.migration.copier import Copier
 from penstock.runtime.migration.copies import Movable
-from penstock.runtime.slots.state_slots import can_defer, can_hold, slot_function, stored_operators
+from penstock.runtime.slots.state_forms import slot_function
+from penstock.runtime.slots.state_slots import can_defer, can_hold, stored_operators
 from penstock.state.checkpoint.checkpoint import BatchPlan, Fixed
 
 PRE_COPY, AT_ONCE, REPLICAS_WAIT, SPLITTER_HOLDS = "pre-copy", "at once", "replicas wait", "splitter holds"
@@ -37,7 +38,7 @@ def movable_elements(fixed: Fixed, layout: Layout) -> dict[str, Movable]:
         if number and element.scope != "none":
             slots = slot_function(fixed, element).slots
             kinds = can_defer(graph, layout, element), can_hold(graph, layout, element)
-            found[element.name] = Movable(element.name, number, stored_operators(graph, element), slots, *kinds)
+            found[element.name] = Movable(element.name, number, stored_operators(graph, layout, element), slots, *kinds)
     return found
 
 
@@ -52,12 +53,13 @@ class Situation:
     held: frozenset[str] = frozenset()  # those of the waiting whose tuples the splitter has
     leaving: frozenset[str] = frozenset()  # hosts that are about to go, and serve their slots until then
     loads: Mapping[str, Sequence[float]] = field(default_factory=dict)  # work by slot when routes were last chosen
+    hosts: Mapping[str, str] = field(default_factory=dict)  # by element, as somebody asked for
 
     def packing(self, configuration: Configuration) -> Packing:
         """What places the elements of one batch; by load where that of all of them is known."""
         routes = {name: configuration.element(name).route for name in self.movables}
         is_known = all(len(self.loads.get(name, ())) == (len(route) or 1) for name, route in routes.items())
-        return Packing(self.cores, self.loads if is_known else None)
+        return Packing(self.cores, self.loads if is_known else None, self.hosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Migrator:
     def planned(self, plan: BatchPlan, before: BatchPlan | None, now: Situation) -> BatchPlan:
         """The plan with what can be in force of the Configuration that it asks for."""
         is_first, self._is_first = self._is_first, False
-        is_same = before is not None and before.configuration.unfused == plan.configuration.unfused
+        is_same = before is not None and before.configuration.fused == plan.configuration.fused
         if before is not None and not is_same and now.waiting:
             # Tuples that wait do so for an element, which must not be cut otherwise before they are through.
             kept = replace(plan, configuration=before.configuration)

@@ -13,7 +13,7 @@ from penstock.plan.placement.placement import Placement
 from penstock.runtime.migration.copies import Movable
 from penstock.state.extents import Integers
 
-KEPT_S = 300.0
+RETENTION_S = 300.0
 _SLOTS_AT_ONCE = 32  # of a host: for as long as they take, a job has one of its task slots
 _NOTHING, _NEEDED = np.nan, np.inf
 
@@ -64,7 +64,7 @@ class Leftovers:
         element: Movable | None = None
         batch = -1
         for (owner, host), own in self._left.items():
-            slots = np.flatnonzero(now_s - own.since_s >= KEPT_S)[:_SLOTS_AT_ONCE]
+            slots = np.flatnonzero(now_s - own.since_s >= RETENTION_S)[:_SLOTS_AT_ONCE]
             if len(slots) and element in (None, owner):
                 element, chosen[host] = owner, slots
                 own.since_s[slots] = now_s

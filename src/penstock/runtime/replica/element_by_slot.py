@@ -6,6 +6,7 @@ State that is rows by key is not here: `StoredAggregate` keeps it in slots that 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -15,12 +16,13 @@ from penstock.block.block import Block
 from penstock.block.ordering import in_order
 from penstock.block.position import Frontier
 from penstock.element.element import Element
-from penstock.element.intake_element import IntakeElement
+from penstock.element.intake_element import IntakeElement, WaitingPiece, WaitingTuples
+from penstock.kernels.keys.hashing import Slots
 from penstock.operators.protocol import OperatorRuntime
 from penstock.state.checkpoint.entries import Entries
 from penstock.state.checkpoint.state_before import StateBefore
+from penstock.state.extents import Integers
 from penstock.state.rows.blob_store import BlobStore, BlobTask
-from penstock.state.slots.hashing import Slots
 from penstock.state.token import Token
 
 AnyElement = Element | IntakeElement
@@ -55,6 +57,22 @@ class Live:
         return Exported, (self.runtime.export(),)
 
 
+class ExportedPiece:
+    """What changed of an operator's state since it was logged last."""
+
+    __slots__ = ("piece",)
+
+    def __init__(self, piece: WaitingPiece) -> None:
+        self.piece = piece
+
+    @property
+    def whole_bytes(self) -> int:
+        return self.piece.whole_bytes
+
+    def after(self, value: Exported) -> Exported:
+        return Exported(self.piece.after(value.state))
+
+
 class ElementBySlot:
     """One element per slot, made when the slot has its first tuples in this process; whole elements have one slot."""
 
@@ -68,17 +86,25 @@ class ElementBySlot:
         self._checked: set[int] = set()  # slots whose element is known to have the state of the batch before
         self._stepped: set[int] = set()
         self._making = threading.Lock()
+        self._slot_cpu_ns: list[tuple[int, int]] = []  # by any thread: appending is one step of the interpreter
 
     def open(self, slots: Iterable[int], before: Before, token: Token) -> int:
         """Takes slots for a task; gives how many objects had to be read from logs."""
-        self._tasks, self._checked, self._stepped = {}, set(), set()
+        self._tasks, self._checked, self._stepped, self._slot_cpu_ns = {}, set(), set(), []
         held = np.array(sorted(slots), np.int64)
         read = 0
         for name, store in self._stores.items():
             own = before(name, self._slots)
             self._tasks[name] = store.open(held, own.heads(), own.history, token)
             read += len(self._tasks[name].rebuilt)
+        self._release(set(held.tolist()))
         return read
+
+    def _release(self, held: set[int]) -> None:
+        """Lets the elements of slots go that this process serves no more."""
+        cached = set.intersection(*(store.cached for store in self._stores.values())) if self._stores else set()
+        for slot in self._elements.keys() - held - cached:
+            del self._elements[slot]
 
     @property
     def state_bytes(self) -> dict[str, int]:
@@ -103,8 +129,19 @@ class ElementBySlot:
         return {name: in_order(parts) for name, parts in outputs.items()}
 
     def step_slot(self, slot: int, blocks: Mapping[str, Block], frontier: Frontier) -> dict[str, Block]:
-        """A step of one slot; several threads may be at different slots."""
-        return self._element(slot).step(blocks, frontier)
+        """A step of one slot, timed: a slot's own calls of Python; several threads may be at different slots."""
+        start_ns = time.thread_time_ns()
+        outputs = self._element(slot).step(blocks, frontier)
+        self._slot_cpu_ns.append((slot, time.thread_time_ns() - start_ns))
+        return outputs
+
+    def take_slot_cpu_ns(self) -> Integers | None:
+        """CPU by slot since the last time; None where nothing ran by slot."""
+        timed, self._slot_cpu_ns = self._slot_cpu_ns, []
+        if not timed:
+            return None
+        slots, cpu_ns = np.array(timed, np.int64).T
+        return np.bincount(slots, weights=cpu_ns, minlength=self._slots).astype(np.int64)
 
     @property
     def whole(self) -> AnyElement:
@@ -130,8 +167,13 @@ class ElementBySlot:
         """Logs what changed."""
         for slot in sorted(self._stepped):
             for name, task in self._tasks.items():
-                task.put(slot, Live(self._elements[slot].runtimes[name]))
+                runtime = self._elements[slot].runtimes[name]
+                task.put(slot, Live(runtime), _piece_of(runtime))
         entries = {name: task.commit() for name, task in self._tasks.items()}
+        for slot in self._stepped:
+            element = self._elements[slot]
+            if isinstance(element, IntakeElement):
+                element.note_logged()
         self._tasks = {}
         return entries
 
@@ -140,6 +182,8 @@ class ElementBySlot:
         assert self._slots_of is not None
         parts: dict[int, dict[str, Block]] = {}
         for name, block in blocks.items():
+            if not block.rows:  # one side of a join may be empty
+                continue
             slots = self._slots_of(name, block)
             order = np.argsort(slots, kind="stable")
             found, starts = np.unique(slots[order], return_index=True)
@@ -167,6 +211,11 @@ class ElementBySlot:
             self._elements[slot] = element
         self._checked.add(slot)
         return element
+
+
+def _piece_of(runtime: object) -> ExportedPiece | None:
+    """What changed, of an operator that can tell."""
+    return ExportedPiece(runtime.piece()) if isinstance(runtime, WaitingTuples) else None
 
 
 def _is_of(value: Exported | Live | None, runtime: OperatorRuntime) -> bool:

@@ -23,11 +23,16 @@ SQL = "replica int, element int, kind string, name string, sequence long, payloa
 RESULT = -1
 _FRONTIER = np.dtype([("stamp", np.float64), ("place", np.int64), ("sequence", np.int64)])
 BLOCK, FRONTIER, ENDED = "block", "frontier", "ended"  # to elements
+ROW = "row"  # of a source, to the element that reads it
 TICKS, PARTIALS, SHARE = "ticks", "partials", "share"  # to elements that go by event time
-SINK, DISCARD, STATE, LETTERS, MEASURE, FILE = "sink", "discard", "state", "letters", "measure", "file"  # results
+CLOCK = "clock"  # ticks of sources, to elements that go by watermarks
+SINK, STATE, LETTERS, MEASURE, PART = "sink", "state", "letters", "measure", "part"  # results
 # Results too: what a splitter holds, how many tuples a replica puts off, what was done on a host, what a replica (the
-# sequence) has found about its threads.  The sequence of a measure is the number of tuples that its task took.
+# sequence) has found about its threads.  The sequence of a measure is the number of tuples that its task read itself.
 HELD, DEFERRED, DONE, LEARNED = "held", "deferred", "done", "learned"
+SPOOLED = "spooled"  # the name of a file of the checkpoint that has the rest of a task's results
+ARRIVED = "arrived"  # a result: tuples and event times by partition of a source
+WARNING = "warning"  # for the user, about a host; once is enough
 
 
 @dataclass(frozen=True, slots=True)

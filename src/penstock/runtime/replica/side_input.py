@@ -12,6 +12,7 @@ from penstock.app import operators as ops
 from penstock.block.block import Block
 from penstock.block.envelope import seal, unseal
 from penstock.kernels.dealing import deal
+from penstock.kernels.keys.hashing import Slots
 from penstock.measure.task.task_meters import TaskFigures
 from penstock.operators.event_time.keyed_event_time import SideInput
 from penstock.operators.event_time.partial_aggregates import on_time
@@ -20,8 +21,7 @@ from penstock.plan.configuration import ElementConfiguration
 from penstock.runtime.replica import message
 from penstock.runtime.replica.element_worker import ElementWorker
 from penstock.runtime.replica.message import Message
-from penstock.runtime.slots.state_slots import slot_function
-from penstock.state.slots.hashing import Slots
+from penstock.runtime.slots.state_forms import slot_function
 
 
 class SideInputSender:

@@ -15,30 +15,32 @@ from penstock.block.block import Block, concat_blocks
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.envelope import seal, unseal
 from penstock.block.ordering import in_order, joint_steps
-from penstock.block.position import EVERYTHING, Frontier, source_position
-from penstock.connectors.discard import DiscardSink
-from penstock.connectors.files.staged_file import StagedFile
-from penstock.connectors.offsets import offset_source
-from penstock.connectors.parquet import ParquetSink
-from penstock.connectors.port import OffsetSource
+from penstock.block.position import EVERYTHING, Frontier
+from penstock.connectors.port import BatchId
+from penstock.connectors.sinks.sink_port import OpenPart, Part
 from penstock.element.threads.element_threads import ElementThreads
 from penstock.kernels.dealing import deal
-from penstock.measure.task.task_meters import TaskStart, block_bytes, encoded
+from penstock.kernels.keys.hashing import Slots
+from penstock.measure.task.block_bytes import block_bytes
+from penstock.measure.task.task_meters import TaskStart, encoded
 from penstock.measure.task.triggers import UNKNOWN
+from penstock.operators.watermark.source_ticks import SCHEMA as TICK_SCHEMA
+from penstock.operators.watermark.source_ticks import TICKS
 from penstock.plan.elements.pipeline import PipelineElement
 from penstock.runtime.migration.deferred_tuples import together
 from penstock.runtime.migration.held_tuples import held_before
 from penstock.runtime.migration.waiting_tuples import Waiting
 from penstock.runtime.replica import message
+from penstock.runtime.replica.clock_sender import ClockSender
 from penstock.runtime.replica.element_by_slot import ElementBySlot
 from penstock.runtime.replica.element_worker import ElementWorker
 from penstock.runtime.replica.message import Message
+from penstock.runtime.replica.result_spool import ResultSpool
 from penstock.runtime.replica.side_input import SideInputSender, read_side_input
-from penstock.runtime.replica.source_rows import LETTERS
-from penstock.runtime.slots.state_slots import slot_function
+from penstock.runtime.replica.source_reader import SourceReader, SourceRow
+from penstock.runtime.replica.source_rows import LETTERS_AT_ONCE, partition_of
+from penstock.runtime.slots.state_forms import slot_function
 from penstock.state.checkpoint.checkpoint import BatchPlan
-from penstock.state.slots.hashing import Slots
-from penstock.state.slots.row_checksum import add_checksums, checksum_of
 
 
 class ElementTask:
@@ -51,13 +53,22 @@ class ElementTask:
         self.trigger = (UNKNOWN, 0, 0)  # place of a source and offsets of the block at hand: the first, and how many
         self.worker, self.plan, self.replica, self.attempt = worker, plan, replica, attempt
         self.rebuilt = self.steps = self.dealt = self.resumed = 0
-        self.discarded: dict[str, tuple[int, int]] = {}
-        self.files: dict[str, StagedFile] = {}
-        self.sources: dict[str, OffsetSource | None] = {}
+        self.parts: dict[str, OpenPart] = {}  # by sink
         self.threads: ElementThreads | None = None
+        name = f"{plan.batch:012d}-{plan.epoch}-{worker.number}-{replica}-{attempt}"
+        self.spool = ResultSpool(worker.checkpoint.results, name, plan.task_result_bytes)
+        self.clock = ClockSender(worker, plan, replica)
+        self.reader = SourceReader(worker, plan, replica, self.clock)
 
     def run_first(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
-        """The first element: ranges of offsets, or sealed blocks of sources that have none, become tuples."""
+        """The first element: ranges of offsets, splits, and sealed blocks of DataFrames become tuples."""
+        yield from self.spool.bounded(self._first(rows))
+
+    def _first(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
+        if self.worker.has_state:
+            yield from self._released()
+            yield from self._first_with_state(rows)
+            return
         self.worker.letters.drain()
         try:
             yield from self._released()
@@ -66,27 +77,56 @@ class ElementTask:
             self.worker.close()
         yield from self._end({})
 
+    def _first_with_state(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
+        """Sources with operators that need the whole stream: all rows are here, and go on in their order."""
+        others: list[Message] = []
+        yield from self._next([], self._mine(rows, others))
+        yield from others
+
+    def _mine(self, rows: Iterable[Mapping[str, object]], others: list[Message]) -> Iterator[SourceRow]:
+        """The rows to be read here, once somebody asks for them; what goes on to others is put aside."""
+        for row in self.reader.own(rows):
+            if isinstance(row, Message):
+                others.append(row)
+            else:
+                yield row
+
     def _run_sources(self, rows: Iterable[Mapping[str, object]]) -> Iterator[Message]:
         self.threads = self.worker.threads(self.plan, self.replica)
-        frontier: bytes | None = None
-        for row in rows:
-            frontier = row["frontier"] or frontier  # type: ignore[assignment]
-            name, start = str(row["source"]), int(row["start"])  # type: ignore[call-overload]
-            if start == LETTERS:
-                yield _result(message.LETTERS, name, row["payload"])  # type: ignore[arg-type]
-                continue
-            block = self._source_block(name, start, int(row["stop"]), row["payload"])  # type: ignore[call-overload]
-            self._took_source(name, start, block, known=row["payload"] is None)
-            if self.worker.layout.pipeline.has_intake:
-                yield self._envelope(0, 1, name, start, block)
-                source = self.sources.get(name)
-                if source is not None and source.total == row["stop"]:
-                    yield Message(0, 1, message.ENDED, name, start, b"")
+        yield from self.clock.of_plan() if self.reader.sends_ticks else ()
+        for row in self.reader.own(rows):
+            if isinstance(row, Message):
+                yield row
+            elif self.worker.layout.pipeline.has_intake:
+                yield self._envelope(0, 1, row.source, row.start, self._read(row))
+                yield from self.reader.ended(row)
             else:
-                yield from self._step({name: block}, EVERYTHING, start)
+                block = self._read(row)
+                yield from self.reader.ticks(row, block)
+                yield from self._step({row.source: block}, EVERYTHING, row.start)
         yield from self._rest()
+        yield from self.reader.arrivals.messages()
+        yield from self._frontier_of_sources()
+
+    def _read(self, row: SourceRow) -> Block:
+        """The tuples of a row that may be used; all of them are counted."""
+        block = self.reader.block(row)
+        self.figures.read(row.source, block.rows, block_bytes(block))
+        place = [source.name for source in self.worker.fixed.graph.sources].index(row.source)
+        rows = self.plan.configuration.block_rows if row.is_known else block.rows
+        self.trigger = (place, row.start, rows)
+        if row.is_known:
+            self.figures.took_offsets(row.source, row.start, row.start + block.rows)
+        arrived = self.reader.arrived(row, block)
+        if arrived is not None:
+            self.figures.arrivals.add(row.source, row.start, block.rows, arrived)
+        return self.reader.usable(row, block)
+
+    def _frontier_of_sources(self) -> Iterator[Message]:
+        frontier = self.reader.frontier
         if frontier is not None:
-            yield from self._frontier_to(self.worker.layout.paced, frontier)
+            paced = [number for number in self.worker.layout.paced if number != self.worker.number]
+            yield from self._frontier_to(paced, message.pack_frontier(frontier))
 
     def run_next(self, messages: Iterable[Message]) -> Iterator[Message]:
         """A later element: blocks in the order of their sequence or position, whatever the order of their delivery."""
@@ -99,17 +139,20 @@ class ElementTask:
                 raise ValueError(f"a block for replica {m.replica} came to replica {self.replica}")
             mine.append(m)
         mine.sort(key=lambda m: (m.sequence, m.name))
+        yield from self.spool.bounded(self._next(mine))
+
+    def _next(self, mine: list[Message], rows: Iterable[SourceRow] = ()) -> Iterator[Message]:
         self.rebuilt = self.worker.open(self.plan, self.replica, self.attempt)
         try:
             self.threads = self.worker.threads(self.plan, self.replica)
-            yield from self._run_intake(mine) if self.worker.is_intake else self._run_steps(mine)
+            yield from self._run_intake(mine) if self.worker.is_intake else self._run_steps(mine, rows)
             yield from self._rest()
             entries = self.worker.commit()
         finally:
             self.worker.close()
         yield from self._end(entries)
 
-    def _run_steps(self, mine: list[Message]) -> Iterator[Message]:
+    def _run_steps(self, mine: list[Message], rows: Iterable[SourceRow] = ()) -> Iterator[Message]:
         positioned: dict[str, list[Block]] = {}
         for stream, (waiting, block) in self._earlier().items():
             if stream in self.worker.layout.positioned:
@@ -117,9 +160,11 @@ class ElementTask:
                 continue
             self.trigger = (self.worker.source_places.get(stream, UNKNOWN), waiting.sequence, waiting.offsets)
             yield from self._step({stream: block}, EVERYTHING, waiting.sequence)
-        frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
         if self.worker.event_time_operator is not None:
             self.worker.take_side_input(read_side_input(self.worker, mine, self._opened))
+        ticks = [unseal(m.payload, TICK_SCHEMA) for m in mine if m.kind == message.CLOCK]
+        if self.worker.reads:
+            yield from self._read_steps(mine, rows, positioned, ticks)
         for m in mine:
             if m.kind != message.BLOCK:
                 continue
@@ -128,16 +173,55 @@ class ElementTask:
                 block = self.worker.deferred.ready(m.name, m.sequence, block)
                 if not block.rows:
                     continue
-            rows = self.plan.configuration.block_rows
-            self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence, rows)
-            if m.name in self.worker.layout.positioned:
+            size = self.plan.configuration.block_rows
+            self.trigger = (self.worker.source_places.get(m.name, UNKNOWN), m.sequence, size)
+            if m.name in self.worker.layout.positioned and m.name not in self.worker.numbered:
                 positioned.setdefault(m.name, []).append(block)
             else:
                 yield from self._step({m.name: block}, EVERYTHING, m.sequence)
+        yield from self._joint_steps(positioned, ticks)
+        yield from self._last_steps(mine)
+
+    def _read_steps(
+        self, mine: list[Message], rows: Iterable[SourceRow], positioned: dict[str, list[Block]], ticks: list[Block]
+    ) -> Iterator[Message]:
+        """Steps over the sources that are in the element itself; what has to wait for others is put aside."""
+        number, whole = self.worker.number, self.worker.planned.scope == "stream"
+        if number == 0 and self.reader.sends_ticks:
+            yield from self._own_ticks(self.clock.of_plan(), ticks)
+        sent = [row for m in mine if m.kind == message.ROW for row in self.reader.expanded(self.reader.sent(m))]
+        for row in sorted([*rows, *sent], key=lambda row: (row.start, row.source)):
+            block = self._read(row)
+            yield from self._own_ticks(self.reader.ticks(row, block), ticks)
+            if whole and row.source in self.worker.layout.positioned:
+                positioned.setdefault(row.source, []).append(block)
+            else:
+                yield from self._step({row.source: block}, EVERYTHING, row.start)
+        yield from self.reader.arrivals.messages()
+        if number == 0:
+            yield from self._frontier_of_sources()
+
+    def _own_ticks(self, messages: Iterable[Message], ticks: list[Block]) -> Iterator[Message]:
+        """Keeps what is for this element, and sends on what is for later ones."""
+        for m in messages:
+            if m.element == self.worker.number:
+                ticks.append(unseal(m.payload, TICK_SCHEMA))
+            elif m.element > self.worker.number:
+                yield m
+
+    def _joint_steps(self, positioned: dict[str, list[Block]], ticks: list[Block]) -> Iterator[Message]:
         self.trigger = (UNKNOWN, 0, 0)
+        if ticks:
+            positioned[TICKS] = ticks
         ordered = {name: in_order(blocks) for name, blocks in positioned.items()}
         for blocks, frontier in joint_steps(ordered, self.plan.configuration.block_rows):
             yield from self._step(blocks, frontier, self.steps)
+
+    def _last_steps(self, mine: list[Message]) -> Iterator[Message]:
+        """Steps in which time passes, and no tuples come."""
+        frontiers = [message.unpack_frontier(m.payload) for m in mine if m.kind == message.FRONTIER]
+        if self.worker.number == 0 and self.reader.frontier is not None:
+            frontiers.append(self.reader.frontier)
         if frontiers and self.worker.number in self.worker.layout.paced:
             yield from self._step({}, max(frontiers), self.steps)
         if self.worker.event_time_operator is not None:
@@ -151,21 +235,38 @@ class ElementTask:
         return together(waiting, lambda stream, payload: unseal(payload, self.worker.graph.producer(stream).schema))
 
     def _run_intake(self, mine: list[Message]) -> Iterator[Message]:
-        raw: dict[str, list[Block]] = {}
+        raw: dict[tuple[str, int], list[Block]] = {}
         intake = self.worker.operators
         assert isinstance(intake, ElementBySlot)
         intake.end_sources(m.name for m in mine if m.kind == message.ENDED)
+        own = intake.intake
+        own.note_idle((name for name, parts in self.plan.idle.items() if self._is_all(name, parts)), self.plan.idle)
+        if self.plan.ends:
+            own.note_end()
         for m in mine:
             if m.kind == message.BLOCK:
-                raw.setdefault(m.name, []).append(self._opened(m))
-        yield from self._step({name: concat_blocks(blocks) for name, blocks in raw.items()}, EVERYTHING, 0)
+                raw.setdefault((m.name, partition_of(self.worker.source(m.name), m.sequence)), []).append(
+                    self._opened(m)
+                )
+        for (name, partition), blocks in raw.items():
+            own.add(name, partition, concat_blocks(blocks))
+        yield from self._step({}, EVERYTHING, 0)
+        clock = ClockSender(self.worker, self.plan, self.replica)
+        for number in self.worker.layout.watermarks:
+            if number != self.worker.number:
+                yield from clock.sent(number, own.ticks)
         frontier = intake.frontier
         if frontier is not None:
             paced = [number for number in self.worker.layout.paced if number != self.worker.number]
             yield from self._frontier_to(paced, message.pack_frontier(frontier))
 
+    def _is_all(self, source: str, partitions: tuple[int, ...]) -> bool:
+        """Whether partitions are all that a source was seen to have."""
+        return len(partitions) >= self.plan.partitions.get(source, 1)
+
     def _step(self, blocks: Mapping[str, Block], frontier: Frontier, sequence: int) -> Iterator[Message]:
-        place = (sequence if self.worker.keeps_sequence else self.steps, self.trigger)
+        is_numbered = self.worker.keeps_sequence or (bool(blocks) and self.worker.numbered.issuperset(blocks))
+        place = (sequence if is_numbered else self.steps, self.trigger)
         self.steps += 1
         if self.threads is None or self.worker.is_intake:
             yield from self._emitted(self._stepped(blocks, frontier), *place)
@@ -198,31 +299,6 @@ class ElementTask:
         self.figures.took(m.name, block.rows, len(m.payload))
         return block
 
-    def _took_source(self, name: str, start: int, block: Block, *, known: bool) -> None:
-        self.figures.took(name, block.rows, block_bytes(block))
-        place = [source.name for source in self.worker.fixed.graph.sources].index(name)
-        self.trigger = (place if known else UNKNOWN, start, self.plan.configuration.block_rows)
-        if known:  # by its offsets
-            self.figures.took_offsets(name, start, start + block.rows)
-
-    def _source_block(self, name: str, start: int, stop: int, payload: object) -> Block:
-        graph, layout = self.worker.fixed.graph, self.worker.layout
-        source = graph.operator(name)
-        assert isinstance(source, ops.Source)
-        place = graph.sources.index(source)
-        positioned = name in layout.positioned and not layout.pipeline.has_intake
-        if payload is not None:
-            block = unseal(pa.py_buffer(payload), source.schema)
-            if positioned:  # rows have an order, and no stamps that anything depends on
-                stamps = np.full(block.rows, float(self.plan.batch))
-                block.position = source_position(stamps, place, start)
-            return block
-        if name not in self.sources:
-            self.sources[name] = offset_source(source, place)
-        opened = self.sources[name]
-        assert opened is not None
-        return opened.block(start, stop, positioned=positioned)
-
     def _emitted(self, outputs: Mapping[str, Block], sequence: int, trigger: tuple[int, int, int]) -> Iterator[Message]:
         for stream in self.worker.outputs:
             if stream in outputs:
@@ -233,6 +309,8 @@ class ElementTask:
                 self.figures.gave(sink.name, block.rows, block_bytes(block))
                 self.figures.triggers.add(block, *trigger)
                 yield from self._sunk(sink, block, sequence)
+        if len(self.worker.letters) >= LETTERS_AT_ONCE:
+            yield from self._letters()
 
     def _sent(self, stream: str, block: Block, sequence: int) -> Iterator[Message]:
         """A block's tuples on their way to the replicas of the elements that read them."""
@@ -242,7 +320,7 @@ class ElementTask:
                 if element.name in self.plan.held:
                     rest, held = self._split(element, stream, block)
                     yield from self._held(element.name, stream, sequence, held)
-                elif number in self.worker.layout.event_time_elements:
+                elif number in self.worker.layout.event_time_elements and number not in self.worker.layout.watermarks:
                     sender = SideInputSender(
                         self.worker, number, self.plan.configuration.element(element.name), self.figures
                     )
@@ -307,40 +385,48 @@ class ElementTask:
             yield Message(0, number, message.FRONTIER, "", 0, packed)
 
     def _sunk(self, sink: ops.Sink, block: Block, sequence: int) -> Iterator[Message]:
-        if isinstance(sink.connector, DiscardSink):
-            count, total = self.discarded.get(sink.name, (0, 0))
-            self.discarded[sink.name] = (count + block.rows, add_checksums(total, checksum_of(block)))
-        elif isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
-            if sink.name not in self.files:
-                self.files[sink.name] = StagedFile(
-                    sink.connector, sink.schema, batch=self.plan.batch, epoch=self.plan.epoch,
-                    replica=self.replica, attempt=self.attempt,
-                )  # fmt: skip
-            self.files[sink.name].write(block)
+        if sink.connector.promise.staged_by == "replicas":
+            if sink.name not in self.parts:
+                self.parts[sink.name] = sink.connector.open(self._part(sink))
+            sink.connector.write(self.parts[sink.name], block)
         else:
             yield Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))
+
+    def _part(self, sink: ops.Sink) -> Part:
+        fixed, plan = self.worker.fixed, self.plan
+        batch = BatchId(plan.batch, fixed.checkpoint_id)
+        return Part(
+            sink.name, sink.schema, batch, plan.epoch, self.replica, self.attempt, self.worker.checkpoint.staged,
+            fixed.durable,
+        )  # fmt: skip
 
     def _end(self, entries: Mapping[str, np.ndarray]) -> Iterator[Message]:
         """What the task has to say beside its tuples; its state is committed by then."""
         for name, own in entries.items():
             yield _result(message.STATE, name, own.tobytes())
-        for name, (count, total) in self.discarded.items():
-            yield _result(message.DISCARD, name, np.array([count, total], np.uint64).tobytes())
-        for name, file in self.files.items():
-            yield _result(message.FILE, name, file.close(durable=self.worker.fixed.durable).encode())
+        for name, opened in self.parts.items():
+            yield _result(message.PART, name, opened.close().encode())
         put_off = 0 if self.worker.deferred is None else self.worker.deferred.tuples
         if put_off or self.resumed:
             counts = np.array([put_off, self.resumed], np.int64)
             yield _result(message.DEFERRED, self.worker.planned.name, counts.tobytes())
-        letters: DeadLetters = self.worker.letters
-        if len(letters):
-            yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
+        yield from self._letters()
         threads = None if self.threads is None else self.threads.left
         name = self.worker.planned.name
         if threads is not None and threads.learned is not None:
             yield _result(message.LEARNED, name, threads.learned.encode(), self.replica)
-        report = self.figures.report(self.rebuilt, lambda: self.worker.state_bytes, threads=threads)
-        yield _result(message.MEASURE, name, encoded(report), self.figures.tuples_in)
+        for text in self.worker.warnings:
+            yield _result(message.WARNING, name, text.encode())
+        report = self.figures.report(
+            self.rebuilt, lambda: self.worker.state_bytes, threads=threads, slot_cpu_ns=self.worker.take_slot_cpu_ns()
+        )
+        yield _result(message.MEASURE, name, encoded(report), self.figures.read_tuples)
+
+    def _letters(self) -> Iterator[Message]:
+        """The dead letters so far; a stream of them must not fill the memory of a worker."""
+        letters: DeadLetters = self.worker.letters
+        if len(letters):
+            yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
 
 
 def _result(kind: str, name: str, payload: bytes, sequence: int = 0) -> Message:

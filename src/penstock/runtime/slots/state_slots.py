@@ -1,4 +1,4 @@
-"""Into how many slots an operator's state is cut, and by what."""
+"""Which elements may put tuples off, and which Configurations fit the slots of an application's state."""
 
 from __future__ import annotations
 
@@ -6,51 +6,29 @@ from collections.abc import Mapping
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.connectors.dataframe import DataFrameSource
-from penstock.connectors.rate import RateSource
 from penstock.errors import InputError, did_you_mean
-from penstock.operators.windows.stored_aggregate import can_be_stored
 from penstock.plan.configuration import Configuration, check_configuration
 from penstock.plan.elements.keys import partitioning_of
-from penstock.plan.elements.layout import Layout
-from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of
+from penstock.plan.elements.layout import Layout, layout_of
+from penstock.plan.elements.pipeline import PipelineElement
+from penstock.plan.elements.source_partitions import has_partitions
+from penstock.plan.elements.stateful import is_stored, keeps_state
 from penstock.runtime.slots.hot_key_splitting import check_split
+from penstock.runtime.slots.state_forms import slot_function, state_form
 from penstock.state.checkpoint.checkpoint import Fixed
-from penstock.state.slots.slot_functions import HashSlots, SlotFunction
+from penstock.state.slots.slot_functions import SlotFunction
 
 
-def slot_function(fixed: Fixed, element: PipelineElement) -> SlotFunction:
-    """Key -> slot of an element: what the user chose for one of its operators, else by hash."""
-    chosen = (fixed.slot_functions[name] for name in element.operators if name in fixed.slot_functions)
-    return next(chosen, HashSlots(fixed.slots))
-
-
-def keeps_state(operator: ops.Operator) -> bool:
-    """Whether an operator has state of its own, beside counters."""
-    return isinstance(operator, ops.Aggregate | ops.Join | ops.Custom | ops.Sort | ops.Barrier)
-
-
-def needs_element_by_slot(graph: Graph, element: PipelineElement) -> bool:
-    """Whether each slot needs operators of its own, since one by key keeps state that is not rows."""
-    if element.scope != "key":
-        return False
-    keeping = [
-        o for o in map(graph.operator, element.operators) if isinstance(o, ops.Aggregate | ops.Join | ops.Custom)
-    ]
-    return not all(is_stored(graph, operator) for operator in keeping)
-
-
-def stored_operators(graph: Graph, element: PipelineElement) -> tuple[str, ...]:
+def stored_operators(graph: Graph, layout: Layout, element: PipelineElement) -> tuple[str, ...]:
     """The operators of an element whose state is rows that the processes of a host share."""
-    if needs_element_by_slot(graph, element):
-        return ()
-    return tuple(name for name in element.operators if is_stored(graph, graph.operator(name)))
+    names = (name for name in element.operators if name not in layout.objects_by_slot)
+    return tuple(name for name in names if is_stored(graph, graph.operator(name)))
 
 
 def can_defer(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
     """Whether tuples may be put off to a later batch: by key, and nobody behind it minds the order of other keys."""
-    is_keyed_event_time = layout.pipeline.elements.index(element) in layout.event_time_elements
-    if element.scope != "key" or is_keyed_event_time or not stored_operators(graph, element):
+    by_slot = layout.event_time_operators | layout.objects_by_slot
+    if element.scope != "key" or by_slot & set(element.operators) or not stored_operators(graph, layout, element):
         return False
     sinks = [graph.operator(name) for name in element.operators if isinstance(graph.operator(name), ops.Sink)]
     leaving = {*layout.pipeline.outputs_of(element, graph), *(stream for sink in sinks for stream in sink.inputs)}
@@ -63,20 +41,16 @@ def can_hold(graph: Graph, layout: Layout, element: PipelineElement) -> bool:
     Tuples go on by the numbers they came with, so those of later batches must be higher: DataFrames begin anew.
     """
     pipeline = layout.pipeline
-    if pipeline.has_intake or any(isinstance(s.connector, DataFrameSource | RateSource) for s in graph.sources):
+    if pipeline.has_intake or any(map(has_partitions, graph.sources)):
         return False
     senders = {pipeline.element_of(graph.producer(stream).name).name for stream in element.inputs}
     return senders == {pipeline.elements[0].name} and can_defer(graph, layout, element)
 
 
-def is_stored(graph: Graph, operator: ops.Operator) -> bool:
-    """Whether an operator's state is rows by key."""
-    return isinstance(operator, ops.Aggregate) and can_be_stored(operator, graph.producer(operator.inputs[0]).schema)
-
-
 def check_fits(fixed: Fixed, configuration: Configuration) -> None:
     """Raises InputError where a Configuration does not fit the application and its slots."""
-    pipeline = pipeline_of(fixed.graph, configuration.unfused)
+    layout = layout_of(fixed.graph, configuration.fused)
+    pipeline = layout.pipeline
     check_configuration(configuration, pipeline)
     check_split(fixed.graph, configuration)
     for element in pipeline.elements:
@@ -84,16 +58,26 @@ def check_fits(fixed: Fixed, configuration: Configuration) -> None:
         if own.route and (element.scope != "key" or len(own.route) != slots):
             needed = f"one for each of its {slots} slots" if element.scope == "key" else "none, as it has no slots"
             raise InputError(f"the route of element '{own.name}' has {len(own.route)} entries, and needs {needed}")
+        _check_one_slot_function(fixed, layout, element)
+
+
+def _check_one_slot_function(fixed: Fixed, layout: Layout, element: PipelineElement) -> None:
+    """InputError where operators that are to go by key together have their keys in different slots."""
+    forms = {name: state_form(fixed, layout, name) for name in element.operators if element.scope == "key"}
+    for name, form in forms.items():
+        if form.kind != "whole" and form.slots != slot_function(fixed, element):
+            raise InputError(f"element '{element.name}' cannot have operator '{name}' together with others by key: "
+                             "their slot functions differ, and tuples are dealt out once per element")  # fmt: skip
 
 
 def check_same_slots(fixed: Fixed, before: Configuration, after: Configuration) -> None:
-    """Raises InputError where another fusion would cut the state of an operator otherwise than it is."""
-    pipelines = [pipeline_of(fixed.graph, configuration.unfused) for configuration in (before, after)]
-    for operator in fixed.graph.operators:
-        old, new = (state_slots(fixed, pipeline, operator.name) for pipeline in pipelines)
-        if keeps_state(operator) and old != new:
-            raise InputError(f"operator '{operator.name}' has its state in {_said(old)}, and would need {_said(new)} "
-                             "when fused so; leave its element as it was")  # fmt: skip
+    """Raises InputError where another fusion would keep the state of an operator in another form."""
+    layouts = [layout_of(fixed.graph, configuration.fused) for configuration in (before, after)]
+    for operator in filter(keeps_state, fixed.graph.operators):
+        old, new = (state_form(fixed, layout, operator.name) for layout in layouts)
+        if old != new:
+            raise InputError(f"operator '{operator.name}' has its state as {old}, and would need {new} when fused so; "
+                             "leave its element as it was")  # fmt: skip
 
 
 def check_slot_functions(graph: Graph, functions: Mapping[str, SlotFunction]) -> None:
@@ -104,15 +88,3 @@ def check_slot_functions(graph: Graph, functions: Mapping[str, SlotFunction]) ->
             hint = did_you_mean(name, keyed)
             raise InputError(f"slot functions are of operators with state by key: {', '.join(keyed) or 'none here'}; "
                              f"got '{name}'" + (f"; {hint}" if hint else ""))  # fmt: skip
-
-
-def _said(slots: SlotFunction) -> str:
-    return f"{slots.slots} slot{'s' * (slots.slots != 1)} ({type(slots).__name__})"
-
-
-def state_slots(fixed: Fixed, pipeline: Pipeline, operator: str) -> SlotFunction:
-    """The slots of an operator's state; rows by key have the same ones however operators are fused."""
-    element = pipeline.element_of(operator)
-    by_rows = is_stored(fixed.graph, fixed.graph.operator(operator))
-    by_key = by_rows and partitioning_of(fixed.graph.operator(operator)).scope == "key"
-    return slot_function(fixed, element) if by_key or element.scope == "key" else HashSlots(1)

@@ -84,9 +84,9 @@ def _most(limits: Limits, capacity: Capacity) -> int:
 
 
 def _capacity_text(limits: Limits, capacity: Capacity) -> str:
-    text = f"there is room for {_most(limits, capacity)}"
+    text = f"there is capacity for {_most(limits, capacity)}"
     if not capacity.executors:
-        return f"{text}, the task slots of this session"
+        return f"{text}, the task slots of this session; ps.spark_session(master, task_slots=N) opens one with more"
     executors = capacity.most_executors(limits)
     return f"{text} on {executors} executor{'s' if executors != 1 else ''}; max_executors lets there be more"
 

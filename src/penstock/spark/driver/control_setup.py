@@ -5,9 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from penstock.app.graph import Graph
-from penstock.connectors.trace.source import TraceSource
 from penstock.control.goals.limits import Limits, grid_within
-from penstock.control.live.controller import Controller, Notebook
+from penstock.control.live.controller import Controller, ControlParts, Notebook
 from penstock.control.live.executor_plan import ExecutorBounds
 from penstock.control.live.executor_pool import ExecutorPool
 from penstock.control.live.frequency_dry_run import FrequencyDryRun
@@ -16,15 +15,17 @@ from penstock.control.live.micro_batch_plant import Application, Resources, Spar
 from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.loop import Loop
 from penstock.control.routes.routing import Routing
+from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.batch_cap import first_pace
 from penstock.control.rules.guard import Guard
 from penstock.control.rules.replica_bounds import Bounds
 from penstock.control.rules.useful_replicas import HighestReplicas
 from penstock.host.energy import energy_of
+from penstock.plan.configuration import Configuration
 from penstock.plan.elements.layout import layout_of
 from penstock.plan.elements.pipeline import Pipeline, pipeline_of
 from penstock.runtime.slots.hot_key_splitting import splittable
-from penstock.spark.driver.capacity import Capacity, capacity_of, capacity_sentence, highest_of
+from penstock.spark.driver.capacity import Capacity, capacity_of, capacity_sentence, check_capacity, highest_of
 from penstock.spark.executors.cluster_executors import ClusterExecutors
 from penstock.spark.executors.pinning import is_local
 from penstock.spark.executors.placer import Placer
@@ -42,13 +43,31 @@ def controller_of(
 ) -> Controller:
     """A controller that waits to be started."""
     capacity, configuration = capacity_of(session), application.configuration
-    pipeline = pipeline_of(graph, configuration.unfused)
+    pipeline = pipeline_of(graph, configuration.fused)
+    energy, unmeasured = energy_of(is_local=is_local(session))
+
+    def parts(asked: ControlRequest) -> ControlParts:
+        check_capacity(asked.limits, capacity)
+        return _parts(asked, session, graph, pipeline, capacity, configuration, places, unmeasured)
+
+    first = _parts(request, session, graph, pipeline, capacity, configuration, places, unmeasured)
+    plant = SparkPlant(
+        application, single=single_elements(pipeline), resources=first.resources, pace=first.pace, energy=energy,
+        cores=capacity.cores, places=places,
+    )  # fmt: skip
+    return Controller(plant, first.loop, notebook, sentences=first.sentences, request=request, remake=parts)
+
+
+def _parts(
+    request: ControlRequest, session: SparkSession, graph: Graph, pipeline: Pipeline, capacity: Capacity,
+    configuration: Configuration, places: Placer, unmeasured: str | None,
+) -> ControlParts:  # fmt: skip
+    """All that follows from a request; what does not count here, or cannot be reached, is told."""
     single = single_elements(pipeline)
     dry_run = request.limits.frequency_dry_run
     frequencies, refused = frequencies_within(
         request.limits.frequencies_ghz, is_local=is_local(session), dry_run=dry_run or request.passive
     )
-    energy, unmeasured = energy_of(is_local=is_local(session))
     for sentence in (refused, _energy_sentence(request, unmeasured), *_limit_sentences(request.limits, capacity)):
         if sentence is not None:
             print(sentence)
@@ -63,29 +82,24 @@ def controller_of(
         resources = setter
     elif capacity.executors and not request.passive:
         resources = _pool(session, request.limits, capacity, places)
+    useful = HighestReplicas(highest if capacity.executors else capacity.cores, highest, single, grid.replicas[0])
     loop = Loop(
         policy_of(request, grid, speed_up=speed_up_of(graph)),
         request.goal,
-        Guard(),
+        application_rules(Guard(), bounds=Bounds(grid.replicas[0], grid.replicas[-1]), useful=useful),
         Routing(
             allowed=request.limits.max_imbalance,
             scalable=_free_elements(pipeline),
             deviations=_DEVIATIONS,
-            splittable=splittable(graph, layout_of(graph, configuration.unfused)),
+            splittable=splittable(graph, layout_of(graph, configuration.fused)),
         ),
         request.passive,
-        highest=HighestReplicas(highest if capacity.executors else capacity.cores, highest, single, grid.replicas[0]),
-        bounds=Bounds(grid.replicas[0], grid.replicas[-1]),
         keeps_frequency=lambda: dry_run or (setter is not None and setter.has_failed),
-    )
-    pace = None if request.passive else first_pace(most_tuples)
-    plant = SparkPlant(
-        application, single=single, resources=resources, pace=pace, energy=energy, cores=capacity.cores, places=places
     )
     sentences = None if setter is None else setter.sentences
     if dry_run and frequencies is not None:
         sentences = FrequencyDryRun(frequencies).sentences
-    return Controller(plant, loop, notebook, sentences=sentences)
+    return ControlParts(loop, resources, None if request.passive else first_pace(most_tuples), sentences)
 
 
 def _energy_sentence(request: ControlRequest, unmeasured: str | None) -> str | None:
@@ -125,4 +139,4 @@ def _pool(session: SparkSession, limits: Limits, capacity: Capacity, places: Pla
 
 def speed_up_of(graph: Graph) -> float:
     """How many times as fast traces are replayed: time constants of rivals follow."""
-    return max((s.connector.speed_up for s in graph.sources if isinstance(s.connector, TraceSource)), default=1.0)
+    return max((getattr(s.connector, "speed_up", 1.0) for s in graph.sources), default=1.0)

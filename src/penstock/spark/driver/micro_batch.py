@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+import os
 import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,15 +17,18 @@ from pyspark.sql import functions as F
 
 from penstock.block.block import Block
 from penstock.block.envelope import unseal
-from penstock.connectors.files.staged_file import publish_files
-from penstock.connectors.parquet import ParquetSink
+from penstock.host.atomic_file import Fence, no_fence, sync
 from penstock.measure.batch.batch_figures import Moments
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.layout import Layout, layout_of
 from penstock.plan.elements.pipeline import INTAKE
+from penstock.plan.fusion.groups import Fused
+from penstock.plan.placement.requested_hosts import requested_hosts
+from penstock.runtime.delivery.sink_folders import sweep_batches
+from penstock.runtime.driver.result_share import ResultShare
 from penstock.runtime.driver.rolled_back import again_if_rolled_back
-from penstock.runtime.driver.sink_folders import sweep_batches
+from penstock.runtime.driver.source_arrivals import IdleAlarm, SourceArrivals
 from penstock.runtime.driver.thread_memory import ThreadMemory
 from penstock.runtime.migration.copier import BackgroundCopier, Copier
 from penstock.runtime.migration.copies import Movable, Portion, Published
@@ -39,8 +44,10 @@ from penstock.runtime.migration.waiting_tuples import (
     is_waiting_name,
 )
 from penstock.runtime.replica import message
+from penstock.runtime.replica.arrivals import Arrivals, arrivals_of
 from penstock.runtime.replica.message import Message, messages_of
-from penstock.runtime.slots.state_slots import slot_function, state_slots
+from penstock.runtime.replica.result_spool import forget, spooled, sweep
+from penstock.runtime.slots.state_forms import slot_function, state_form
 from penstock.spark.executors.copy_job import run_copy, run_release
 from penstock.spark.executors.map_stage import MapStage
 from penstock.spark.executors.placer import Placer, placed
@@ -51,11 +58,12 @@ from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.garbage import collect_garbage
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
-from penstock.state.checkpoint.manifests import Manifests
+from penstock.state.checkpoint.manifests import Manifests, Parts
 from penstock.state.extents import Integers
-from penstock.state.slots.row_checksum import add_checksums
 
+_log = logging.getLogger(__name__)
 _CLEAN_EVERY_BATCHES = 16
+_LEAST_S = 1e-6  # between the times at which two batches are planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +71,30 @@ class BatchResult:
     """What came back from the tasks of one batch."""
 
     entries: dict[str, Entries] = field(default_factory=dict)
-    discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
     blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
-    files: list[tuple[str, str]] = field(default_factory=list)
+    parts: dict[str, list[str]] = field(default_factory=dict)  # by sink, what was staged for it
     letters: list[pa.Table] = field(default_factory=list)
     held: dict[str, list[Waiting]] = field(default_factory=dict)  # by element, what the splitter holds of the batch
     waiting_tuples: list[int] = field(default_factory=list)  # that were put off, by task
     resumed_tuples: list[int] = field(default_factory=list)  # that were put off before, and go on
     reports: list[tuple[str, bytes]] = field(default_factory=list)  # element, report as it came
-    taken_tuples: dict[str, int] = field(default_factory=dict)  # by element
+    read_tuples: list[int] = field(default_factory=list)  # from sources, by task
     learned: list[tuple[str, int, str]] = field(default_factory=list)  # element, replica, what it has found
+    spooled: list[str] = field(default_factory=list)  # files of the checkpoint that results came through
+    arrived: dict[str, list[Arrivals]] = field(default_factory=dict)  # by source, what each task took
+    warnings: set[str] = field(default_factory=set)
 
 
 class MicroBatches:
     """Runs batch after batch of one query; `configuration` gives the one wanted of the next, `migration` the way to it.
 
-    `accept` raises where a batch must not count, `deliver` takes the results of one that does.  `wake` has a batch run
-    although no tuples came.  `own_cap`: of micro-batches without control, None where nobody controls.
+    `accept` raises where a batch must not count; `stage` adds to the parts what the driver stages, before the batch
+    counts; `deliver` takes the results of one that does.  `finish` delivers the parts of a batch that counted before
+    this driver started: it is not computed again.  `wake` has a batch run
+    although no tuples came.  `own_cap`: of micro-batches without control, None where nobody controls.  `result_share`:
+    what a task may send to the driver, None for all.  `clock` gives the time at which batches are planned,
+    `idle_clock` seconds that never go back.  The `fence` raises where another driver has taken over.  `ends` says
+    whether windows fire what they hold in a batch, since all sources have ended before it.
     """
 
     def __init__(
@@ -93,42 +108,80 @@ class MicroBatches:
         migration: Callable[[], str] = lambda: PRE_COPY,
         wake: Callable[[], None] = lambda: None,
         own_cap: Callable[[], int | None] = lambda: None,
+        result_share: ResultShare | None = None,
+        clock: Callable[[], float] = time.time,
+        idle_clock: Callable[[], float] = time.monotonic,
+        fence: Fence = no_fence,
+        ends: Callable[[int], bool] = lambda batch: False,
+        stage: Callable[[BatchPlan, BatchResult], None] | None = None,
+        finish: Callable[[int, Parts, BatchPlan | None], None] = lambda batch, parts, plan: None,
     ) -> None:
-        self.checkpoint, self.fixed, self.epoch = checkpoint, fixed, epoch
+        self.checkpoint, self.fixed, self.epoch, self.fence = checkpoint, fixed, epoch, fence
         self.configuration, self.deliver, self.accept = configuration, deliver, accept
+        self._is_staged, self.stage, self.finish = stage is not None, stage or _stage_nothing, finish
         self._sinks = frozenset(sink.name for sink in fixed.graph.sinks)
         self.manifests = Manifests(checkpoint.manifests)
-        self.migration, self.wake, self.own_cap = migration, wake, own_cap
-        self.placer, self._learned = Placer(), ThreadMemory()
+        self.migration, self.wake, self.own_cap, self.clock = migration, wake, own_cap, clock
+        self.placer, self._learned, self._result_share, self.ends = Placer(), ThreadMemory(), result_share, ends
+        self._arrivals, self._alarm = SourceArrivals(fixed.graph, idle_clock), IdleAlarm(self.wake)
         self._session: SparkSession | None = None
         self.in_force: Configuration | None = None  # of the newest batch
         self.copier = self.make_copier()
         self._migrator = Migrator(self.copier)
         self._known: tuple[int, dict[str, Ledger]] = self._newest()
-        self._layouts: dict[tuple[str, ...], Layout] = {}
-        self._movables: dict[tuple[str, ...], dict[str, Movable]] = {}
-        self._stages: dict[tuple[tuple[str, ...], int], MapStage] = {}
+        self._with_synced_folder: set[str] = set()
+        self._layouts: dict[Fused, Layout] = {}
+        self._movables: dict[Fused, dict[str, Movable]] = {}
+        self._stages: dict[tuple[Fused, int], MapStage] = {}
+        self._warned: set[str] = set()
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
         began_s = time.time()
         if self.fixed.durable:
             sync_spark_log(self.checkpoint.spark, batch)
+        parts = self._known_parts(batch)
+        if parts is not None:
+            self._finish_again(batch, parts)
+            return
         plan = self._plan(frame, batch)
         planned_s = time.time()
-        result = again_if_rolled_back(lambda: self._gathered(self.run_tasks(frame, plan)))
+        result = again_if_rolled_back(lambda: self._gathered_within(frame, plan))
         ran_s = time.time()
         self.accept(result)
+        self._arrivals.check(result.arrived)
+        self.stage(plan, result)
         self._publish(plan, result)
-        for sink in self.fixed.graph.sinks:
-            if isinstance(sink.connector, ParquetSink) and not sink.connector.ordered:
-                staged = [file for name, file in result.files if name == sink.name]
-                publish_files(sink.connector, batch, staged, durable=self.fixed.durable)
         moments = Moments(began_s, planned_s, ran_s, time.time())
         self._learned.take(result.learned)
+        self._warn(result.warnings)
+        self._arrivals.note(result.arrived)
         self.deliver(plan, result, self._measured(moments, plan, result))
+        forget(self.checkpoint.results, result.spooled)
+        self._alarm.set(self._arrivals.idle_in_s(plan.idle))
         if self.has_waiting:
             self.wake()
+
+    def _known_parts(self, batch: int) -> Parts | None:
+        """The parts of a batch that counts already; None for one that does not, or whose parts nobody staged."""
+        if not self._is_staged or batch > self._known[0] or batch not in self.manifests.batches():
+            return None
+        return self.manifests.read(batch).parts
+
+    def _finish_again(self, batch: int, parts: Parts) -> None:
+        """Delivers a batch that counted before, without computing it."""
+        plan = self.checkpoint.plan(batch)
+        if plan is not None:
+            self.in_force, self.placer.newest = plan.configuration, plan.placements
+        _log.info("micro-batch %d counted before this start; its staged results are delivered", batch)
+        self.finish(batch, parts, plan)
+        if self.has_waiting:
+            self.wake()
+
+    def stop(self) -> None:
+        """Ends what goes on beside the batches."""
+        self._alarm.set(None)
+        self.copier.stop()
 
     @property
     def has_waiting(self) -> bool:
@@ -143,14 +196,19 @@ class MicroBatches:
         """Copies a portion and gives, by host, the slots that have arrived."""
         assert self._session is not None
         assert self.in_force is not None
-        return run_copy(self._session, str(self.checkpoint.directory), self.epoch, self.in_force.unfused, portion)
+        return run_copy(self._session, str(self.checkpoint.directory), self.epoch, self.in_force.fused, portion)
 
     def run_release(self, leftover: Leftover) -> Mapping[str, Integers]:
         """Has hosts give back the memory of slots that went to others, and gives, by host, those that are gone."""
         assert self._session is not None
         assert self.in_force is not None
-        unfused = self.in_force.unfused
-        return run_release(self._session, str(self.checkpoint.directory), self.epoch, unfused, leftover)
+        fused = self.in_force.fused
+        return run_release(self._session, str(self.checkpoint.directory), self.epoch, fused, leftover)
+
+    def _warn(self, texts: set[str]) -> None:
+        for text in sorted(texts - self._warned):
+            _log.warning("%s", text)
+        self._warned |= texts
 
     def _measured(self, moments: Moments, plan: BatchPlan, result: BatchResult) -> MeasuredBatch:
         first = plan.configuration.elements[0].name
@@ -160,10 +218,11 @@ class MicroBatches:
             tuple(result.reports),
             first,
             self._sinks,
-            result.taken_tuples.get(first, 0),
+            sum(result.read_tuples),
             sum([table.num_rows for table in result.letters]),
             sum(result.waiting_tuples) + sum([w.tuples for own in result.held.values() for w in own]),
             sum(result.resumed_tuples),
+            self._arrivals.watermark_s(plan.idle),
         )
 
     def _plan(self, frame: DataFrame, batch: int) -> BatchPlan:
@@ -171,15 +230,23 @@ class MicroBatches:
         earlier = self.checkpoint.plan(batch)
         configuration = self.configuration() if earlier is None else earlier.configuration
         target = None if earlier is None else earlier.target
-        before = earlier or self.checkpoint.plan(batch - 1)
+        before = earlier or self.checkpoint.plan(batch - 1) or self.checkpoint.newest_plan()  # a torn one is gone
         own_cap = self.own_cap()
         if own_cap is None and earlier is not None:
             own_cap = earlier.own_cap_tuples
-        draft = BatchPlan(batch, self.epoch, self._before(batch), configuration, target=target, own_cap_tuples=own_cap)
+        draft = BatchPlan(
+            batch, self.epoch, self._before(batch), configuration, target=target, own_cap_tuples=own_cap,
+            planned_s=_planned_s(self.clock(), earlier, before),
+            idle=self._arrivals.idle() if earlier is None else earlier.idle,
+            partitions=self._arrivals.partitions(before) if earlier is None else earlier.partitions,
+            ends=self.ends(batch) if earlier is None else earlier.ends,
+        )  # fmt: skip
         plan = self._migrator.planned(draft, before, self._situation(frame, draft, before))
         plan = replace(plan, learned=self._learned.for_plan(plan.configuration, before.learned if before else {}))
+        if self._result_share is not None:
+            plan = replace(plan, task_result_bytes=self._result_share.task_bytes(plan.configuration))
         self.in_force, self.placer.newest = plan.configuration, plan.placements
-        self.checkpoint.write_plan(plan, durable=self.fixed.durable)
+        self.checkpoint.write_plan(plan, durable=self.fixed.durable, fence=self.fence)
         return plan
 
     def _situation(self, frame: DataFrame, draft: BatchPlan, before: BatchPlan | None) -> Situation:
@@ -187,14 +254,23 @@ class MicroBatches:
         waiting, held = elements_with_waiting(ledgers), elements_with_held(ledgers)
         # Tuples wait for an element of the fusion there is, which stays until they are through.
         laid_out = before.configuration if before is not None and waiting else draft.configuration
-        unfused = laid_out.unfused
-        if unfused not in self._movables:
-            self._movables[unfused] = movable_elements(self.fixed, self.layout(laid_out))
+        fused = laid_out.fused
+        if fused not in self._movables:
+            self._movables[fused] = movable_elements(self.fixed, self.layout(laid_out))
         cores, leaving = self.cores(frame)
         return Situation(
-            cores, self._movables[unfused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving),
-            self.placer.loads,
+            cores, self._movables[fused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving),
+            self.placer.loads, self._requested_hosts(frame, laid_out),
         )  # fmt: skip
+
+    def _requested_hosts(self, frame: DataFrame, configuration: Configuration) -> Mapping[str, str]:
+        """Where elements are to be that somebody asked a host for; those that are not there are warned of, once."""
+        if not any(request.host for request in self.fixed.graph.requests):
+            return {}
+        pipeline = self.layout(configuration).pipeline
+        found = requested_hosts(self.fixed.graph, pipeline, self.placer.hosts(frame.sparkSession))
+        self._warn(set(found.warnings))
+        return found.by_element
 
     def cores(self, frame: DataFrame) -> tuple[Mapping[str, int], set[str]]:
         """The cores of each host, where there are several to choose from, and the hosts that are about to go."""
@@ -203,9 +279,9 @@ class MicroBatches:
 
     def layout(self, configuration: Configuration) -> Layout:
         """How the graph is laid out by a Configuration."""
-        if configuration.unfused not in self._layouts:
-            self._layouts[configuration.unfused] = layout_of(self.fixed.graph, configuration.unfused)
-        return self._layouts[configuration.unfused]
+        if configuration.fused not in self._layouts:
+            self._layouts[configuration.fused] = layout_of(self.fixed.graph, configuration.fused)
+        return self._layouts[configuration.fused]
 
     def _before(self, batch: int) -> int | None:
         """The newest batch before this one whose state counts; mostly the one published last."""
@@ -215,18 +291,20 @@ class MicroBatches:
 
     def _pipeline(self, frame: DataFrame, plan: BatchPlan) -> DataFrame:
         configuration = plan.configuration
+        if self.layout(configuration).pipeline.elements[0].scope == "stream":
+            frame = frame.coalesce(1)  # one task reads all sources, as operators that need the whole stream are with it
         for number, element in enumerate(configuration.elements):
             if number:
                 frame = frame.repartitionById(element.replicas, F.col("replica"))
                 frame = placed(frame, plan.placements.get(element.name))
-            frame = self._stage(configuration.unfused, number).after(frame)
+            frame = self._stage(configuration.fused, number).after(frame)
         return frame
 
-    def _stage(self, unfused: tuple[str, ...], number: int) -> MapStage:
-        key = (unfused, number)
+    def _stage(self, fused: Fused, number: int) -> MapStage:
+        key = (fused, number)
         if key not in self._stages:
             directory = str(self.checkpoint.directory)
-            function = functools.partial(run_element, directory, self.epoch, unfused, number)
+            function = functools.partial(run_element, directory, self.epoch, fused, number)
             self._stages[key] = MapStage(function, message.SQL)
         return self._stages[key]
 
@@ -234,6 +312,22 @@ class MicroBatches:
         """The one action of a batch: what its tasks have to say."""
         for batch in self._pipeline(frame, plan).toArrow().to_batches():
             yield from messages_of(batch)
+
+    def _gathered_within(self, frame: DataFrame, plan: BatchPlan) -> BatchResult:
+        """What tasks have to say; if that is more than Spark brings to the driver, all of it through files."""
+        share = self._result_share
+        try:
+            result = self._gathered(self.run_tasks(frame, plan))
+        except Exception as error:
+            if share is None or not share.is_exceeded(error) or not plan.task_result_bytes:
+                raise
+            share.lower()
+            plan = replace(plan, task_result_bytes=0)
+            self.checkpoint.write_plan(plan, durable=self.fixed.durable)
+            result = self._gathered(self.run_tasks(frame, plan))
+        if share is not None:
+            share.note(len(result.reports))
+        return result
 
     def _gathered(self, messages: Iterable[Message]) -> BatchResult:
         result = BatchResult()
@@ -246,15 +340,11 @@ class MicroBatches:
         if m.kind == message.STATE:
             own = np.frombuffer(payload, ENTRY)
             result.entries[m.name] = np.concatenate([result.entries[m.name], own]) if m.name in result.entries else own
-        elif m.kind == message.DISCARD:
-            count, total = (int(x) for x in np.frombuffer(payload, np.uint64))
-            before = result.discarded.get(m.name, (0, 0))
-            result.discarded[m.name] = (before[0] + count, add_checksums(before[1], total))
         elif m.kind == message.SINK:
             schema = self.fixed.graph.operator(m.name).schema
             result.blocks.setdefault(m.name, []).append((m.sequence, unseal(m.payload, schema)))
-        elif m.kind == message.FILE:
-            result.files.append((m.name, bytes(payload).decode()))
+        elif m.kind == message.PART:
+            result.parts.setdefault(m.name, []).append(bytes(payload).decode())
         elif m.kind == message.LETTERS:
             result.letters.append(pa.ipc.open_stream(m.payload).read_all())
         elif m.kind == message.HELD:
@@ -265,23 +355,42 @@ class MicroBatches:
             result.resumed_tuples.append(resumed)
         elif m.kind == message.MEASURE:
             result.reports.append((m.name, bytes(payload)))
-            result.taken_tuples[m.name] = result.taken_tuples.get(m.name, 0) + m.sequence
+            result.read_tuples.append(m.sequence)
+        elif m.kind == message.SPOOLED:
+            result.spooled.append(m.name)
+            for written in spooled(self.checkpoint.results, m.name):
+                self._take(written, result)
+        elif m.kind == message.ARRIVED:
+            result.arrived.setdefault(m.name, []).append(arrivals_of(payload))
         elif m.kind == message.LEARNED:
             result.learned.append((m.name, m.sequence, bytes(payload).decode()))
+        elif m.kind == message.WARNING:
+            result.warnings.add(bytes(payload).decode())
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))
         held = {name: tuple(own) for name, own in result.held.items()}
         result.entries.update(held_entries(self.checkpoint, self.fixed, plan, held))
+        if self.fixed.durable:
+            self._sync_log_folders(result.entries)
         for name in result.entries:
             before.setdefault(name, Ledger.empty(self._slots(name, plan.configuration)))
         after = self.manifests.publish(
-            plan.batch, plan.epoch, before, result.entries, previous=plan.previous, durable=self.fixed.durable
-        )
+            plan.batch, plan.epoch, before, result.entries, previous=plan.previous, durable=self.fixed.durable,
+            fence=self.fence, parts=result.parts if self._is_staged else None,
+        )  # fmt: skip
         self._known = (plan.batch, after)
         self.copier.published(Published(plan.batch, after))
         if plan.previous is not None and plan.batch % _CLEAN_EVERY_BATCHES == 0:
             self._clean(plan.previous, before)
+
+    def _sync_log_folders(self, entries: Mapping[str, Entries]) -> None:
+        """Has the folders that tasks have made for logs survive before a manifest counts on them; once each."""
+        new = {name for name, own in entries.items() if len(own)} - self._with_synced_folder
+        for folder in {os.path.dirname(self.checkpoint.logs(name)) for name in new}:
+            sync(folder)
+            sync(str(self.checkpoint.directory))
+        self._with_synced_folder |= new
 
     def _newest(self) -> tuple[int, dict[str, Ledger]]:
         """The newest batch that counts and its ledgers; -1 before the first."""
@@ -296,14 +405,27 @@ class MicroBatches:
 
     def _clean(self, oldest: int, ledgers: dict[str, Ledger]) -> None:
         """Deletes what no replay can need: the batch at hand may run again, from the state before it."""
+        self.fence()
         logs = {name: Logs(self.checkpoint.logs(name), self.fixed.durable) for name in ledgers}
         collect_garbage(self.manifests, logs, ledgers, oldest)
         self.checkpoint.forget_plans(oldest)
-        sweep_batches(self.fixed.graph, oldest)
+        sweep_batches(self.fixed.graph, self.checkpoint, oldest)
+        sweep(self.checkpoint.results, oldest)
 
     def _slots(self, operator: str, configuration: Configuration) -> int:
-        pipeline = self.layout(configuration).pipeline
+        layout = self.layout(configuration)
         if is_waiting_name(operator):
-            element = next(e for e in pipeline.elements if e.name == element_of(operator))
+            element = next(e for e in layout.pipeline.elements if e.name == element_of(operator))
             return 1 if is_held_name(operator) else slot_function(self.fixed, element).slots
-        return 1 if operator == INTAKE else state_slots(self.fixed, pipeline, operator).slots
+        return 1 if operator == INTAKE else state_form(self.fixed, layout, operator).slots.slots
+
+
+def _stage_nothing(plan: BatchPlan, result: BatchResult) -> None:
+    """For engines that deliver nothing."""
+
+
+def _planned_s(now_s: float, earlier: BatchPlan | None, before: BatchPlan | None) -> float:
+    """When a batch was planned first, later than the batch before it even where the clock was set back."""
+    if earlier is not None:
+        return earlier.planned_s
+    return now_s if before is None else max(now_s, before.planned_s + _LEAST_S)

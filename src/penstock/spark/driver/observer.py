@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.control.journal.display_graph import DisplayGraph, display_graph
+from penstock.control.journal.history import DEFAULT_JOURNAL, History, JournalSettings
 from penstock.control.journal.journal import Journal, newest_batch
 from penstock.control.journal.recorded_decision import RecordedDecision
 from penstock.control.journal.run_start import RunStart
-from penstock.measure.batch.arrival_clock import TraceClock
+from penstock.measure.batch.arrival_clock import ScheduleClock
+from penstock.measure.batch.batch_figures import Reports
 from penstock.measure.batch.batch_notes import BatchNotes, Note, read_notes
 from penstock.measure.batch.cpu_meter import CpuClocks, CpuMeter
+from penstock.measure.batch.latency_clock import LatencyClock
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.plan.fusion.groups import Fused
+from penstock.plan.fusion.requested import requested_fusion
+from penstock.runtime.driver.checkpoint_size import CheckpointSize
+from penstock.runtime.profiling.cost_watch import CostWatch
 from penstock.spark.driver.jvm_figures import JvmClock, JvmFigures, JvmReading
 from penstock.spark.driver.source_backlogs import SourceBacklogs
 from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
@@ -55,15 +64,27 @@ class Observer:
         cpu: CpuMeter,
         jvm: JvmFigures | None = None,
         clock: Callable[[], float] = time.monotonic,
+        settings: JournalSettings = DEFAULT_JOURNAL,
+        costs: CostWatch | None = None,
     ) -> None:
         self.query: StreamingQuery | None = None  # known once it has started
         self._keep, self._cpu, self._jvm, self._clock = keep, cpu, jvm, clock
-        single = sorted(e.name for e in pipeline_of(fixed.graph).elements if e.scope == "stream")
-        self._journal = Journal(directory / "journal.jsonl", fixed.graph.name, single)
+        first = requested_fusion(fixed.graph)
+        single = sorted(e.name for e in pipeline_of(fixed.graph, first).elements if e.scope == "stream")
+        path = directory / "journal.jsonl"
+
+        def display(fused: Fused) -> DisplayGraph:
+            return display_graph(fixed.graph, fused)
+
+        self._journal = Journal(path, fixed.graph.name, single, part_bytes=settings.part_bytes, graph=display(first))
+        self.history = History(path, display, settings)
+        self._size = CheckpointSize(directory, self.history)
+        self._costs = costs
         self._write_left_over(directory / "journal.notes", directory / "journal.jsonl", fixed)
         self._notes = BatchNotes(directory / "journal.notes")
         self._notes.clear()
-        self._trace_clock, self._backlogs = TraceClock(fixed), SourceBacklogs(fixed, Checkpoint(directory))
+        self._schedules, self._latencies = ScheduleClock(fixed), LatencyClock(fixed)
+        self._backlogs = SourceBacklogs(fixed, Checkpoint(directory))
         self._lock = threading.Lock()
         self._noted: list[_Noted] = []
         self._made: list[Made] = []  # since the last micro-batch was noted
@@ -72,9 +93,15 @@ class Observer:
         self._committed_at_s: float | None = None
         self._failure: OSError | None = None
 
+    def opened(self, at_s: float) -> None:
+        """The stream opened at this moment: schedules go by it."""
+        self._schedules.opened(at_s)
+        self._latencies.opened(at_s)
+
     def started(self, start: RunStart) -> None:
         """The application starts with this; what a driver before it left over is written by now."""
         self._journal.begin(start)
+        self.history.begin(start)
 
     def note(self, measured: MeasuredBatch, configuration: Configuration, *, at_once: bool | None = None) -> list[Made]:
         """A micro-batch is committed; gives the Observations that were made since the last time.
@@ -105,15 +132,24 @@ class Observer:
                 except OSError as error:  # a disk that is full: told by the thread of the micro-batches
                     self._failure = error
 
-    def end(self) -> None:
-        """Makes what is left; nothing depends on a journal that can no longer be written, but somebody should know."""
+    def end(self, *, is_failed: bool = False, reason: tuple[str, str] = ("stopped", "")) -> None:
+        """Makes what is left, and writes why the run has ended.
+
+        Nothing depends on a journal that can no longer be written, but somebody should know.  Of a run that `is_failed`
+        its own sentence is told alone: mostly it is the same full disk.
+        """
         self.make()
-        if self._failure is not None:
+        if self._failure is not None and not is_failed:
             _log.warning("the journal has not got the last micro-batches, which are committed: %s", self._failure)
+        if self._costs is not None and not is_failed:
+            self._costs.end()
+        with contextlib.suppress(OSError):
+            self.history.end(*reason)
 
     def decided(self, batch: int, decision: RecordedDecision) -> None:
         """Keeps the decision that followed a micro-batch."""
         self._journal.decide(batch, decision)
+        self.history.decided(batch, decision)
 
     def spent(self, cpu_s: float) -> None:
         """CPU that control has taken: machinery, as measuring is."""
@@ -127,10 +163,9 @@ class Observer:
             reading = self._read(noted)
             reports = [own.measured.read() for own in noted]
             seen = [own.measured.observation(said) for own, said in zip(noted, reports, strict=True)]
-            seen = [self._trace_clock.completed(o, said) for o, said in zip(seen, reports, strict=True)]
             if self.query is not None:
                 self._backlogs.tell(self.query)
-            seen = [self._backlogs.completed(o) for o in seen]
+            seen = [self._timed(o, said) for o, said in zip(seen, reports, strict=True)]
             seen = [self._completed(o, own, reading, spent_s) for o, own in zip(seen, noted, strict=True)]
             if reading is not None:
                 seen[-1] = _with_phases(seen[-1], reading)
@@ -139,7 +174,16 @@ class Observer:
             made = list(zip(seen, (own.configuration for own in noted), strict=True))
             self._made += made
             self._journal.write_all(made)
+            self.history.batches(made)
             self._notes.clear()
+            self._tell_drift(made)
+        self._size.look()
+
+    def _tell_drift(self, made: Sequence[Made]) -> None:
+        """Says, in journal and log, which elements no longer cost what their profile says."""
+        for drift in [] if self._costs is None else self._costs.after(made):
+            _log.warning("%s", drift)
+            self.history.event("drift", {**asdict(drift), "sentence": str(drift)})
 
     def _read(self, noted: Sequence[_Noted]) -> JvmReading | None:
         if self.query is None or self._jvm is None:
@@ -149,6 +193,12 @@ class Observer:
         if reading is not None:
             self._cpu.spent(reading.cost_s)
         return reading
+
+    def _timed(self, seen: Observation, reports: Reports) -> Observation:
+        """With what arrived, what waits, and the latency of its results."""
+        seen = self._backlogs.completed(self._schedules.completed(seen, reports))
+        waits_s = {**self._schedules.waits_s, **self._backlogs.waits_s(seen)}
+        return self._latencies.completed(seen, reports, waits_s)
 
     def _completed(self, seen: Observation, own: _Noted, reading: JvmReading | None, spent_s: float) -> Observation:
         """With the time since the commit before, and CPU."""
@@ -167,17 +217,33 @@ class Observer:
     def _write_left_over(self, notes: Path, journal: Path, fixed: Fixed) -> None:
         """Writes what a driver that was killed had noted; its clocks have gone with it."""
         left: Iterable[Note] = read_notes(notes)
-        newest, clock = newest_batch(journal) if left else None, TraceClock(fixed)
+        newest, clock, latencies = newest_batch(journal) if left else None, ScheduleClock(fixed), LatencyClock(fixed)
         for measured, configuration in left:
             if newest is None or measured.batch > newest:
                 reports = measured.read()
-                self._journal.write(clock.completed(measured.observation(reports), reports), configuration)
+                made = clock.completed(measured.observation(reports), reports)
+                made = latencies.completed(made, reports, clock.waits_s)
+                self._journal.write(made, configuration)
+                self.history.batches([(made, configuration)])
 
 
-def observer_of(session: SparkSession, directory: Path, fixed: Fixed, keep: Keep) -> Observer:
-    """The observer of a query on Spark."""
+def observer_of(
+    session: SparkSession,
+    directory: Path,
+    fixed: Fixed,
+    keep: Keep,
+    settings: JournalSettings = DEFAULT_JOURNAL,
+    *,
+    measures_all: bool = False,
+) -> Observer:
+    """The observer of a query on Spark; `measures_all`: the JVM is asked for every micro-batch, as for a profile.
+
+    Any other run is compared with what the store of costs knows of it.
+    """
     jvm_clock = JvmClock(session)
-    return Observer(directory, fixed, keep, CpuMeter(jvm_clock), JvmFigures(session, jvm_clock))
+    figures = JvmFigures(session, jvm_clock, always=measures_all)
+    costs = None if measures_all else CostWatch(fixed.graph)
+    return Observer(directory, fixed, keep, CpuMeter(jvm_clock), figures, settings=settings, costs=costs)
 
 
 def _with_phases(seen: Observation, reading: JvmReading) -> Observation:

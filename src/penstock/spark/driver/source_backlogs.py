@@ -10,18 +10,13 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.app.operators import Source
-from penstock.connectors.csv import CsvSource
-from penstock.connectors.files.backlog import FilesWaiting
-from penstock.connectors.files.writers import file_name
-from penstock.connectors.kafka_backlog import TopicWaiting
+from penstock.connectors.arriving.backlogs import backlog_of
+from penstock.connectors.arriving.kafka_backlog import TopicWaiting
 from penstock.connectors.offsets import offset_source
-from penstock.connectors.parquet import ParquetSource
 from penstock.connectors.port import SourceBacklog
-from penstock.connectors.rate import RateSource, RateWaiting
-from penstock.connectors.recorded import RecordedSource, RestWaiting
-from penstock.connectors.trace.source import TraceSource
 from penstock.measure.observation import Observation
+from penstock.runtime.driver.input_end import offsets_of
+from penstock.runtime.planning.source_planner import is_planned, path_of
 from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
 
 
@@ -34,28 +29,21 @@ class SourceBacklogs:
     def __init__(self, fixed: Fixed, checkpoint: Checkpoint) -> None:
         self._spark = Path(checkpoint.spark)
         self._sources: dict[str, SourceBacklog] = {}
-        self._lines: dict[str, int] = {}  # of Spark's log: the first is of all sources that are known by offsets
+        self._lines: dict[str, int] = {}  # of Spark's log: the first is of all sources that are planned
         for source in fixed.graph.sources:
-            by_offsets = offset_source(source, 0) is not None
-            line = 0 if by_offsets else max(self._lines.values(), default=0) + 1
-            if not (isinstance(source.connector, TraceSource) and source.connector.has_schedule):
-                self._sources[source.name] = self._backlog_of(source, line, checkpoint)
+            line = (
+                0
+                if offset_source(source, 0) is not None or is_planned(source)
+                else max(self._lines.values(), default=0) + 1
+            )
+            own = path_of(checkpoint.directory, source.name)
+            backlog = backlog_of(source, own, self._spark / "sources" / str(line))
+            if backlog is not None:
+                self._sources[source.name] = backlog
             self._lines[source.name] = line
         self._offsets: tuple[int, Sequence[Any]] | None = None  # of the newest batch
         self._before_tuples: int | None = None
-
-    def _backlog_of(self, source: Source, line: int, checkpoint: Checkpoint) -> SourceBacklog:
-        match source.connector:
-            case CsvSource() | ParquetSource():
-                log = checkpoint.directory / "files" / file_name(source.name)
-                return FilesWaiting(Path(source.connector.path).absolute(), log)
-            case RateSource(rows_per_second):
-                return RateWaiting(rows_per_second, self._spark / "sources" / str(line) / "0")
-            case RecordedSource() | TraceSource():
-                opened = offset_source(source, 0)
-                return RestWaiting(source.name, None if opened is None else opened.total)
-            case _:
-                return TopicWaiting()
+        self._waiting: dict[str, float | None] = {}  # of the newest batch, by source
 
     def tell(self, query: StreamingQuery) -> None:
         """What Spark reports of the last trigger, for sources that only Spark knows."""
@@ -73,6 +61,7 @@ class SourceBacklogs:
         if not self._sources or seen.arrivals is None:
             return seen
         waiting = self._waiting_by_source(seen)
+        self._waiting = dict(zip(self._sources, waiting, strict=True))
         known = [tuples for tuples in waiting if tuples is not None]
         backlog = seen.backlog_tuples
         if known:
@@ -83,6 +72,19 @@ class SourceBacklogs:
             return replace(seen, backlog_tuples=backlog, arrivals=replace(seen.arrivals, assumed=True))
         arrived = max(seen.tuples_in + backlog - before, 0)
         return replace(seen, backlog_tuples=backlog, arrivals=replace(seen.arrivals, tuples=arrived, assumed=False))
+
+    def waits_s(self, seen: Observation) -> dict[str, float | None]:
+        """How long tuples of each source wait before they are taken: backlog over the rate at which they are taken.
+
+        None where the source does not tell its backlog.  Tuples that are all there from the beginning wait for nobody.
+        `seen` is the Observation that was completed last.
+        """
+        taken, period_s = tuples_by_stream(seen), 0.0 if seen.arrivals is None else seen.arrivals.period_s
+        found: dict[str, float | None] = {}
+        for name, source in self._sources.items():
+            waiting, tuples = self._waiting.get(name) if source.arrives else 0.0, taken.get(name, 0)
+            found[name] = None if waiting is None else waiting * period_s / tuples if tuples else 0.0
+        return found
 
     def _waiting_by_source(self, seen: Observation) -> list[float | None]:
         before, after = self._between(seen.batch)
@@ -103,18 +105,6 @@ class SourceBacklogs:
             before = offsets_of(self._spark, batch - 1) if batch else [None] * len(after)
         self._offsets = batch, after
         return before, after
-
-
-def offsets_of(spark: Path, batch: int) -> list[Any]:
-    """The offsets that a batch ends with, in the order of Spark's sources; none where they cannot be read.
-
-    A source that has not begun has None.
-    """
-    try:
-        version, _, *lines = (spark / "offsets" / str(batch)).read_text().split("\n")
-        return [None if line == "-" else json.loads(line) for line in lines] if version == "v1" else []
-    except (OSError, ValueError):
-        return []
 
 
 def tuples_by_stream(seen: Observation) -> Mapping[str, int]:

@@ -85,7 +85,7 @@ public class PenstockTaskCpu extends SparkListener {
         spentNs += clock.getCurrentThreadCpuTime() - begin;
     }
 
-    public synchronized String told(String run, long first, long last, StreamingQuery query) {
+    public synchronized String figures(String run, long first, long last, StreamingQuery query) {
         StringBuilder text = new StringBuilder();
         text.append(spentNs);
         StreamingQueryProgress progress = query.lastProgress();

@@ -11,6 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from penstock.host.low_priority import LEAST_PRIORITY, at_priority
+from penstock.plan.fusion.groups import Fused
 from penstock.runtime.migration.copies import Portion
 from penstock.runtime.migration.stale_copies import Leftover
 from penstock.runtime.replica import message
@@ -21,23 +22,21 @@ from penstock.spark.executors.pinning import cores_by_host, on_hosts
 from penstock.spark.session.pickling import dumps
 from penstock.state.extents import Integers
 
-Where = tuple[str, int, tuple[str, ...], int]  # checkpoint, epoch, unfused operators, number of the element
+Where = tuple[str, int, Fused, int]  # checkpoint, epoch, fusion, number of the element
 
 
-def run_copy(
-    session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], portion: Portion
-) -> dict[str, Integers]:
+def run_copy(session: SparkSession, directory: str, epoch: int, fused: Fused, portion: Portion) -> dict[str, Integers]:
     """Runs a portion and gives, by host, the slots that have arrived."""
-    place = directory, epoch, unfused, portion.element.number
+    place = directory, epoch, fused, portion.element.number
     function = functools.partial(_given_way, place, portion.batch, portion.niceness)
     return _on_living_hosts(session, portion.slots_by_host, function)
 
 
 def run_release(
-    session: SparkSession, directory: str, epoch: int, unfused: tuple[str, ...], leftover: Leftover
+    session: SparkSession, directory: str, epoch: int, fused: Fused, leftover: Leftover
 ) -> dict[str, Integers]:
     """Has hosts give back the memory of slots, and gives, by host, those that are gone there."""
-    place = directory, epoch, unfused, leftover.element.number
+    place = directory, epoch, fused, leftover.element.number
     function = functools.partial(_released, place, leftover.batch)
     return _on_living_hosts(session, leftover.slots_by_host, function)
 

@@ -10,6 +10,7 @@ import time
 from pyspark.sql import SparkSession
 
 from penstock.errors import InputError
+from penstock.spark.executors.cluster_executors import ClusterExecutors
 from penstock.spark.executors.pinning import cores_by_host, is_local
 
 PATIENCE_S = 60.0
@@ -37,7 +38,15 @@ class ExecutorWatch:
 
     def __init__(self, session: SparkSession) -> None:
         self._session, self._is_local = session, is_local(session)
-        self._looked_s = self._seen_s = time.monotonic()
+        self._looked_s = self._seen_s = self._counted_s = time.monotonic()
+        self._counted: int | None = None
+
+    def count(self) -> int | None:
+        """How many there are, looked up once a second; None on a local master."""
+        now_s = time.monotonic()
+        if not self._is_local and (self._counted is None or now_s - self._counted_s >= _LOOK_EVERY_S):
+            self._counted, self._counted_s = len(ClusterExecutors(self._session).executors()), now_s
+        return self._counted
 
     def check(self) -> None:
         """Raises one clear sentence where nobody is left to run the application; cheap to call often."""

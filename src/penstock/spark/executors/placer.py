@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
@@ -36,6 +37,11 @@ class Placer:
         # A host of several executors that lost one is no smaller host: it will be back before slots could move twice.
         self._cores |= {host: max(count, self._cores.get(host, 0)) for host, count in cores.items()}
         return {host: self._cores[host] for host in cores}, leaving
+
+    def hosts(self, session: SparkSession) -> list[str]:
+        """The names of all hosts that have executors; on a local master, those of this machine."""
+        known = sorted(cores_by_host(session))
+        return [*known, "localhost", socket.gethostname()] if is_local(session) else known
 
 
 def placed(frame: DataFrame, placement: Placement | None) -> DataFrame:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 from pyspark import TaskContext
 
+from penstock.connectors.planned.client_options import PROPERTY, take_property
 from penstock.errors import StaleAttemptError
 from penstock.measure.task.task_meters import TaskStart
+from penstock.plan.fusion.groups import Fused
 from penstock.runtime.replica.element_worker import element_worker
 from penstock.runtime.replica.message import Message, batch_of, messages_of
 from penstock.runtime.replica.task import ElementTask
+from penstock.runtime.sources.raw_rows import source_rows_of
 from penstock.spark.session.pickling import dumps
 
 
 def run_element(
-    directory: str, epoch: int, unfused: tuple[str, ...], number: int, batches: Iterator[pa.RecordBatch]
+    directory: str, epoch: int, fused: Fused, number: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Runs a replica of an element over what Spark hands to its partition."""
     context = TaskContext.get()
     assert context is not None
     start = TaskStart()
-    worker = element_worker(directory, epoch, unfused, number, dumps=dumps, freezes=True)
+    take_property(context.getLocalProperty(PROPERTY))
+    worker = element_worker(directory, epoch, fused, number, dumps=dumps, freezes=True)
     batch = int(context.getLocalProperty("streaming.sql.batchId") or -1)
     plan = worker.checkpoint.plan(batch)
     assert plan is not None, f"batch {batch} has no plan"
@@ -30,13 +34,10 @@ def run_element(
         raise StaleAttemptError(f"a task of driver {epoch} came too late: batch {batch} is driver {plan.epoch}'s")
     task = ElementTask(worker, plan, context.partitionId(), context.taskAttemptId(), start)
     entered = task.figures.entry.inward(batches)
-    messages = task.run_next(_messages(entered)) if number else task.run_first(_rows(entered))
+    messages = (
+        task.run_next(_messages(entered)) if number else task.run_first(source_rows_of(worker.fixed.graph, entered))
+    )
     yield from task.figures.exit.outward(batch_of([m]) for m in messages)
-
-
-def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Mapping[str, object]]:
-    for batch in batches:
-        yield from batch.to_pylist()
 
 
 def _messages(batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:

@@ -15,7 +15,7 @@ _OWN = re.compile(r"\bpenstock\.[\w.]*\b[A-Z]\w*: (.+)")
 _CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)*\w+(?:Error|Exception): (.+)", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
 _FULL_FILE = re.compile(r"(?:No space left on device|Disk quota exceeded)[^\n']*: '([^'\n]+)'")
-_ROOM_BYTES = 4 << 20
+_LEAST_FREE_BYTES = 4 << 20
 _LONGEST = 400
 _RAISED = re.compile(r"\bpenstock\.errors\.(?!State|Stale|CorruptState)(\w+): (.+)")
 _PYTHON = re.compile(r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)): ?(.*)$", re.MULTILINE)
@@ -31,6 +31,8 @@ _KNOWN = (
      "a Python worker died again and again in the same task; was it out of memory?"),
     ("SparkContext was shut down|stopped SparkContext|All masters are unresponsive|Master removed our application",
      "Spark's cluster ended the application"),
+    (r"spark\.driver\.maxResultSize",
+     "what Spark adds to the results of its tasks exceeds spark.driver.maxResultSize; set it higher in the session"),
 )  # fmt: skip
 
 
@@ -72,7 +74,7 @@ def check_spark_lives() -> Iterator[None]:
         if isinstance(error, Py4JJavaError):  # it answered
             raise
         raise InputError(
-            "Spark's JVM died; was the machine out of memory? Run again with the same checkpoint"
+            "Spark's JVM died, perhaps since the machine was out of memory; run again with the same checkpoint"
         ) from error
 
 
@@ -108,12 +110,12 @@ def _full_disk(text: str, folders: Iterable[str]) -> str:
     named = _FULL_FILE.search(text)
     full = [f"'{named[1]}'"] if named else [f"'{folder}'" for folder in folders if _is_full(folder)]
     where = f" at {', '.join(full)}" if full else ""
-    return f"no space left on device{where}; free some room"
+    return f"no space left on device{where}; free some space"
 
 
 def _is_full(folder: str) -> bool:
     try:
-        return shutil.disk_usage(folder).free < _ROOM_BYTES
+        return shutil.disk_usage(folder).free < _LEAST_FREE_BYTES
     except OSError:
         return False
 

@@ -20,7 +20,7 @@ from pyspark.java_gateway import launch_gateway
 from penstock.errors import InputError
 from penstock.host.directories import temporary_directory
 
-_KEPT_S = 7 * 24 * 3600
+_RETENTION_S = 7 * 24 * 3600
 # py4j reports every exception of a callback, which Penstock does itself; the two others repeat a raised error as JSON.
 _NOISY = ("py4j", "DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
@@ -39,7 +39,7 @@ def open_log(log_file: str | Path | None) -> Path:
 def _fresh_log() -> Path:
     folder = Path(temporary_directory())
     for old in folder.glob("spark-*.log"):
-        if old.stat().st_mtime < time.time() - _KEPT_S:
+        if old.stat().st_mtime < time.time() - _RETENTION_S:
             old.unlink(missing_ok=True)
     return folder / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import logging
 import os
 import re
@@ -28,20 +27,26 @@ from pyspark.sql import SparkSession
 
 from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, or_none, whole
 from penstock.errors import InputError
+from penstock.host.allocator import malloc_settings
 from penstock.host.cores import own_cores
+from penstock.host.directories import scratch_folder
 from penstock.host.java import java_home
+from penstock.host.owned_folder import OwnedFolder, new_folder, sweep
 from penstock.runtime.replica.source_rows import BLOCK_ROWS
 from penstock.spark.session.log_redirect import environment, launch_jvm, one_sentence, open_log, redirect_python_logs
+from penstock.spark.session.unknown_user import log_in, with_home
+from penstock.state.memory.host_directory import MEMORY, check_state_directory
 
 _log = logging.getLogger(__name__)
 
 Session: TypeAlias = SparkSession  # for modules that must not import pyspark
 DEFAULT_MASTER = "local[*]"
-_MEMORY_FOLDER = Path("/dev/shm")
-_SHUFFLE_ROOM_MB = 2048
+_SHUFFLE_MB = 2048
+_SOCKET_FOLDER_LENGTH = 60  # Linux has 107 characters for a socket's path, and Spark's names have 42 to 47 of them
 _ANSWER_TIMEOUT_S = 5.0
 _REGISTRATION_TIMEOUT_S = 60.0
 _SCHEDULER_TIMEOUT_S = 300.0
+_SHUTDOWN_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,39 +106,41 @@ def require_answer(master: Master) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LocalFolder:
-    """Spark's local directory on this machine, and why it is there; locked, so that a sweep tells it from old ones."""
+    """Spark's local directory on this machine, and why it is there; held, so that a sweep tells it from old ones."""
 
-    path: Path
+    folder: OwnedFolder
     because: str
-    lock: int
+    sockets: OwnedFolder | None = None  # of another folder for sockets, whose paths have to be short
+
+    @property
+    def path(self) -> str:
+        return self.folder.path
+
+    @property
+    def socket_path(self) -> str:
+        return (self.sockets or self.folder).path
 
     def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self.lock)
+        self.folder.remove()
+        if self.sockets is not None:
+            self.sockets.remove()
 
 
-def make_local_folder(memory_folder: Path = _MEMORY_FOLDER, needed_mb: int = _SHUFFLE_ROOM_MB) -> LocalFolder:
+def make_local_folder(memory_folder: str = MEMORY, needed_mb: int = _SHUFFLE_MB) -> LocalFolder:
     """A new directory for shuffle files, in memory where there is room; those of drivers that died are removed."""
-    parent, because = Path(tempfile.gettempdir()), f"'{memory_folder}' is not there"
-    if memory_folder.is_dir():
+    disk, prefix = tempfile.gettempdir(), f"penstock-{os.getuid()}-"
+    for place in (memory_folder, disk):  # first: what was left there may be what takes the room
+        sweep(place, f"{prefix}[0-9a-f]{{12}}")
+    parent, because = disk, f"'{memory_folder}' is not there"
+    if os.path.isdir(memory_folder):
         free_mb = min(shutil.disk_usage(memory_folder).free >> 20, _available_memory_mb() // 2)
         has_space = free_mb >= needed_mb and os.access(memory_folder, os.W_OK)
         parent = memory_folder if has_space else parent
         because = (
-            f"'{memory_folder}' has room for {free_mb} MB, {'and' if has_space else 'but'} {needed_mb} MB are wanted"
+            f"'{memory_folder}' has space for {free_mb} MB, {'and' if has_space else 'but'} {needed_mb} MB are wanted"
         )
-    _sweep(parent)
-    path = Path(tempfile.mkdtemp(prefix=f"penstock-{os.getuid()}-", dir=parent))
-    lock = os.open(path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return LocalFolder(path, because, lock)
-
-
-def _sweep(parent: Path) -> None:
-    for lock in parent.glob(f"penstock-{os.getuid()}-*/lock"):
-        with contextlib.suppress(OSError), lock.open() as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
+    folder = new_folder(parent, prefix)
+    return LocalFolder(folder, because, None if len(folder.path) <= _SOCKET_FOLDER_LENGTH else scratch_folder())
 
 
 def _available_memory_mb() -> int:
@@ -145,6 +152,8 @@ def runtime_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
+        # Tables of `foreach_batch` above this stay Arrow until tasks read them; below, the driver makes all rows.
+        "spark.sql.execution.arrow.localRelationThreshold": "64KB",
         "spark.sql.streaming.checkpointFileManagerClass": (
             "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
         ),
@@ -193,9 +202,23 @@ def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]
         # A replica that finds its host busy waits longer than Spark's 3 s: elsewhere it would rebuild its slots.
         settings["spark.locality.wait.node"] = "30s"
         settings["spark.decommission.enabled"] = "true"  # executors that are given back end after their tasks
+        settings |= {f"spark.executorEnv.{name}": value for name, value in malloc_settings(os.environ).items()}
     if folder is not None:
-        settings |= {"spark.local.dir": str(folder.path), "spark.python.unix.domain.socket.dir": str(folder.path)}
+        settings |= {"spark.local.dir": folder.path, "spark.python.unix.domain.socket.dir": folder.socket_path}
+        if len(folder.socket_path) > _SOCKET_FOLDER_LENGTH:
+            settings["spark.python.unix.domain.socket.enabled"] = "false"
     return settings
+
+
+def local_url(path: str) -> str:
+    """An absolute path as Spark takes it, whatever Hadoop's default file system is.
+
+    Hadoop's Path takes the text behind the scheme as it is, and quotes what a URI must quote: no %20 here.
+
+    >>> local_url("/data/two words")
+    'file:/data/two words'
+    """
+    return f"file:{path}"
 
 
 def import_paths() -> tuple[str, ...]:
@@ -232,11 +255,13 @@ class _Launch:
 
 
 def _end_jvm(gateway: Any) -> None:
-    context = SparkContext._active_spark_context
-    with contextlib.suppress(Exception):  # whatever a dead JVM answers, the process is ended below
-        if context is not None:
-            context.stop()
-        gateway.shutdown()
+    # `shutdown` may block for ever: py4j closes a connection from which one of its own threads still reads.
+    gently = threading.Thread(target=_shut_down, args=(gateway,), name="penstock-shutdown", daemon=True)
+    try:
+        gently.start()
+        gently.join(_SHUTDOWN_TIMEOUT_S)
+    except RuntimeError:  # an interpreter that ends starts no thread
+        _shut_down(gateway)
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     if gateway.proc is None:  # spark-submit started it, and ends it
         return
@@ -246,6 +271,14 @@ def _end_jvm(gateway: Any) -> None:
     except subprocess.TimeoutExpired:
         gateway.proc.kill()
         gateway.proc.wait()
+
+
+def _shut_down(gateway: Any) -> None:
+    context = SparkContext._active_spark_context
+    with contextlib.suppress(Exception):  # whatever a dead JVM answers, its process is ended afterwards
+        if context is not None:
+            context.stop()
+        gateway.shutdown()
 
 
 _launches: WeakKeyDictionary[SparkSession, _Launch] = WeakKeyDictionary()
@@ -259,12 +292,15 @@ def spark_session(
     *,
     name: str = "penstock",
     verbose: bool = False,
+    state_directory: str | Path | None = None,
 ) -> SparkSession:
     """A Spark session with the settings that `ps.run` opens one with: `ps.run(app, session=session)` uses it.
 
     `master`: local[*], local[N], spark://host:port, k8s://https://host:port or yarn.  A local one gets `task_slots`
     slots at least.  `conf`: settings of Spark's, which go before our own.  Spark's output goes to `log_file` (one in
-    the temporary directory where not given) unless `verbose`.  `name`: the application's in Spark's lists.
+    the temporary directory where not given) unless `verbose`.  `name`: the application's in Spark's lists.  A local
+    one has its shuffle files in `state_directory` (what $PENSTOCK_STATE_DIRECTORY says, else /dev/shm, where none is
+    given) if that has 2 GB of free space, else among the temporary files.
 
     Where this process has a Spark context already, the session is a new one beside the user's, and settings that only a
     start can make stay as they are.  It ends with the process, or with `session.stop()`.
@@ -276,7 +312,7 @@ def spark_session(
     check_arguments(
         "ps.spark_session", master=(master, TEXT), task_slots=(task_slots, or_none(whole(1))),
         conf=(conf, or_none(dict_of("a dict of texts", str))), log_file=(log_file, or_none(PATH)), name=(name, TEXT),
-        verbose=(verbose, FLAG),
+        verbose=(verbose, FLAG), state_directory=(state_directory, or_none(PATH)),
     )  # fmt: skip
     wanted = master_of(master, task_slots, own_cores())
     context = SparkContext._active_spark_context
@@ -285,9 +321,10 @@ def spark_session(
     require_answer(wanted)
     home, log = java_home(), open_log(log_file)
     given = dict(conf or {})
-    folder = make_local_folder() if wanted.is_local and "spark.local.dir" not in given else None
+    memory = check_state_directory(None if state_directory is None else str(state_directory)) or MEMORY
+    folder = make_local_folder(memory) if wanted.is_local and "spark.local.dir" not in given else None
     launch = _Launch(wanted, log, folder)
-    settings = start_settings(wanted, folder) | given | {"spark.master": wanted.url, "spark.app.name": name}
+    settings = with_home(start_settings(wanted, folder) | given) | {"spark.master": wanted.url, "spark.app.name": name}
     try:
         session = _start(launch, settings, home, verbose)
     except BaseException:
@@ -327,6 +364,7 @@ def _start(launch: _Launch, settings: Mapping[str, str], home: Path, verbose: bo
     conf.setAll(list(settings.items()))
     with environment(_variables(launch.master, home)), _interrupts_unchanged():
         launch.gateway = launch_jvm(conf, launch.log, home, verbose=verbose)
+        log_in(launch.gateway)
         context = _start_context(conf, launch)
         # Its thread prints a traceback where the JVM ends first.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -347,7 +385,7 @@ def _start_context(conf: SparkConf, launch: _Launch) -> SparkContext:
     except Exception as error:
         if expired.is_set():
             raise InputError(f"master '{launch.master.url}' listens, but took no application within {timeout_s:.0f} s; "
-                             f"is it a Spark {pyspark.__version__} master? Spark's log is '{launch.log}'"
+                             f"check that it is a Spark {pyspark.__version__} master; Spark's log is '{launch.log}'"
                              ) from error  # fmt: skip
         reason = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
         raise InputError(f"Spark did not start on master '{launch.master.url}': {one_sentence(reason)}; its log is "
@@ -360,7 +398,8 @@ def _variables(master: Master, home: Path) -> dict[str, str]:
     """The environment of the JVM and its workers; on a cluster the user's own choice of Python goes first."""
     python = sys.executable if master.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
     variables = {"JAVA_HOME": str(home), "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    return variables | ({"SPARK_LOCAL_IP": "127.0.0.1"} if master.is_local else {})
+    local = {"SPARK_LOCAL_IP": "127.0.0.1", **malloc_settings(os.environ)}
+    return variables | (local if master.is_local else {})
 
 
 def _expire(expired: threading.Event, process: subprocess.Popen[bytes] | None) -> None:

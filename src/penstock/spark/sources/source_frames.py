@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,25 +15,28 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.app.graph import Graph
-from penstock.app.operators import Operator, Sink, Source
+from penstock.app.operators import Source
 from penstock.block.dead_letters import DeadLetters
-from penstock.connectors.csv import CsvSource
-from penstock.connectors.dataframe import DataFrameSource, schema_of_dataframe
+from penstock.connectors.dataframe import schema_of_dataframe
 from penstock.connectors.files.readers import is_one_file, read_source
 from penstock.connectors.offsets import offset_source
-from penstock.connectors.parquet import ParquetSink, ParquetSource
-from penstock.connectors.rate import RateSource
+from penstock.connectors.planned import client_options
 from penstock.connectors.row_checks import check_batch
-from penstock.connectors.trace.source import TraceSource
-from penstock.control.goals.goal import Goal
+from penstock.connectors.source_kinds import NO_FRAME, given_frame, streaming_frame_of
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.host.atomic_file import sync
+from penstock.plan.elements.source_partitions import counts_partitions
 from penstock.runtime.driver.dead_letter_log import BEFORE_ALL, LetterBox
 from penstock.runtime.driver.recording import recorded
-from penstock.runtime.replica.source_rows import SQL, first_of, letters_row, packed
-from penstock.spark.session.registration import register
-from penstock.spark.sources.file_reader import files_frame
-from penstock.spark.sources.offset_reader import NAME, OffsetDataSource
+from penstock.runtime.planning.source_planner import is_planned
+from penstock.runtime.replica.source_rows import SQL, letters_row, packed
+from penstock.runtime.sources.offset_reader import OffsetReader
+from penstock.runtime.sources.raw_rows import raw_source, sent_attributes
+from penstock.spark.sources.driver_stream import driver_stream
+from penstock.spark.sources.file_hint import file_hint
+
+_log = logging.getLogger(__name__)
+_PARTITION = "_partition"
 
 
 def check_sources(graph: Graph) -> None:
@@ -46,88 +51,117 @@ def check_sources(graph: Graph) -> None:
         raise ApplicationError(problems)
 
 
-def check_goal(graph: Graph, goal: Goal | None) -> None:
-    """InputError for a latency goal where no source says when its tuples arrive: nothing could be measured."""
-    if goal is None or (goal.mean_s is None and goal.p95_s is None):
-        return
-    connectors = [source.connector for source in graph.sources]
-    if not any(isinstance(own, TraceSource) and own.has_schedule for own in connectors):
-        names = ", ".join(f"'{source.name}'" for source in graph.sources)
-        raise InputError(
-            "a latency goal counts from the scheduled arrival of tuples, and needs a source with a schedule; got "
-            f"{names} without one; take a throughput goal, or ps.sources.trace(...) with a rate"
-        )
-
-
-def prepared(graph: Graph, directory: Path, letters: LetterBox) -> Graph:
-    """The graph as it runs: single files, which have an end, as tables in the checkpoint, and paths that tasks can use.
+def prepared(graph: Graph, directory: Path, letters: LetterBox, *, durable: bool = False) -> Graph:
+    """The graph as it runs: single files, which have an end, as tables in the checkpoint.
 
     Malformed rows of those files come before any batch.
     """
     found = DeadLetters()
     tables = {s.name: read_source(s, found) for s in graph.sources if is_one_file(s.connector)}
     if tables:
-        folder = (directory / "tables").absolute()
+        folder = directory / "tables"
         graph = recorded(graph, tables, str(folder), found)
         for path in (*folder.iterdir(), folder):
             sync(str(path))
     letters.refuse([found.table()])
-    letters.add(BEFORE_ALL, [found.table()])
-    return replace(graph, operators=tuple(map(_with_absolute_path, graph.operators)))
-
-
-def _with_absolute_path(operator: Operator) -> Operator:
-    """Tasks write a sink's files, and may work in another directory than the driver."""
-    if isinstance(operator, Sink) and isinstance(operator.connector, ParquetSink):
-        path = str(Path(operator.connector.path).absolute())
-        return replace(operator, connector=replace(operator.connector, path=path))
-    return operator
+    letters.add(BEFORE_ALL, [found.table()], durable=durable)
+    return graph
 
 
 def session_of(graph: Graph) -> SparkSession | None:
     """The session of the user's DataFrames, which the query must share; None where there are none."""
-    sessions = {s.connector.frame.sparkSession for s in graph.sources if _has_frame(s)}  # type: ignore[union-attr]
+    frames = [given_frame(source.connector) for source in graph.sources]
+    sessions = {frame.sparkSession for frame in frames if frame is not None and frame is not NO_FRAME}
     if len(sessions) > 1:
         raise InputError("the DataFrames of an application's sources are of one Spark session; got several")
     return next(iter(sessions), None)
 
 
-def _has_frame(source: Source) -> bool:
-    return isinstance(source.connector, DataFrameSource) and source.connector.frame is not None
+def source_frame(
+    session: SparkSession, graph: Graph, stored: Graph, directory: Path, opens: Callable[[], float]
+) -> DataFrame:
+    """The rows of all sources; `stored` is the graph in the checkpoint, `graph` the one with the user's frames.
 
-
-def source_frame(session: SparkSession, graph: Graph, stored: Graph, directory: Path) -> DataFrame:
-    """The rows of all sources; `stored` is the graph in the checkpoint, `graph` the one with the user's frames."""
-    register(session, OffsetDataSource)
-    frame = session.readStream.format(NAME).option("checkpoint", str(directory)).load()
-    for source in stored.sources:
-        if offset_source(source, 0) is None:
+    `opens` is called when Spark asks for rows for the first time.
+    """
+    frame = driver_stream(session, OffsetReader(directory, opens))
+    for source in stored.sources:  # those of the user's session
+        if offset_source(source, 0) is None and not is_planned(source):
             own = graph.operator(source.name)
             assert isinstance(own, Source)
-            frame = frame.union(rows_of(session, own, directory))
+            _give_hint(own)
+            if raw_source(stored) == source:
+                return _with_raw(frame, frame_of(session, own), own, sent_attributes(stored, source))
+            frame = frame.union(rows_of(session, own))
     return frame
 
 
-def rows_of(session: SparkSession, source: Source, checkpoint: str | Path) -> DataFrame:
+def _give_hint(source: Source) -> None:
+    frame = given_frame(source.connector)
+    if frame is not None and frame is not NO_FRAME:
+        hint = file_hint(frame, source.name)
+        if hint is not None:
+            _log.warning(hint)
+
+
+def _with_raw(planned: DataFrame, raw: DataFrame, source: Source, names: Sequence[str]) -> DataFrame:
+    """The rows of a DataFrame, which the first element reads itself; a planned source without tuples only beats."""
+    chosen = _chosen(raw, source, names if _all_convert(raw, source) else source.schema.names)
+    nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in chosen.schema.fields]
+    return planned.select(*nothing).union(chosen)
+
+
+def _all_convert(raw: DataFrame, source: Source) -> bool:
+    """Whether no value of a DataFrame can fail to convert."""
+    there = schema_of_dataframe(_chosen(raw, source, source.schema.names))
+    return all(given.type == field.type for given, field in zip(there, source.schema, strict=True))
+
+
+def _chosen(frame: DataFrame, source: Source, names: Sequence[str]) -> DataFrame:
+    """Some attributes of a DataFrame, each once and of types that convert."""
+    chosen = frame.select(*(F.col(f"`{name.replace('`', '``')}`") for name in source.schema.names))
+    check_batch(schema_of_dataframe(chosen).empty_table(), source)
+    places = [f"_{i}" for i in range(len(source.schema))]  # mapInArrow stumbles over a dot in a name
+    return chosen.toDF(*places).select(*(places[source.schema.get_field_index(name)] for name in names))
+
+
+@contextlib.contextmanager
+def given_options(session: SparkSession) -> Iterator[None]:
+    """A query that starts meanwhile gives its tasks the settings of sources that are never stored.
+
+    Spark redacts properties of such a name in its logs.
+    """
+    context, text = session.sparkContext, client_options.to_property()
+    if text is None:
+        yield
+        return
+    context.setLocalProperty(client_options.PROPERTY, text)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(client_options.PROPERTY, None)  # type: ignore[arg-type]
+
+
+def rows_of(session: SparkSession, source: Source) -> DataFrame:
     """A streaming DataFrame with a row per block of the source, and one per task for its dead letters."""
-    match source.connector:
-        case CsvSource() | ParquetSource():
-            return files_frame(session, source, Path(checkpoint) / "files")
-        case RateSource(rows_per_second):
-            frame = session.readStream.format("rate").option("rowsPerSecond", rows_per_second).load()
-            return _packed_frame(frame, source)
-        case DataFrameSource(frame) if frame is not None:
-            return _packed_frame(frame, source)
+    return _packed_frame(frame_of(session, source), source)
+
+
+def frame_of(session: SparkSession, source: Source) -> DataFrame:
+    """The streaming DataFrame of a source."""
+    frame: DataFrame | None = streaming_frame_of(source.connector, session)
+    if frame is not None:
+        return frame
     raise InputError(f"source '{source.name}' has lost its DataFrame on the way through a file; build the application "
                      "anew with ps.sources.dataframe(...)")  # fmt: skip
 
 
 def _packed_frame(frame: DataFrame, source: Source) -> DataFrame:
-    chosen = frame.select(*(F.col(f"`{name.replace('`', '``')}`") for name in source.schema.names))
-    check_batch(schema_of_dataframe(chosen).empty_table(), source)
-    function = functools.partial(_pack, replace(source, connector=None))
-    # mapInArrow looks columns up by name, and stumbles over a dot in one
-    return chosen.toDF(*(f"_{i}" for i in range(len(source.schema)))).mapInArrow(function, SQL)
+    chosen, without_frame = _chosen(frame, source, source.schema.names), replace(source, connector=None)
+    if counts_partitions(source):  # costs a column; a task knows only its number among those of all sources
+        numbered = chosen.withColumn(_PARTITION, F.spark_partition_id())
+        return numbered.mapInArrow(functools.partial(_pack_numbered, without_frame), SQL)
+    return chosen.mapInArrow(functools.partial(_pack, without_frame), SQL)
 
 
 def _pack(source: Source, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,5 +170,16 @@ def _pack(source: Source, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
     assert context is not None
     letters = DeadLetters()
     named = (batch.rename_columns(source.schema.names) for batch in batches)
-    yield from packed(named, source, first_of(context.partitionId()), letters)
+    yield from packed(named, source, context.partitionId(), letters)
+    yield from letters_row(source.name, letters)
+
+
+def _pack_numbered(source: Source, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same for rows whose last column is the number of their partition within the source."""
+    letters, rows = DeadLetters(), 0
+    for batch in batches:
+        partition = batch.column(batch.num_columns - 1)[0].as_py() if batch.num_rows else 0
+        own = batch.select(range(batch.num_columns - 1)).rename_columns(source.schema.names)
+        yield from packed([own], source, partition, letters, rows)
+        rows += batch.num_rows
     yield from letters_row(source.name, letters)

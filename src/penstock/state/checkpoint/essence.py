@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.app.absolute_paths import without_paths
 from penstock.app.graph import Graph
 from penstock.app.operators import Custom
 
 _DEEPEST = 12  # of parameters inside parameters; below it the type alone counts
 
 
-def operator_digests(graph: Graph) -> dict[str, str]:
+def operator_digests(graph: Graph, *, has_paths: bool = False) -> dict[str, str]:
     """A digest by operator: its settings, the schemas it reads, and the parameters of a user's operator.
 
     Functions count by name, not by code.  A setting at its default does not count, so that a later version may add one.
+    Paths are compared apart, as they may be written in several ways; digests of before have them (`has_paths`).
     """
+    graph = graph if has_paths else without_paths(graph)
     return {operator.name: _digest(graph, operator) for operator in graph.operators}
 
 
@@ -51,8 +54,9 @@ def _essence(value: object) -> object:
 
 
 def _counts(own: Field[Any], value: object) -> bool:
-    """Whether a field says something: not where in the user's file it stands, and not what is so by default."""
-    if own.name == "place":
+    """Whether a field says something: not where in the user's file it stands, not what may change between two starts,
+    and not what is so by default."""
+    if own.name == "place" or not own.metadata.get("shapes_state", True):
         return False
     if own.default is not MISSING:
         default = own.default

@@ -60,7 +60,7 @@ class Ledger:
     def _check(self, added: Entries) -> None:
         slots = added["slot"]
         if slots.min() < 0 or slots.max() >= self.slots:
-            raise StateError(f"an operator of {self.slots} slots got entries for slots {slots.min()} to {slots.max()}")
+            raise StateError(f"an operator of {self.slots} slots has entries for slots {slots.min()} to {slots.max()}")
         counts = np.bincount(slots, minlength=self.slots)
         if counts.max() > 1:
             raise StateError(f"slot {int(counts.argmax())} was written by {int(counts.max())} tasks of one batch")

@@ -8,7 +8,7 @@ from types import TracebackType
 import numpy as np
 
 from penstock.errors import CorruptStateError, StateFileError, file_error
-from penstock.host.atomic_file import sync
+from penstock.host.atomic_file import open_new, sync
 from penstock.state.checkpoint.checksum import Words, checksums
 from penstock.state.checkpoint.entries import Entries, token_of
 from penstock.state.token import Token
@@ -77,8 +77,7 @@ class LogWriter:
     def __init__(self, path: str, token: Token, durable: bool) -> None:
         self.path, self.durable, self.bytes = path, durable, 0
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            self._descriptor = open_new(path, os.O_WRONLY | os.O_EXCL)
         except FileExistsError as error:
             raise StateFileError(f"the state log '{path}' exists: one attempt cannot write its slots twice") from error
         except OSError as error:

@@ -1,41 +1,34 @@
-"""How far an application has come: tuples taken up to each batch, so that a batch that runs again counts once."""
+"""How far an application has come: tuples taken up to the newest batch, as Spark's log of offsets has them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection
 from pathlib import Path
 
-from penstock.host.atomic_file import write_whole
+from penstock.errors import CorruptStateError
 
 
 class Progress:
-    """A small file in the checkpoint; the newest few batches are kept."""
+    """Tuples of all batches up to the newest one that counts (None is before the first); `taken` looks them up."""
 
-    def __init__(self, path: Path, *, durable: bool = False) -> None:
-        self._path, self._durable = path, durable
-        self._tuples: dict[int, int] = (
-            {int(k): v for k, v in json.loads(path.read_bytes()).items()} if path.is_file() else {}
-        )
-
-    @property
-    def tuples(self) -> int:
-        """Tuples of all batches so far."""
-        return self._tuples[max(self._tuples)] if self._tuples else 0
-
-    @property
-    def batch(self) -> int | None:
-        """The newest batch that was noted."""
-        return max(self._tuples, default=None)
-
-    def before(self, batch: int) -> int:
-        """Tuples of all batches before one."""
-        earlier = [b for b in self._tuples if b < batch]
-        return self._tuples[max(earlier)] if earlier else 0
+    def __init__(self, batch: int | None, taken: Callable[[int], int]) -> None:
+        self.batch, self._taken = batch, taken
+        self.tuples = 0 if batch is None else taken(batch)
 
     def add(self, batch: int, tuples: int) -> None:
-        """Notes a batch; the sum goes on from the batch before it, whatever was noted for this one."""
-        total = self.before(batch) + tuples
-        kept = sorted(b for b in self._tuples if b < batch)[-3:]
-        self._tuples = {b: self._tuples[b] for b in kept} | {batch: total}
-        data = json.dumps(self._tuples).encode()
-        write_whole("writing the application's progress", str(self._path), data, durable=self._durable)
+        """Counts a batch; one that runs again counts once."""
+        is_again = self.batch is not None and batch <= self.batch
+        self.tuples = self._taken(batch) if is_again else self.tuples + tuples
+        self.batch = batch
+
+
+def taken_by(spark: Path, batch: int, sources: Collection[str]) -> int:
+    """Tuples that sources known by offsets have given up to a batch; they come first in a line of Spark's log."""
+    path = spark / "offsets" / str(batch)
+    try:
+        body = json.loads(path.read_text().split("\n")[2])
+        return sum(int(body[name]) for name in sources)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise CorruptStateError(f"Spark's log of offsets '{path}' cannot be read, so that nobody knows what was taken; "
+                                "restore it, or take another checkpoint") from error  # fmt: skip

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.errors import StateError, file_error
+from penstock.errors import MOVED, StateError, StateFileError, StateMovedError, file_error
 from penstock.state.extents import EXTENTS_MAX, Integers, extent_units, extents_for
 from penstock.state.memory.header import Field, Header, Shared
+from penstock.state.memory.host_directory import LEAST_BYTES, HostDirectory, free_bytes
 from penstock.state.memory.key_codec import KeyCodec
 from penstock.state.memory.locks import SlotLocks
 from penstock.state.memory.mapped_rows import MappedRows
@@ -26,7 +27,8 @@ _TEXT_AT_FIRST = 1 << 20
 _LOCK_PATIENCE_S = 30.0
 # Longer rows are filled bit by bit, so memory for them is taken as they are touched and not before.
 _WIDE_ROW_BYTES = 4096
-_ROOM_FOR_WIDE_ROWS_BYTES = 1 << 26
+_TOUCHED_BYTES = 32 << 10  # of such a row by one tuple, at most: a page of each of its columns and sums
+_WRITERS = 4  # that may find the same free memory at once
 # Kernels number groups by int32, and row 0 is nobody's.
 _ROWS_MAX = (1 << 31) - 2
 
@@ -59,17 +61,15 @@ class RowLayout:
 class HostMemory:
     """Header, locks and tables of an operator; group g has row g + 1 of every table."""
 
-    def __init__(self, directory: str, layout: RowLayout) -> None:
-        self.directory = os.path.join(directory, layout.fingerprint)
+    def __init__(self, place: HostDirectory, layout: RowLayout) -> None:
+        self.place = place
         self.layout, self.codec = layout, KeyCodec(layout.key_types)
         self._is_text = self.codec.is_text
         # As of the last `follow`: within a task, logs and kernels see one answer whatever other processes do.
         self.has_nulls = False
+        self._must_have_nulls = False  # this process's kernels write them, to files that it opens later, too
         self.attachments = 0  # how often the files were opened; what is known of earlier ones is void
-        try:
-            self._attach()
-        except OSError as error:
-            raise file_error("opening the host's state in", self.directory, error) from error
+        self._attach()
 
     @property
     def group_limit(self) -> int:
@@ -90,6 +90,8 @@ class HostMemory:
         return self.nulls if about_nulls else self.words
 
     def use_nulls(self) -> None:
+        """Has rows of nulls kept and logged, from now on and in all files that are opened instead of these."""
+        self._must_have_nulls = True
         if not self.has_nulls:
             with self.locks.allocation():
                 self._back([self.nulls], 0, self.group_limit + 1)
@@ -97,18 +99,40 @@ class HostMemory:
             self.has_nulls = True
 
     def follow(self, *, to_fill: bool = True) -> None:
-        """Sees what other processes have done since: files made longer, or the directory wiped and made anew.
+        """Sees what other processes have done since: files made longer, or the directory wiped, or left for the disk.
 
-        `to_fill`: there has to be some room for more.
+        Before slots are locked: their locks would be those of other files.  `to_fill`: there has to be some room for
+        more, and where there is none this host goes on in another directory.
         """
         if not self.locks.is_same_file():
-            first_row = self.words.rows(0, 1).copy()
-            self._attach()
-            self.words.rows(0, 1)[:] = first_row
+            self._attach_again()
+        if to_fill and free_bytes(self.directory) < LEAST_BYTES:
+            if self.place.leave():
+                self._attach_again()
+            elif self.layout.is_wide:
+                raise self._full()
+        self.see_growth()
+        if self._must_have_nulls:
+            self.use_nulls()
+
+    def see_growth(self) -> None:
+        """Sees files that other processes have made longer; also while slots are held."""
         self._map_all()
         self.has_nulls = bool(self.header.shared[Shared.HAS_NULLS])
-        if self.layout.is_wide and to_fill:
-            self._check_space()
+
+    def require_space(self, tuples: int) -> None:
+        """Raises where so many tuples could touch more of wide rows, which have no memory yet, than there is.
+
+        Writing to it would be a bus error, which ends the process.
+        """
+        row_bytes = 8 * self.layout.words
+        if not self.layout.is_wide:
+            return
+        free = free_bytes(self.directory) - LEAST_BYTES
+        if free < _WRITERS * tuples * min(row_bytes, _TOUCHED_BYTES):
+            untouched = self.group_limit * row_bytes - self.words.memory_bytes
+            if free < untouched:
+                raise self._moved() or self._full()
 
     def reserve(self, slots: Integers, keys: Integers, text: Integers) -> None:
         """Makes room for so many keys and bytes of text in each slot; all slots are locked by the caller."""
@@ -147,7 +171,21 @@ class HostMemory:
         nulls = layout.null_words if self.has_nulls else 0
         return (header.fields, *rows, *keys, self.words.integers, layout.words, self.nulls.integers, nulls)
 
+    def _attach_again(self) -> None:
+        first_row = self.words.rows(0, 1).copy()
+        self._attach()
+        self.words.rows(0, 1)[:] = first_row
+
     def _attach(self) -> None:
+        try:
+            self._open_files()
+        except OSError as error:
+            if error.errno != errno.ENOSPC or not self.place.leave():
+                raise file_error("opening the host's state in", self.directory, error) from error
+            self._attach()
+
+    def _open_files(self) -> None:
+        self.directory = os.path.join(self.place.path, self.layout.fingerprint)
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
         self.locks = SlotLocks(self._path("locks"), _LOCK_PATIENCE_S)
         with self.locks.allocation():
@@ -254,19 +292,23 @@ class HostMemory:
     def _note_backed(self, backed: Field, slots: Integers, extents: Integers) -> None:
         self.header.fields[backed, slots] = np.maximum(self.header.fields[backed, slots], extents)
 
-    def _check_space(self) -> None:
-        """Memory that is not reserved must not run out in the middle of a task: that would be a bus error."""
-        space = os.statvfs(self.directory)
-        if space.f_bavail * space.f_frsize < _ROOM_FOR_WIDE_ROWS_BYTES:
-            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            raise file_error("reserving memory for state in", self.directory, full)
+    def _moved(self) -> StateMovedError | None:
+        """Has this host go on elsewhere: the task at hand ends, and its next attempt rebuilds its slots there."""
+        if not self.place.leave() and not (self.place.is_left and not self.locks.is_same_file()):
+            return None
+        return StateMovedError(f"there is no space for state in '{self.directory}'; {MOVED} '{self.place.path}'")
+
+    def _full(self) -> StateFileError:
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return file_error("reserving memory for state in", self.directory, full)
 
     def _back(self, tables: list[MappedRows], start: int, stop: int) -> None:
         try:
             for table in tables:
                 table.back(start, stop)
         except OSError as error:
-            raise file_error("reserving memory for state in", self.directory, error) from error
+            moved = self._moved() if error.errno == errno.ENOSPC else None
+            raise (moved or file_error("reserving memory for state in", self.directory, error)) from error
 
 
 def _extents(

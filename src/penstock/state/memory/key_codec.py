@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.block.column import Array, ArrowColumn, Column, FixedColumn, Mask, numpy_type
+from penstock.kernels.keys.hashing import key_bits
 from penstock.state.extents import Integers
-from penstock.state.slots.hashing import key_bits
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -96,7 +96,7 @@ class SlotLocks:
         """
         fields = header.fields
         marked = first + np.flatnonzero(fields[Field.HOLDER_PID, first:stop] == pid)
-        held = [slot for slot in marked if Process(pid, int(fields[Field.HOLDER_START, slot])).is_running()]
+        held = [slot for slot in marked if Process(pid, int(fields[Field.HOLDER_START, slot])).is_alive()]
         if not held:
             return
         start, epoch, attempt = (int(w) for w in fields[Field.HOLDER_START : Field.HOLDER_ATTEMPT + 1, held[0]])

@@ -81,6 +81,12 @@ class MappedRows:
         is_any = self.words > 0 and stop > start
         return not is_any or _punch(self._descriptor, start * row_bytes, (stop - start) * row_bytes)
 
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of those rows that have some."""
+        assert self._descriptor is not None
+        return os.fstat(self._descriptor).st_blocks * 512
+
     def grow(self, rows: int) -> None:
         """Maps at least so many rows; the file has them."""
         if rows > self.capacity:

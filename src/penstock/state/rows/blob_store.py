@@ -1,4 +1,4 @@
-"""State that is not rows: one object per slot, logged whole when it changed.
+"""State that is not rows: one object per slot, logged whole when it changed, or as the piece by which it changed.
 
 Nothing of it is shared between processes: a worker keeps the objects it committed, and takes those of others from the
 log.  So an attempt that was overtaken can do no harm, and there is nothing to lock or to repair.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,23 @@ from penstock.state.extents import Integers
 from penstock.state.rows.row_store import History
 from penstock.state.token import Token
 
+_RETAINED_BATCHES = 16  # that a slot may be elsewhere: replicas of one host change workers from batch to batch
+_MOST_PIECES = 128  # files that a rebuild reads
+_LEAST_BYTES = 1 << 16  # a history below this is not worth a whole object
+
+
+class Piece(Protocol):
+    """What changed of an object in one task."""
+
+    @property
+    def whole_bytes(self) -> int:
+        """About how long the whole object would be."""
+        ...
+
+    def after(self, value: Any) -> Any:
+        """The object as it is after the change."""
+        ...
+
 
 class BlobStore:
     """The objects of one operator in one worker process."""
@@ -27,6 +44,7 @@ class BlobStore:
     def __init__(self, slots: int, logs: Logs, dumps: Callable[[Any], bytes] = pickle.dumps) -> None:
         self.slots, self.logs, self.dumps = slots, logs, dumps
         self._cached: dict[int, tuple[Token, Any]] = {}
+        self._served: Integers = np.zeros(slots, np.int64)  # by slot, the newest batch that a task had it in
 
     def open(self, slots: Sequence[int] | Integers, heads: Heads, history: History, token: Token) -> BlobTask:
         """Takes slots for a task; objects that are not of the token that `heads` says come from the log."""
@@ -35,16 +53,37 @@ class BlobStore:
             raise StateError(f"an operator of {self.slots} slots was asked for slots {held[0]} to {held[-1]}")
         wanted = {int(slot): token_of(heads[slot]) for slot in held[heads["epoch"][held] > 0]}
         values = {slot: self._cached[slot][1] for slot, own in wanted.items() if self._is_cached(slot, own)}
-        # What a task may change is nobody's until it commits.
-        self._cached = {slot: cached for slot, cached in self._cached.items() if slot not in wanted}
+        self._served[held] = token.batch
+        # What a task may change is nobody's until it commits; what this process serves no more is nobody's either.
+        self._cached = {
+            slot: cached
+            for slot, cached in self._cached.items()
+            if slot not in wanted and not self._is_left(slot, cached[0], heads, token.batch)
+        }
         missing = np.array(sorted(set(wanted) - set(values)), np.int64)
         if len(missing):
             values |= self._loaded(history(missing))
-        return BlobTask(self, held, values, wanted, token, missing)
+        sizes = {slot: (int(heads["pieces"][slot]), int(heads["bytes"][slot])) for slot in wanted}
+        return BlobTask(self, held, values, wanted, token, missing, sizes)
 
     def keep(self, values: dict[int, Any], tokens: dict[int, Token]) -> None:
         for slot, token in tokens.items():
             self._cached[slot] = (token, values[slot])
+
+    @property
+    def cached(self) -> set[int]:
+        """The slots whose objects are kept for tasks to come."""
+        return set(self._cached)
+
+    def _is_left(self, slot: int, own: Token, heads: Heads, batch: int) -> bool:
+        """Whether others go on with a slot: it is newer in the manifest, or no task here had it for some batches.
+
+        What another task of this very batch committed is not in the manifest yet.
+        """
+        head = heads[slot]
+        is_head = (head["epoch"], head["batch"], head["attempt"]) == (own.epoch, own.batch, own.attempt)
+        is_old = own.batch < batch and not is_head
+        return is_old or bool(self._served[slot] < batch - _RETAINED_BATCHES)
 
     def _is_cached(self, slot: int, token: Token) -> bool:
         return slot in self._cached and self._cached[slot][0] == token
@@ -53,7 +92,8 @@ class BlobStore:
         values: dict[int, Any] = {}
         for entry in history:
             words, _ = self.logs.read(np.array([entry], ENTRY))
-            values[int(entry["slot"])] = pickle.loads(words[1:].tobytes()[: int(words[0])])
+            slot, value = int(entry["slot"]), pickle.loads(words[1:].tobytes()[: int(words[0])])
+            values[slot] = value if entry["whole"] else value.after(values[slot])
         return values
 
 
@@ -68,18 +108,23 @@ class BlobTask:
         tokens: dict[int, Token],
         token: Token,
         rebuilt: Integers,
+        sizes: dict[int, tuple[int, int]],
     ) -> None:
         self.slots, self.token, self.rebuilt = slots, token, rebuilt
         self._store, self._values, self._tokens = store, values, tokens
         self._held, self._changed = set(slots.tolist()), set[int]()
+        self._sizes, self._pieces = sizes, dict[int, Piece]()
 
     def get(self, slot: int) -> Any:
         """The slot's object, None where it has none; an object that is changed in place must be put again."""
         self._check(slot)
         return self._values.get(slot)
 
-    def put(self, slot: int, value: Any) -> None:
+    def put(self, slot: int, value: Any, piece: Piece | None = None) -> None:
+        """Has an object logged: whole, or as the `piece` that changed, where the history stays short with it."""
         self._check(slot)
+        if piece is not None:
+            self._pieces[slot] = piece
         self._values[slot] = value
         self._changed.add(slot)
 
@@ -99,14 +144,23 @@ class BlobTask:
     def _write(self) -> Entries:
         slots = sorted(self._changed)
         entries = np.zeros(len(slots), ENTRY)
-        entries["slot"], entries["whole"] = slots, 1
+        entries["slot"] = slots
         entries["epoch"], entries["batch"], entries["attempt"] = self.token.epoch, self.token.batch, self.token.attempt
         with self._store.logs.writer(self.token) as writer:
             for place, slot in enumerate(slots):
-                words = _words(self._store.dumps(self._values[slot]))
+                words, entries["whole"][place] = self._logged(slot)
                 entries["offset"][place], entries["length"][place] = writer.write(words), words.nbytes
                 entries["checksum"][place] = checksums(words, np.zeros(1, np.int64), np.array([len(words)]))[0]
         return entries
+
+    def _logged(self, slot: int) -> tuple[Integers, bool]:
+        """The words of a slot's piece, or of all of it; the history of a slot begins with a whole object."""
+        if slot in self._pieces and slot in self._sizes:
+            piece, (pieces, size_bytes) = self._pieces[slot], self._sizes[slot]
+            words = _words(self._store.dumps(piece))
+            if pieces < _MOST_PIECES and size_bytes + words.nbytes < max(2 * piece.whole_bytes, _LEAST_BYTES):
+                return words, False
+        return _words(self._store.dumps(self._values[slot])), True
 
 
 def _words(data: bytes) -> Integers:

@@ -45,8 +45,7 @@ class RowStore:
             raise StateError(
                 f"an operator of {self.memory.layout.slots} slots was asked for slots {held[0]} to {held[-1]}"
             )
-        self.memory.follow()
-        self.memory.locks.take(held, self.memory.header, token)
+        self._lock(held, token)
         try:
             rebuilt = self._prepare(held, heads, history, token)
         except BaseException:
@@ -54,12 +53,20 @@ class RowStore:
             raise
         return RowTask(self, held, heads[held], token, rebuilt)
 
+    def _lock(self, held: Integers, token: Token) -> None:
+        """Locks slots in the files that are in use now: others may have been made while it waited."""
+        while True:
+            self.memory.follow()
+            self.memory.locks.take(held, self.memory.header, token)
+            if self.memory.locks.is_same_file():
+                return
+            self.memory.locks.release(held)
+
     def _prepare(self, held: Integers, heads: Heads, history: History, token: Token) -> Integers:
         header = self.memory.header
         self._refuse_if_stale(held, token)
         header.mark_held(held, this_process(), token)
-        # Again: who held the slots until now may have made the files longer.
-        self.memory.follow()
+        self.memory.see_growth()  # who held the slots until now may have made the files longer
         is_dirty = header.fields[Field.DIRTY, held] != 0
         differs = is_dirty | differing(header, held, heads)
         header.fields[Field.DIRTY, held] = 1

@@ -26,9 +26,11 @@ def copy_slots(store: RowStore, slots: Integers, heads: Heads, history: History,
     memory.follow()
     taken = memory.locks.take_free(np.unique(np.asarray(slots, np.int64)))
     try:
+        if not memory.locks.is_same_file():  # left for other files meanwhile
+            return taken[:0]
         own, fields = _not_newer(memory, taken, epoch, batch), memory.header.fields
         memory.header.mark_held(own, this_process(), Token(epoch, batch, NO_ATTEMPT))
-        memory.follow()
+        memory.see_growth()
         is_dirty = fields[Field.DIRTY, own] != 0
         differs = is_dirty | differing(memory.header, own, heads)
         wrong = own[differs]
@@ -53,7 +55,7 @@ def release_slots(store: RowStore, slots: Integers, epoch: int, batch: int) -> I
     try:
         own = _not_newer(memory, taken, epoch, batch)
         memory.header.mark_held(own, this_process(), Token(1, 0, NO_ATTEMPT))
-        memory.follow(to_fill=False)
+        memory.see_growth()
         memory.header.fields[Field.DIRTY, own] = 1
         memory.header.clear(own)
         memory.give_back(own)

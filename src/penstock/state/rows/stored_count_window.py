@@ -19,6 +19,7 @@ from penstock.state.checkpoint.logs import Logs
 from penstock.state.checkpoint.state_before import StateBefore
 from penstock.state.extents import Integers
 from penstock.state.memory.header import Field
+from penstock.state.memory.host_directory import HostDirectory
 from penstock.state.memory.host_memory import HostMemory, RowLayout
 from penstock.state.rows.key_cache import Ids
 from penstock.state.rows.row_store import History, RowStore, RowTask
@@ -39,7 +40,7 @@ class StoredCountWindow:
         column_types: tuple[pa.DataType, ...],
         *,
         slots: int,
-        host_directory: str,
+        host_directory: HostDirectory,
         logs: Logs,
         retained: tuple[int, ...] = (),
     ) -> None:
@@ -94,6 +95,7 @@ class StoredCountWindow:
     ) -> Fired:
         """Takes a block: the key columns and the columns the calls refer to; slots go by hash where they are None."""
         groups = self.task.groups(keys, rows, slots)
+        self.memory.require_space(rows)
         self.task.record(columns)
         return self.window.process(groups, self.memory.group_limit, columns)
 

@@ -1,4 +1,4 @@
-"""Key to slot: hashes that are the same on every host, ranges, grids.
+"""Key to slot: by hash, ranges, grids.
 
 May import what `state` may.  Begin with `slot_functions.py`.
 """

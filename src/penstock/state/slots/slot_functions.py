@@ -11,9 +11,8 @@ import numpy as np
 from penstock.arguments import check_arguments, is_whole, many, number, shown
 from penstock.block.column import Array, Column, FixedColumn
 from penstock.errors import InputError
-from penstock.state.slots.hashing import Slots, hash_columns, slots_of_hashes
-
-SLOTS_MAX = 32_768
+from penstock.kernels.keys.hashing import Slots, hash_columns, slots_of_hashes
+from penstock.plan.configuration import SLOTS_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from penstock.watch.pictures.canvas import blank_figure, save
 
 Floats = npt.NDArray[np.float64]
 NEEDED = ("symbol", "time_us", "open", "high", "low", "close", "forecast")
-_UP, _DOWN, _FORECAST, _QUIET = "#2c7a4b", "#b3402e", "#1f5fa8", "#6b7280"
+_UP, _DOWN, _FORECAST, _MUTED = "#2c7a4b", "#b3402e", "#1f5fa8", "#6b7280"
 _ACROSS = 2
 _DAY_US = 24 * 3600 * 1_000_000
 
@@ -100,7 +100,7 @@ def _draw(axes: Any, candles: Candles) -> None:
     axes.use_sticky_edges = False
     ticks = np.unique(np.linspace(0, len(places) - 1, 5).astype(int))
     axes.set_xticks(ticks, [_clock(candles.end_s[tick]) for tick in ticks], fontsize=7)
-    axes.tick_params(labelsize=7, colors=_QUIET)
+    axes.tick_params(labelsize=7, colors=_MUTED)
     axes.set_title(candles.symbol, fontsize=9, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
 

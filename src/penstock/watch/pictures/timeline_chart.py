@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ _MARK_LETTERS, _CAPTION_LETTERS = 25, 150
 _MARK_SHARE, _MARK_LEVELS = 0.13, 2  # of the width, that a mark's name takes; rows of names
 Floats = npt.NDArray[np.float64]
 _ARRIVALS, _PROCESSED, _LIGHT, _MARK = "#9aa3af", "#1f5fa8", "#6b7280", "#b3541e"
+_GOAL = "#c0392b"
 _LATENCY = (("p99", "#d7b5e0"), ("p95", "#8e44ad"), ("p50", "#4a235a"))
 _ELEMENTS = ("#2c7a4b", "#1f5fa8", "#b3541e", "#6b4fa0", "#8a6d1d")
 _SHADES = ("#1f5fa8", "#5b93cc", "#93bfe6", "#c3dcf3", "#7f8fa6", "#a9b4c4", "#ccd3dd", "#e3e7ec")
@@ -43,17 +44,19 @@ def save_run(
     paths: Sequence[Path],
     *,
     begin_s: float | None = None,
+    goal_ms: float | None = None,
 ) -> None:
     """Draws the same picture into every path: a run of one micro-batch at least, with each one's Configuration.
 
-    `begin_s` is the moment (seconds since the epoch) at which the time axis begins.
+    `begin_s` is the moment (seconds since the epoch) at which the time axis begins.  `goal_ms`: the bound of a latency
+    goal, drawn as a line; changes of the cap are not marked then, since control changes it often.
     """
     steps = timeline_of(observations, begin_s)
     zero_s = committed_at_s(observations[0]) - steps[0].committed_s
     marks = [
         (committed_at_s(before) - zero_s, change_text(old, new))
         for before, (old, new) in zip(observations, pairwise(configurations), strict=False)
-        if old != new
+        if old != (new if goal_ms is None else replace(new, micro_batch_tuples=old.micro_batch_tuples))
     ]
     shared_element = _shared_element(configurations[-1])
     figure = blank_figure(13.5, 9.4)
@@ -66,7 +69,7 @@ def save_run(
     axes = [figure.add_subplot(grid[0])]
     axes += [figure.add_subplot(grid[i], sharex=axes[0]) for i in range(1, 4)]
     _draw_throughput(axes[0], steps)
-    _draw_latency(axes[1], steps)
+    _draw_latency(axes[1], steps, goal_ms)
     _draw_replicas(axes[2], steps, configurations)
     _draw_shares(axes[3], steps, shared_element)
     for own in axes:
@@ -84,29 +87,35 @@ def _edges(steps: Sequence[Step]) -> Floats:
 
 
 def _draw_throughput(axes: Any, steps: Sequence[Step]) -> None:
-    arrivals = np.array([np.nan if s.arrival_tuples_s is None else s.arrival_tuples_s for s in steps]) / 1e6
-    rates = np.array([s.in_tuples_s for s in steps]) / 1e6
+    arrivals = np.array([np.nan if s.arrival_tuples_s is None else s.arrival_tuples_s for s in steps])
+    rates = np.array([s.in_tuples_s for s in steps])
+    unit, name = (
+        (1e6, "M tuples/s") if max(np.nanmax(arrivals, initial=0.0), rates.max()) >= 1e6 else (1e3, "k tuples/s")
+    )
+    arrivals, rates = arrivals / unit, rates / unit
     axes.stairs(np.nan_to_num(arrivals), _edges(steps), color=_ARRIVALS, alpha=0.45, fill=True, lw=0, label="arrivals")
     axes.stairs(rates, _edges(steps), color=_PROCESSED, lw=1.3, baseline=None, label="processed")
     axes.set_ylim(0, max(float(np.nanmax(arrivals, initial=0.0)), float(rates.max())) * 1.12 or 1.0)
-    _title(axes, "Throughput", "M tuples/s")
+    _title(axes, "Throughput", name)
     axes.legend(loc="upper right", fontsize=9, frameon=False, ncols=2)
 
 
-def _draw_latency(axes: Any, steps: Sequence[Step]) -> None:
+def _draw_latency(axes: Any, steps: Sequence[Step], goal_ms: float | None) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     known = [(s.committed_s, s.latency) for s in steps if s.latency is not None]
     moments = [moment for moment, _ in known]
     for name, colour in _LATENCY:
         axes.plot(moments, [getattr(latency, f"{name}_ms") for _, latency in known], color=colour, lw=1.3, label=name)
+    if goal_ms is not None:
+        axes.axhline(goal_ms, color=_GOAL, lw=1.4, ls=(0, (6, 2)), label=f"goal: p95 {time_text(goal_ms / 1000)}")
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda ms, _: time_text(ms / 1000)))
     axes.yaxis.set_minor_locator(NullLocator())
-    _title(axes, "Latency of results: commit minus scheduled arrival", "")
+    _title(axes, "Latency of results: commit minus arrival", "")
     if known:
-        axes.legend(loc="upper right", fontsize=9, frameon=False, ncols=3)
+        axes.legend(loc="upper right", fontsize=9, frameon=False, ncols=4)
 
 
 def _draw_replicas(axes: Any, steps: Sequence[Step], configurations: Sequence[Configuration]) -> None:

@@ -22,7 +22,7 @@ from penstock.watch.terminal.console_view import ConsoleView
 _REFRESH_S = 0.5  # a view takes some 10 ms of CPU
 _PLAIN_EVERY_S = 5.0
 _EVENTS_SHOWN = 6
-Ending = Literal["done", "time is over", "interrupted"]
+Ending = Literal["done", "time is over", "interrupted", "command"]
 
 
 class Watched(Protocol):
@@ -58,7 +58,7 @@ class LiveConsole:
         self._control = control
         self.events: list[str] = []
         self._begin_s = clock()
-        self._told_s = self._begin_s
+        self._printed_s = self._begin_s
 
     @property
     def elapsed_s(self) -> float:
@@ -95,8 +95,8 @@ class LiveConsole:
     def _show(self, live: Live) -> None:
         if self.screen.is_terminal:
             live.update(self.view(), refresh=True)
-        elif self._clock() - self._told_s >= _PLAIN_EVERY_S:
-            self._told_s = self._clock()
+        elif self._clock() - self._printed_s >= _PLAIN_EVERY_S:
+            self._printed_s = self._clock()
             line = plain_line(self.observations(), self.application.configuration, self.elapsed_s)
             self.screen.print(line, markup=False, soft_wrap=True)
 

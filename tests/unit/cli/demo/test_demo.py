@@ -15,52 +15,34 @@ from penstock import sinks, sources
 from penstock.block.block import block_of
 from penstock.cli import main
 from penstock.cli.demo.check import Counted, counted_in_process
-from penstock.cli.demo.command import DemoRequest
+from penstock.cli.demo.command import DemoRequest, day_of
+from penstock.cli.demo.limit_prices import ComputedPrices, LimitPrices
+from penstock.cli.demo.price_service import price_service
 from penstock.cli.demo.report import Outcome, check_line, draw, show_summary
-from penstock.cli.demo.stages import FIRST, MOST_REPLICAS, STAGES, due_stage, skewed_route, staged
 from penstock.cli.demo.vwap import vwap_per_ticker
-from penstock.cli.demo.warm_up import QUICK, WarmUp, rate_for
+from penstock.control.journal.recorded_decision import RecordedDecision
+from penstock.control.setting import Setting
 from penstock.element.evaluation import evaluate
-from penstock.plan.configuration import check_configuration, default_configuration
-from penstock.plan.elements.pipeline import pipeline_of
-from penstock.state.slots.row_checksum import checksum_of
+from penstock.kernels.keys.row_checksum import checksum_of
 from tests.unit.observed import BEGIN_S, configuration, latency, run_of
 
-PIPELINE = pipeline_of(vwap_per_ticker().graph)
+
+def test_the_day_is_over_when_the_demonstration_is() -> None:
+    request = DemoRequest(60.0, Path("out"), "local[2]", 2_000.0)
+    source = day_of(request)
+    arrivals = source.open().arrivals
+    assert arrivals is not None
+    assert source.total == arrivals.arrived_by(60.0)
+    assert source.total == pytest.approx(60 * 2_000, rel=0.01)
+    rates = [arrivals.rate_tuples_s(float(second)) for second in range(60)]
+    assert max(rates) > 4 * min(rates)
 
 
-def test_every_stage_is_a_configuration_that_fits_and_differs_from_the_one_before() -> None:
-    configurations = [staged(default_configuration(PIPELINE, 1), FIRST)]
-    for stage in STAGES:
-        configurations.append(staged(configurations[-1], stage))
-        check_configuration(configurations[-1], PIPELINE)
-        assert configurations[-1] != configurations[-2]
-    assert [c.element("window").replicas for c in configurations] == [2, 4, 3, 3, 2]
-    assert max(c.element("window").replicas for c in configurations) <= MOST_REPLICAS
-    assert configurations[0] == configurations[-1]
-
-
-@pytest.mark.parametrize("replicas", [1, 2, 3, 7])
-def test_a_skewed_route_serves_every_slot_and_half_of_them_by_one_replica(replicas: int) -> None:
-    route = skewed_route(replicas, 512)
-    assert len(route) == 512
-    assert set(route) == set(range(replicas))
-    assert replicas == 1 or route.count(0) == 256
-
-
-def test_stages_wait_for_their_time_and_for_some_batches() -> None:
-    assert due_stage(14.9, 60.0, 0, batches_since=100) is None
-    assert due_stage(15.0, 60.0, 0, batches_since=3) is None
-    assert due_stage(15.0, 60.0, 0, batches_since=4) == STAGES[0]
-    assert due_stage(59.0, 60.0, len(STAGES), batches_since=100) is None
-
-
-def test_the_rate_leaves_room_for_the_opening_rush() -> None:
-    for capacity in (300_000.0, 1_234_567.0, 8_900_000.0):
-        arrivals = sources.trace("trading_day", rate_for(capacity), speed_up=100, seed=7).open().arrivals
-        assert arrivals is not None
-        assert max(arrivals.rate_tuples_s(tenth / 10) for tenth in range(600)) < capacity
-    assert rate_for(0.0) == 20_000
+def test_computed_prices_are_those_of_the_service() -> None:
+    block = pa.RecordBatch.from_pydict({"close": [1.0, 2.5], "forecast": [2.0, 2.5]})
+    with price_service(0.0) as port:
+        asked = LimitPrices(port)(block)
+    assert ComputedPrices()(block)["limit_price"] == asked["limit_price"] == [1.5, 2.5]
 
 
 def test_the_comparison_counts_what_an_evaluation_gives() -> None:
@@ -77,7 +59,14 @@ def test_the_comparison_counts_what_an_evaluation_gives() -> None:
 
 def outcome(batches: int, *, complete: bool = True, replicas: Sequence[int] = (2, 2, 2, 4, 4)) -> Outcome:
     configurations = [configuration(replicas[min(i, len(replicas) - 1)]) for i in range(batches)]
-    return Outcome("the title", BEGIN_S - 1, run_of(batches), configurations, Counted(500, 0xABC), complete)
+    decisions = [decided(1, 2, 2), decided(2, 2, 4), decided(3, 4, 4, broken=True)]
+    counted = Counted(500, 0xABC)
+    return Outcome("the title", BEGIN_S - 1, run_of(batches), configurations, decisions, counted, complete, 800.0)
+
+
+def decided(step: int, before: int, after: int, *, broken: bool = False) -> RecordedDecision:
+    settings = Setting(before), Setting(after), Setting(after)
+    return RecordedDecision(step, "mpc", *settings, "more is coming", broken=broken, requested=before != after)
 
 
 def test_equal_is_said_only_where_it_was_compared() -> None:
@@ -97,12 +86,12 @@ def test_the_summary_names_sums_latency_and_every_change() -> None:
     show_summary(Console(file=file, width=140), replace(run, observations=[slow_start, *run.observations[1:]]))
     text = file.getvalue()
     assert "6,000,000 in, 3,000,000 out over 2.9 s: 2.07 M tuples/s" in text
-    late, later = (line for line in text.splitlines() if "p50" in line)
-    assert "p99 10.0 s of all results" in late
-    assert "p99 408 ms from the first change on" in later
+    assert "p99 10.0 s of all results" in text
+    assert "p95 800 ms: met in 2 of 3 control steps" in text
+    assert "2.7 on average, 4 at most: 33% fewer than a fixed number for the peak" in text
     row = next(line for line in text.splitlines() if "window 2 → 4 replicas" in line)
     assert [cell.strip() for cell in row.strip("│").split("│")] == [
-        "2.4 s", "window 2 → 4 replicas", "3", "500 ms", "500 ms", "500 ms", "0",
+        "2.4 s", "window 2 → 4 replicas", "500 ms", "500 ms", "more is coming",
     ]  # fmt: skip
 
 
@@ -115,20 +104,12 @@ def test_nothing_done_is_told_and_not_drawn(tmp_path: Path) -> None:
     assert "equal" not in (tmp_path / "demo.svg").read_text()
 
 
-@pytest.mark.parametrize("effort", [WarmUp(), QUICK])
-def test_a_warm_up_starts_all_workers_first_and_measures_later_batches(effort: WarmUp) -> None:
-    assert 0 < effort.wide_batches < effort.batches - effort.measured_batches
-
-
 @pytest.mark.parametrize(
-    ("arguments", "seconds", "warm_up"),
-    [((), 60.0, WarmUp()), (("--quick",), 20.0, QUICK), (("--quick", "--seconds", "8"), 8.0, QUICK)],
+    ("arguments", "seconds"), [((), 60.0), (("--quick",), 20.0), (("--quick", "--seconds", "8"), 8.0)]
 )
-def test_quick_is_a_shorter_stream_after_a_shorter_warm_up(
-    arguments: tuple[str, ...], seconds: float, warm_up: WarmUp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quick_is_a_shorter_stream(arguments: tuple[str, ...], seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[DemoRequest] = []
     monkeypatch.setattr("penstock.cli.demo.command.demo_command", asked.append)
     with pytest.raises(SystemExit):
         main(["demo", *arguments])
-    assert asked == [DemoRequest(seconds, Path("out/demo"), "local[*]", None, warm_up)]
+    assert asked == [DemoRequest(seconds, Path("out/demo"), "local[*]")]

@@ -129,7 +129,7 @@ def test_goal_price_and_settings_are_those_of_a_run(tmp_path: Path, capsys: pyte
     assert (hard["violations"], hard["not_measured"]) == (0, 12)  # results have no latency in this journal
     assert hard["policy"] == "static:replicas=1"
     assert {d["wanted"] for d in hard["decisions"]} == {1}
-    free = replayed(tmp_path, capsys, limits=("max_replicas=8",), prices=("core_hour=0", "kwh=1"), willingness="eager")
+    free = replayed(tmp_path, capsys, limits=("max_replicas=8",), prices=("core_hour=0", "kwh=1"), payback="eager")
     assert free["steps"] == 12
 
 

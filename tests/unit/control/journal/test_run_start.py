@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.cli.replay import steps_of
-from penstock.control.goals.goal import latency
+from penstock.control.goals.goal import Price, latency
 from penstock.control.goals.limits import Limits
 from penstock.control.journal.journal import Journal, read_journal
 from penstock.control.journal.run_start import UNKNOWN_START, RunStart, run_start
@@ -16,7 +16,10 @@ from penstock.control.loop.control_request import control_request
 from penstock.errors import InputError
 from tests.unit.control.journal.test_replay import configuration, observation, replayed
 
-START = RunStart(100.0, latency(mean_ms=300, p95_ms=500), Limits(min_replicas=2, max_replicas=6))
+START = RunStart(
+    100.0, latency(mean_ms=300, p95_ms=500), Limits(min_replicas=2, max_replicas=6), "mpc", Price(), cores=2,
+    executors=0, at_s=1000.0,
+)  # fmt: skip
 
 
 def write(folder: Path, *starts: tuple[RunStart | None, int], part_bytes: int = 1 << 30) -> Path:
@@ -55,7 +58,7 @@ def test_a_journal_without_a_start_reads_as_before(tmp_path: Path, capsys: pytes
 
 def test_a_start_has_what_control_was_asked_for() -> None:
     request = control_request(START.goal, limits=START.limits)
-    assert run_start(100.0, request) == START
+    assert run_start(100.0, request, cores=2, executors=0, at_s=1000.0) == START
     assert run_start(2.0, None) == RunStart(2.0)
 
 

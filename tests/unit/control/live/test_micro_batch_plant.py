@@ -24,6 +24,7 @@ from penstock.control.live.micro_batch_plant import SparkPlant
 from penstock.control.loop.loop import Loop
 from penstock.control.routes.routing import Routing, narrowed
 from penstock.control.routes.slot_loads import work_by_slot
+from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.batch_cap import first_pace
 from penstock.control.rules.useful_replicas import HighestReplicas
 from penstock.host.frequency import Frequencies
@@ -259,6 +260,57 @@ class SlowExecutors:
     def close(self) -> None: ...
 
 
+@dataclass
+class SilentMaster:
+    """A master that does not answer until a test says so, when it is looked at or asked."""
+
+    on: str
+    is_asked: threading.Event = field(default_factory=threading.Event)
+    answers: threading.Event = field(default_factory=threading.Event)
+    executor_start_s: float | None = None
+    closed: int = 0
+
+    def _wait(self, on: str) -> None:
+        if on == self.on:
+            self.is_asked.set()
+            assert self.answers.wait(60)
+
+    def prepare(self, configuration: Configuration) -> Configuration | None:
+        self._wait("prepare")
+        return configuration
+
+    def look(self, in_force: Configuration) -> None:
+        self._wait("look")
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("on", ["look", "prepare"])
+def test_a_master_that_does_not_answer_holds_neither_micro_batches_nor_the_end(on: str) -> None:
+    handle, master = FakeHandle(configured(2)), SilentMaster(on)
+    plant = SparkPlant(handle, cold_batches=0, patience_s=0.05, resources=master)
+    controller = Controller(plant, Loop(Script((4,)), throughput(), routing=Routing()), Notes())
+    controller.start()
+
+    def work() -> None:
+        for batch in range(4):
+            controller.committed(observed(batch, 2, 1.0), handle.configuration)
+        controller.close(patience_s=0.05)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    assert master.is_asked.wait(30)
+    worker.join(20)
+    is_held = worker.is_alive()
+    master.answers.set()
+    worker.join(20)
+    assert not is_held, "the lock was held while the master was asked"
+    controller.close()
+    assert handle.applied == [], "what was closed changes nothing any more"
+    assert master.closed > 1, "what was taken after the end is given back"
+
+
 def test_a_change_waits_for_executors_and_is_made_when_they_have_come() -> None:
     handle, executors = FakeHandle(configured(2)), SlowExecutors(2)
     controller, notes = controlled(handle, Script((4,)), resources=executors)
@@ -304,16 +356,35 @@ def test_what_somebody_else_applied_is_taken_as_it_is() -> None:
     assert plant.configuration == configured(4)
 
 
-def test_the_cap_follows_the_pace_and_a_lower_one_of_the_policy_stays() -> None:
+def committed(plant: SparkPlant, observation: Observation, configuration: Configuration) -> None:
+    """As the controller has it: the loop keeps the pace after each micro-batch."""
+    plant.committed(observation, configuration)
+    Loop(Content(), throughput()).keep_pace(plant)
+
+
+def test_the_plant_leaves_the_cap_to_the_loop_and_a_passive_one_leaves_it_as_it_is() -> None:
     handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
     plant = SparkPlant(handle, patience_s=0.0, pace=first_pace(32_768))
     plant.committed(observed(0, 2, 0.5, tuples=8192), handle.configuration)
+    assert (plant.cap_tuples, plant.cap_in_time) == (8192, 32_768)
+    Loop(Content(), throughput(), passive=True).keep_pace(plant)
+    assert plant.cap_tuples == 8192
+    Loop(Content(), throughput()).keep_pace(plant)
+    assert plant.cap_tuples == 32_768
+    plant.close()
+    assert plant.cap_in_time is None
+
+
+def test_the_cap_follows_the_pace_and_a_lower_one_of_the_policy_stays() -> None:
+    handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
+    plant = SparkPlant(handle, patience_s=0.0, pace=first_pace(32_768))
+    committed(plant, observed(0, 2, 0.5, tuples=8192), handle.configuration)
     assert handle.configuration.micro_batch_tuples == 32_768
     plant.apply(replace(handle.configuration, micro_batch_tuples=2048))
-    plant.committed(observed(1, 2, 0.5, tuples=2048), handle.configuration)
+    committed(plant, observed(1, 2, 0.5, tuples=2048), handle.configuration)
     assert handle.configuration.micro_batch_tuples == 2048
     plant.apply(replace(handle.configuration, micro_batch_tuples=32_768))
-    plant.committed(observed(2, 2, 9.0, tuples=20_000), handle.configuration)  # it worked for 6 s
+    committed(plant, observed(2, 2, 9.0, tuples=20_000), handle.configuration)  # it worked for 6 s
     assert handle.configuration.micro_batch_tuples == 2048
 
 
@@ -324,8 +395,8 @@ def caps_of_full_batches(plant: SparkPlant, handle: FakeHandle, batches: int, ch
         now = handle.configuration
         caps.append(now.micro_batch_tuples)
         replicas = now.element("window").replicas
-        plant.committed(observed(batch, replicas, 0.25, tuples=caps[-1]), now)
-        plant.committed(observed(batch, replicas, 1.0, tuples=1), now)
+        committed(plant, observed(batch, replicas, 0.25, tuples=caps[-1]), now)
+        committed(plant, observed(batch, replicas, 1.0, tuples=1), now)
         seen = plant.observe()
         if batch == change_at:
             assert seen is not None
@@ -356,12 +427,12 @@ def test_a_change_of_replicas_leaves_the_cap_to_the_pace(resources: int | None) 
 def test_a_full_micro_batch_is_due_until_the_next_cap_is_found_too_high() -> None:
     handle = FakeHandle(replace(configured(2), micro_batch_tuples=8192))
     plant = SparkPlant(handle, cold_batches=0, patience_s=0.0, pace=first_pace(131_072))
-    plant.committed(observed(0, 2, 1.0, tuples=100), handle.configuration)  # committed at 11
+    committed(plant, observed(0, 2, 1.0, tuples=100), handle.configuration)  # committed at 11
     assert not plant.is_due(11.5, handle.configuration, 100)
     assert plant.is_due(11.5, handle.configuration, 8192)
-    plant.committed(observed(0, 2, 0.25, tuples=8192), handle.configuration)
+    committed(plant, observed(0, 2, 0.25, tuples=8192), handle.configuration)
     assert handle.configuration.micro_batch_tuples == 32_768
-    plant.committed(observed(0, 2, 1.2, tuples=32_768), handle.configuration)  # four times the work is too much
+    committed(plant, observed(0, 2, 1.2, tuples=32_768), handle.configuration)  # four times the work is too much
     assert not plant.is_due(11.5, handle.configuration, 32_768)
     plant.close()
     assert not plant.is_due(99.0, handle.configuration, 32_768)
@@ -409,7 +480,7 @@ def test_places_learn_the_load_with_a_change_of_routes_and_keep_it_till_the_next
 
 def test_a_hot_slot_is_told() -> None:
     handle = FakeHandle(configured(2))
-    controller, notes = controlled(handle, Content(), highest=HighestReplicas(2, 16))
+    controller, notes = controlled(handle, Content(), rules=application_rules(useful=HighestReplicas(2, 16)))
     fed(controller, handle, 3)  # all tuples are of one slot
     controller.close()
     assert controller.advice is not None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penstock.connectors.trace.arrivals import counted_arrivals
+from penstock.connectors.trace.arrivals import Arrivals, counted_arrivals
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.decision import Change, Decision
 from penstock.control.goals.goal import throughput
@@ -17,6 +17,7 @@ from penstock.control.mpc.learning import Learned, learn
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.mpc.presets import default_mpc
 from penstock.control.routes.routing import Routing
+from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
 from penstock.control.rules.useful_replicas import HighestReplicas
 from penstock.control.setting import Grid, Setting
@@ -24,42 +25,50 @@ from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.model.forecasters.holt import Holt
 from penstock.model.forecasters.tracked import Tracked
 from penstock.plan.configuration import Configuration, ElementConfiguration
-from penstock.simulate.plant_shape import Floats, PlantShape
-from penstock.simulate.queue_plant import ELEMENT, QueuePlant
+from penstock.simulate.plant_shape import PlantShape
+from penstock.simulate.shape_plant import ELEMENT, shape_plant
 
 SERVICE_S = 0.0002
 CAP = 80_000
 
 
-class ColdWorkers(QueuePlant):
-    """The queue model, whose first micro-batch on new replicas takes each tuple several times as long."""
+class ColdWorkers:
+    """A plant whose first micro-batch on new replicas takes each tuple several times as long."""
 
-    slower, is_cold = 4.0, False
+    def __init__(self, slower: float, shape: PlantShape, arrivals: Arrivals) -> None:
+        self._slower, self._is_cold = slower, False
+        own = replace(shape, service_factor=self._factor)
+        self._plant = shape_plant(own, arrivals, Setting(1, None, CAP), end_s=70.0)
+
+    def _factor(self, _time_s: float) -> float:
+        factor, self._is_cold = (self._slower if self._is_cold else 1.0), False
+        return factor
+
+    @property
+    def configuration(self) -> Configuration:
+        return self._plant.configuration
 
     def apply(self, configuration: Configuration) -> None:
-        now = self.configuration.element(ELEMENT).replicas
-        self.is_cold |= configuration.element(ELEMENT).replicas > now
-        super().apply(configuration)
+        self._is_cold |= configuration.element(ELEMENT).replicas > self.configuration.element(ELEMENT).replicas
+        self._plant.apply(configuration)
 
-    def _work_s(self, tuples: int, time_s: float) -> Floats:
-        factor, self.is_cold = (self.slower if self.is_cold else 1.0), False
-        return factor * super()._work_s(tuples, time_s)
+    def observe(self) -> ControlStep | None:
+        return self._plant.observe()
 
 
-def spike_of(plant: type[QueuePlant]) -> list[ControlStep]:
+def spike_of(slower: float) -> list[ControlStep]:
     """From a third of one replica's work to that of four and back."""
     busy = np.repeat([0.3, 4.0, 0.3], [15, 30, 25])
     arrivals = counted_arrivals(np.arange(71.0), np.round(busy / SERVICE_S).astype(np.int64))
     shape = PlantShape(service_s=SERVICE_S, noise=0.03)
     policy = LiveMpc(default_mpc(throughput(), Grid(tuple(range(1, 9)), caps_tuples=(CAP,)), pause_s=0.2))
-    loop = Loop(policy, throughput(), Guard(), Routing())
-    plant_ = plant(shape, arrivals, Setting(1, None, CAP), end_s=70.0)
-    return [record.seen for record in loop.run(plant_)]
+    loop = Loop(policy, throughput(), application_rules(Guard()), Routing())
+    return [record.seen for record in loop.run(ColdWorkers(slower, shape, arrivals))]
 
 
-@pytest.mark.parametrize("plant", [QueuePlant, ColdWorkers])
-def test_a_cold_spike_is_met_although_the_first_step_on_new_workers_is_slow(plant: type[QueuePlant]) -> None:
-    during = [seen for seen in spike_of(plant) if 20 < seen.ended_at_s <= 45]
+@pytest.mark.parametrize("slower", [1.0, 4.0])
+def test_a_cold_spike_is_met_although_the_first_step_on_new_workers_is_slow(slower: float) -> None:
+    during = [seen for seen in spike_of(slower) if 20 < seen.ended_at_s <= 45]
     mean = sum(seen.setting.replicas * seen.period_s for seen in during) / sum(seen.period_s for seen in during)
     assert mean >= 4
     assert during[-1].queued_tuples < 1 / SERVICE_S
@@ -135,7 +144,7 @@ class More:
 
 
 def test_the_share_of_computing_is_not_learned_from_workers_that_start() -> None:
-    loop = Loop(More(), throughput(), passive=True, highest=HighestReplicas(2, 16))
+    loop = Loop(More(), throughput(), application_rules(useful=HighestReplicas(2, 16)), passive=True)
     decided = [record.decided for record in loop.run(Plant())]
     assert [own.setting.replicas for own in decided if isinstance(own, Change)] == [16] * 4
 

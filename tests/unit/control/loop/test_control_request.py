@@ -10,7 +10,8 @@ import pytest
 
 import penstock as ps
 from penstock.cli.options.control_options import ControlOptions, control_arguments
-from penstock.control.decision import Change, Expectation, Hold, at_the_same_frequency
+from penstock.control.control_step import ControlStep
+from penstock.control.decision import Change, Expectation, Hold
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits, grid_within
 from penstock.control.live.frequency_dry_run import FrequencyDryRun
@@ -20,6 +21,7 @@ from penstock.control.loop.loop import Record
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.policy_settings import POLICY_NAMES
 from penstock.control.routes.rebalance import DEFAULT_IMBALANCE
+from penstock.control.rules.frequency import FREQUENCY
 from penstock.control.setting import Grid, Setting
 from penstock.errors import InputError
 from penstock.host.frequency import Frequencies
@@ -50,19 +52,19 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
         ({"goal": ps.throughput(), "price": ps.Price(0.0, 0.0)}, ["a price is above 0 for a core or for energy"]),
         ({"goal": ps.throughput(), "policy": object()}, ["a policy has name, start() and decide(state, seen); object"]),
         (
-            {"goal": ps.throughput(), "willingness": "eagre"},
+            {"goal": ps.throughput(), "payback": "eagre"},
             [
-                "willingness is one of calm, balanced, eager, or the seconds, above 0, within which a change pays; got "
+                "payback is one of calm, balanced, eager, or the seconds, above 0, within which a change pays; got "
                 "'eagre'; did you mean 'eager'?"
             ],
         ),
-        ({"goal": ps.throughput(), "willingness": -2.0}, ["willingness is one of calm, balanced, eager, or the sec"]),
-        ({"goal": ps.throughput(), "willingness": True}, ["willingness is one of calm, balanced, eager, or the sec"]),
+        ({"goal": ps.throughput(), "payback": -2.0}, ["payback is one of calm, balanced, eager, or the sec"]),
+        ({"goal": ps.throughput(), "payback": True}, ["payback is one of calm, balanced, eager, or the sec"]),
         (
-            {"goal": ps.throughput(), "willingness": "calm", "policy": "ds2"},
-            ["willingness is for policy 'mpc', whose weights follow from it; got policy 'ds2'"],
+            {"goal": ps.throughput(), "payback": "calm", "policy": "ds2"},
+            ["payback is for policy 'mpc', whose weights follow from it; got policy 'ds2'"],
         ),
-        ({"goal": None, "willingness": "calm"}, ["willingness says how to reach a goal, and there is none"]),
+        ({"goal": None, "payback": "calm"}, ["payback says how to reach a goal, and there is none"]),
         (
             {"goal": ps.throughput(), "limits": ps.Limits(max_imbalance=0.0, frequency_dry_run=True)},
             [
@@ -129,14 +131,14 @@ def test_options_become_arguments() -> None:
     assert control_arguments(options) == {
         "goal": ps.latency(p95_ms=500),
         "policy": "mpc",
-        "willingness": "calm",
+        "payback": "calm",
         "price": ps.Price(0.04, 0.3),
         "limits": ps.Limits(max_replicas=8, frequencies_ghz=(1.2, 1.6)),
         "passive": True,
     }
     assert options.arguments == [
         "--goal", "latency p95_ms=500", "--policy", "mpc", "--price", "core_hour=0.04", "--price", "kwh=0.3",
-        "--willingness", "calm", "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
+        "--payback", "calm", "--limit", "max_replicas=8", "--limit", "frequencies_ghz=1.2,1.6", "--passive",
     ]  # fmt: skip
     assert control_arguments(ControlOptions())["goal"] is None
 
@@ -149,7 +151,7 @@ def test_options_become_arguments() -> None:
         (ControlOptions("latency"), ["a latency goal needs a bound; give p95_ms or mean_ms"]),
         (ControlOptions("latency p95=5"), ["--goal latency takes p95_ms=..., mean_ms=...; got 'p95=5'; did you mean"]),
         (ControlOptions("latency p95_ms=soon"), ["--goal latency p95_ms is a number; got 'soon'"]),
-        (ControlOptions(policy="ds2"), ["--policy, --price, --willingness, --limit and --passive say how to reach"]),
+        (ControlOptions(policy="ds2"), ["--policy, --price, --payback, --limit and --passive say how to reach"]),
         (
             ControlOptions("throughput served_ratio=2", "ds3", ("core=1",), ("max_replicas=x", "replicas=2")),
             [
@@ -166,10 +168,10 @@ def test_options_become_arguments() -> None:
         ),
         (ControlOptions("throughput", limits=("max_imbalance=2",)), ["max_imbalance of the limits is a number"]),
         (ControlOptions("throughput", prices=("kwh=nan",)), ["--price kwh is a number; got 'nan'"]),
-        (ControlOptions("throughput", willingness="0"), ["willingness is one of calm, balanced, eager, or"]),
-        (ControlOptions(willingness="soon", limits=("max_replicas=0",)), [
-            "--policy, --price, --willingness, --limit and --passive say how to reach a goal",
-            "max_replicas of the limits is a whole number of at least 1; got 0", "willingness is one of calm",
+        (ControlOptions("throughput", payback="0"), ["payback is one of calm, balanced, eager, or"]),
+        (ControlOptions(payback="soon", limits=("max_replicas=0",)), [
+            "--policy, --price, --payback, --limit and --passive say how to reach a goal",
+            "max_replicas of the limits is a whole number of at least 1; got 0", "payback is one of calm",
         ]),
         (ControlOptions("throughput", limits=("max_replicas=1.5",)), ["--limit max_replicas is a whole number"]),
         (ControlOptions("throughput", limits=("max_replicas=0",)), ["max_replicas of the limits is a whole number"]),
@@ -289,7 +291,8 @@ def _wanting(number: int, frequency_ghz: float | None) -> Record:
 def test_a_decision_without_its_frequency_keeps_the_rest() -> None:
     now = Setting(2)
     wanted = Change(Setting(3, 1.2), "more", Expectation(10.0, 20.0, 0.5, watts_estimated=4.0))
-    kept = at_the_same_frequency(now, wanted)
-    assert kept == Change(Setting(3), "more", Expectation(10.0))
-    assert at_the_same_frequency(Setting(3), wanted) == Hold("more", Expectation(10.0))
-    assert at_the_same_frequency(now, Hold("enough")) == Hold("enough")
+    seen = ControlStep(1, 1.0, 1.0, now, 10.0, 10.0, 0.0, 0.5, frequency_fixed=True)
+    assert FREQUENCY(seen, wanted) == Change(Setting(3), "more", Expectation(10.0))
+    assert FREQUENCY(replace(seen, setting=Setting(3)), wanted) == Hold("more", Expectation(10.0))
+    assert FREQUENCY(seen, Hold("enough")) == Hold("enough")
+    assert FREQUENCY(replace(seen, frequency_fixed=False), wanted) == wanted

@@ -17,14 +17,16 @@ from penstock.control.loop.loop import Loop, Record
 from penstock.control.rivals.thresholds import Thresholds
 from penstock.control.routes.hot_keys import advice, heaviest_slot, slots_to_split
 from penstock.control.routes.routing import Routing
-from penstock.control.rules.guard import Guard, GuardState
+from penstock.control.rules.application_rules import application_rules
+from penstock.control.rules.guard import Guard
 from penstock.control.rules.replica_bounds import Bounds
-from penstock.control.rules.within_limits import within_limits
+from penstock.control.rules.within_limits import WithinLimits
 from penstock.control.setting import Grid, Setting, amplitude
 from penstock.errors import InputError
 from penstock.plan.configuration import Configuration, ElementConfiguration, even_route
+from penstock.simulate.micro_batch.plant import BatchPlant
 from penstock.simulate.plant_shape import PlantShape
-from penstock.simulate.queue_plant import QueuePlant
+from penstock.simulate.shape_plant import shape_plant
 
 
 def step(number: int, replicas: int = 4, **other: object) -> ControlStep:
@@ -55,9 +57,9 @@ class Script:
         return state + 1, Hold("as it is") if same else Change(replace(seen.setting, replicas=replicas), "scripted")
 
 
-def plant() -> QueuePlant:
+def plant() -> BatchPlant:
     arrivals = counted_arrivals(np.arange(31.0), np.full(30, 2000, np.int64))
-    return QueuePlant(PlantShape(noise=0.0), arrivals, Setting(4, None, 50_000), end_s=30.0)
+    return shape_plant(PlantShape(noise=0.0), arrivals, Setting(4, None, 50_000), end_s=30.0)
 
 
 def test_changes_are_applied_and_recorded_with_what_they_move() -> None:
@@ -83,33 +85,34 @@ def test_every_decision_keeps_to_the_limits_whatever_the_policy() -> None:
         (Script((20,)), Bounds(3, 8), 8),
         (Thresholds(), Bounds(3, 8), 3),  # whose own bounds are 1 to 12
     ):
-        records = list(Loop(policy, throughput(), bounds=bounds).run(plant()))
+        records = list(Loop(policy, throughput(), application_rules(bounds=bounds)).run(plant()))
         assert all(3 <= r.requested.replicas <= 8 for r in records if r.requested is not None)
         assert records[-1].seen.setting.replicas == last
 
 
 def test_what_is_outside_the_limits_is_not_held_on_to() -> None:
     for bounds, last in ((Bounds(6, 8), 6), (Bounds(1, 2), 2)):
-        records = list(Loop(Script((4,)), throughput(), bounds=bounds).run(plant()))
+        records = list(Loop(Script((4,)), throughput(), application_rules(bounds=bounds)).run(plant()))
         assert records[-1].seen.setting.replicas == last
         assert isinstance(records[0].wanted, Hold)
         assert "4 replicas are outside the limits" in records[0].decided.because
 
 
 def test_a_change_within_the_limits_that_is_on_its_way_is_left_alone() -> None:
-    hold = Hold("enough")
-    assert within_limits(Bounds(3, 8), hold, Setting(2), asked=Setting(3)) == hold
-    assert within_limits(Bounds(3, 8), to(8), Setting(2), asked=Setting(3)) == to(8)
-    late = within_limits(Bounds(3, 8), hold, Setting(9, 1.2, 100), asked=Setting(9, 1.5, 400))
+    limits, hold = WithinLimits(Bounds(3, 8)), Hold("enough")
+    assert limits(step(1, 2, requested=Setting(3)), hold) == hold
+    assert limits(step(1, 2, requested=Setting(3)), to(8)) == to(8)
+    late = limits(step(1, setting=Setting(9, 1.2, 100), requested=Setting(9, 1.5, 400)), hold)
     assert isinstance(late, Change)
     assert late.setting == Setting(8, 1.5, 400)
 
 
 def check(guard: Guard, steps: list[tuple[ControlStep, Decision]], goal_broken: bool = False) -> list[Decision]:
-    state, decisions = GuardState(), []
-    for seen, decision in steps:
-        state, checked = guard.check(state, seen, decision, goal_broken=goal_broken)
-        decisions.append(checked)
+    decisions = []
+    for own, decision in steps:
+        seen = replace(own, goal_broken=goal_broken)
+        decisions.append(guard(seen, decision))
+        guard = guard.after(seen, decision)
     return decisions
 
 

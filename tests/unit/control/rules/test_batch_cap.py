@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Hold
-from penstock.control.rules.batch_cap import LONGEST_WORK_S, cap_ladder, first_pace, within_pace
+from penstock.control.rules.batch_cap import LONGEST_WORK_S, CapPace, cap_ladder, first_pace, grows
+from penstock.control.rules.pace import within_pace
+from penstock.control.rules.waiting import unshrunk_cap
 from penstock.control.setting import Setting
 
 
@@ -28,17 +30,62 @@ def test_full_micro_batches_come_to_the_largest_cap_in_time_and_stay_there(highe
 def test_micro_batches_that_are_not_full_say_nothing_for_a_larger_cap() -> None:
     pace = first_pace(8_388_608)
     assert pace.cap_tuples == 8192
-    assert pace.after(100, 0.01) == pace.after(0, 0.0) == pace
+    assert pace.after(0, 0.0) == pace
+    assert pace.after(100, 0.01).cap_tuples == 8192
     assert pace.after(8192, 0.1).cap_tuples == 32_768
     assert pace.after(100, 60.0).cap_tuples == 512
+
+
+@given(st.floats(0.0, 5.0), st.floats(1e-7, 1e-3), st.integers(1, 200))
+def test_what_a_micro_batch_takes_without_tuples_is_no_reason_for_smaller_ones(
+    fixed_s: float, per_tuple_s: float, first: int
+) -> None:
+    pace = first_pace(8_388_608).after(first, fixed_s + first * per_tuple_s)
+    assert _settled_cap(pace, fixed_s, per_tuple_s) >= _highest_in_time(per_tuple_s) / 4
+
+
+@given(st.floats(0.0, 0.9), st.floats(1e-7, 1e-5))
+def test_a_backlog_from_the_start_is_taken_in_large_micro_batches(fixed_s: float, per_tuple_s: float) -> None:
+    pace = first_pace(8_388_608)
+    assert _settled_cap(pace, fixed_s, per_tuple_s) >= _highest_in_time(per_tuple_s) / 4
+
+
+def _settled_cap(pace: CapPace, fixed_s: float, per_tuple_s: float) -> int:
+    for _ in range(40):
+        pace = pace.after(pace.cap_tuples, fixed_s + pace.cap_tuples * per_tuple_s)
+    return pace.cap_tuples
+
+
+def _highest_in_time(per_tuple_s: float) -> int:
+    return max(cap for cap in cap_ladder(8_388_608) if cap * per_tuple_s <= LONGEST_WORK_S)
+
+
+def test_workers_that_start_do_not_make_micro_batches_small_for_long() -> None:
+    """As the demonstration once had it, on a machine that was busy elsewhere: 400 tuples/s were taken of 8,000."""
+    pace = first_pace(8_388_608)
+    for tuples, work_s in [(6, 1.73), (8192, 3.16), (8192, 2.1), (8192, 1.2), (8192, 0.8)]:
+        pace = pace.after(min(tuples, pace.cap_tuples), work_s)
+        assert pace.cap_tuples >= 8192
 
 
 @pytest.mark.parametrize(("cap", "kind"), [(4096, Hold), (1024, Change), (512, Change)])
 def test_no_larger_cap_is_decided_than_is_in_time(cap: int, kind: type) -> None:
     seen = ControlStep(1, 1.0, 1.0, Setting(2, None, 2048), 10.0, 10.0, 0.0, 0.5, highest_cap_tuples=2048)
-    decided = within_pace(Change(Setting(2, None, cap), "latency"), seen)
+    decided = within_pace(seen, Change(Setting(2, None, cap), "latency"))
     assert isinstance(decided, kind)
     if isinstance(decided, Change):
         assert decided.setting.micro_batch_tuples == cap
     free = replace(seen, highest_cap_tuples=None)
-    assert isinstance(within_pace(Change(Setting(2, None, cap), "latency"), free), Change)
+    assert isinstance(within_pace(free, Change(Setting(2, None, cap), "latency")), Change)
+
+
+@pytest.mark.parametrize(("cap", "expected"), [(512, 2048), (4096, 4096)])
+def test_no_smaller_cap_is_decided_while_that_would_only_hide_the_waiting(cap: int, expected: int) -> None:
+    seen = ControlStep(1, 1.0, 1.0, Setting(2, None, 2048), 10.0, 10.0, 0.0, 0.5, cap_may_shrink=False)
+    decided = unshrunk_cap(seen, Change(Setting(3, None, cap), "latency"))
+    assert isinstance(decided, Change)
+    assert decided.setting == Setting(3, None, expected)
+    free = replace(seen, cap_may_shrink=True)
+    assert unshrunk_cap(free, Change(Setting(3, None, cap), "latency")) == Change(Setting(3, None, cap), "latency")
+    assert first_pace(8_388_608).after(8192, 60.0, may_shrink=False).cap_tuples == 8192
+    assert (grows(110.0, 100.0), grows(101.0, 100.0), grows(5.0, None)) == (True, False, False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.decision import Change, Hold
 from penstock.control.routes.routing import Routing, narrowed
@@ -19,37 +21,39 @@ def step(replicas: int, **loads: tuple[float, float, float]) -> ControlStep:
     return ControlStep(1, 1.0, 1.0, Setting(replicas), 100.0, 100.0, 0.0, 0.5, elements=elements)
 
 
+def with_shares(seen: ControlStep) -> ControlStep:
+    """As the loop completes it."""
+    return replace(seen, cpu_share_by_element=CpuShares().learn(seen.elements).by_element)
+
+
 def test_time_in_line_for_a_core_does_not_make_an_element_a_waiting_one() -> None:
     seen = step(2, burn=(10.0, 1.0, 8.9), ask=(10.0, 0.5, 0.1), idle=(0.0, 0.0, 0.0))
-    shares = CpuShares().learn(seen.elements)
+    seen = with_shares(seen)
     rule = HighestReplicas(2, 16, frozenset({"whole"}))
-    assert rule.by_element(seen, shares) == {"burn": 2, "ask": 16, "idle": 2}
-    assert rule.of("whole", shares) == 1
+    assert rule.by_element(seen) == {"burn": 2, "ask": 16, "idle": 2}
+    assert rule.of("whole", seen.cpu_share_by_element) == 1
 
 
 def test_more_than_any_element_can_use_is_not_decided() -> None:
-    rule, wish = HighestReplicas(2, 16), Change(Setting(9), "demand")
-    computing = step(1, burn=(1.0, 0.9, 0.0))
-    shares = CpuShares().learn(computing.elements)
-    bounded = rule.bounded(wish, computing, shares)
+    rule, wanted = HighestReplicas(2, 16), Change(Setting(9), "demand")
+    bounded = rule(with_shares(step(1, burn=(1.0, 0.9, 0.0))), wanted)
     assert isinstance(bounded, Change)
     assert bounded.setting.replicas == 2
     assert "9 replicas wanted, but no more than 2 of a computing element help on 2 cores; demand" in bounded.because
-    assert isinstance(rule.bounded(wish, step(2, burn=(1.0, 0.9, 0.0)), shares), Hold)
-    stays = rule.bounded(wish, step(5, burn=(1.0, 0.9, 0.0)), shares)  # it was not this rule that made them five
+    assert isinstance(rule(with_shares(step(2, burn=(1.0, 0.9, 0.0))), wanted), Hold)
+    stays = rule(with_shares(step(5, burn=(1.0, 0.9, 0.0))), wanted)  # it was not this rule that made them five
     assert isinstance(stays, Hold)
     waiting = step(2, ask=(1.0, 0.01, 0.0), burn=(0.1, 0.1, 0.0))
-    assert rule.bounded(wish, waiting, CpuShares().learn(waiting.elements)) == wish
+    assert rule(with_shares(waiting), wanted) == wanted
 
 
 def test_as_many_replicas_as_the_user_wants_are_kept_where_fewer_would_help() -> None:
-    seen = step(8, burn=(1.0, 0.9, 0.0), whole=(1.0, 0.9, 0.0))
-    shares = CpuShares().learn(seen.elements)
+    seen = with_shares(step(8, burn=(1.0, 0.9, 0.0), whole=(1.0, 0.9, 0.0)))
     rule = HighestReplicas(2, 16, frozenset({"whole"}), lowest=8)
-    assert rule.by_element(seen, shares) == {"burn": 8, "whole": 1}
+    assert rule.by_element(seen) == {"burn": 8, "whole": 1}
     another_cap = Change(Setting(8, None, 4096), "faster")
-    assert rule.bounded(another_cap, seen, shares) == another_cap
-    more = rule.bounded(Change(Setting(9), "demand"), seen, shares)
+    assert rule(seen, another_cap) == another_cap
+    more = rule(seen, Change(Setting(9), "demand"))
     assert isinstance(more, Hold)
     assert "but beyond 8, the fewest of the limits, none of a computing element help on 2 cores" in more.because
 

@@ -17,6 +17,7 @@ from penstock.control.threads.multilevel.policy import PlacementRecord, cost_gro
 from penstock.control.threads.multilevel.rules import OURS, PAPER
 
 TEN = tuple(f"op{n}" for n in range(10))
+FROM_HALF = replace(PAPER, whole_group_first=False)
 
 
 def test_groups_are_powers_of_the_base_below_the_dearest_and_the_unseen_come_last():
@@ -28,7 +29,7 @@ def test_no_operator_makes_no_group():
     assert cost_groups({}, 10) == ()
 
 
-def followed(rate_of: Callable[[frozenset[str]], float], groups, queued=frozenset(), direction="up", rules=PAPER):
+def followed(rate_of: Callable[[frozenset[str]], float], groups, queued=frozenset(), direction="up", rules=FROM_HALF):
     """The search over placements of known rates: every number of moved operators, the reasons, the end."""
     search, reason = start_group_search(direction, groups, queued, rate_of(queued), rules)
     moved, reasons = [], [reason]
@@ -85,7 +86,7 @@ def test_rules_2_and_5_meet_between_a_worse_and_a_better_count():
 
 def test_rule_2_goes_up_again_where_more_was_better():
     state = GroupSearch("up", (TEN,), frozenset(), frozenset(), frozenset(), 100.0, 4, (0, 100.0), (8, 300.0))
-    state, reason = group_search.step(state, 200.0, PAPER)
+    state, reason = group_search.step(state, 200.0, FROM_HALF)
     assert (state.moved, state.fewer) == (6, (4, 200.0))
     assert "less than 8: R2, more" in reason
 
@@ -98,7 +99,7 @@ def test_no_trend_stops_where_it_is_as_printed():
 
 
 def test_no_trend_may_take_back_what_brought_nothing():
-    rules = replace(PAPER, take_back=True)
+    rules = replace(FROM_HALF, take_back=True)
     moved, reasons, search = followed(by_count((0, 100), (10, 102)), (TEN,), rules=rules)
     assert moved == [5]
     assert "no trend: stop, take it back" in reasons[-1]

@@ -132,8 +132,8 @@ def other_tasks(folder: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> li
     names = [f"{10_000_000 + number}-1" for number in range(count)]
     for name in names:
         (folder / name).touch()
-    is_running: Callable[[object], bool] = lambda process: (  # noqa: E731
+    is_alive: Callable[[object], bool] = lambda process: (  # noqa: E731
         process == this_process() or f"{process.pid}-{process.start_ticks}" in names  # type: ignore[attr-defined]
     )
-    monkeypatch.setattr("penstock.host.process.Process.is_running", is_running)
+    monkeypatch.setattr("penstock.host.process.Process.is_alive", is_alive)
     return names

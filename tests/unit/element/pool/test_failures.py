@@ -68,7 +68,7 @@ def raising_soon(error: BaseException) -> Callable[..., Any]:
         (NoException("over"), "failed with NoException: over"),
         (asyncio.CancelledError("lost"), "failed with CancelledError: lost"),
         (KeyboardInterrupt(), "failed with KeyboardInterrupt"),
-        (Untold(), "failed with Untold: (its message cannot be told)"),
+        (Untold(), "failed with Untold: (its message cannot be shown)"),
     ],
 )
 def test_a_call_that_ends_in_anything_fails_alone(
@@ -180,7 +180,7 @@ def test_a_closed_pool_ends_its_coroutines_and_its_loop() -> None:
     pool = LoopPool(calls)
     pool.set_level(1)
     pool.submit(Unit(0, NUMBERS))
-    wait_for(lambda: bool(pool._running))
+    wait_for(lambda: bool(pool._active))
     pool.close()
     wait_for(pool._loop.is_closed)
     assert ended.is_set()

@@ -113,7 +113,8 @@ def _enter_group(search: GroupSearch, rate: float, rules: MultiLevelRules, why: 
     if not search.groups:
         return replace(search, finished=True), f"{why}no operator left to move {search.direction}"
     inside = replace(search, fewer=(0, rate), more=None)
-    return _try(inside, (search.size + 1) // 2, rules, why.removesuffix("; "))
+    first = search.size if rules.whole_group_first else (search.size + 1) // 2
+    return _try(inside, first, rules, why.removesuffix("; "))
 
 
 def _try(search: GroupSearch, moved: int, rules: MultiLevelRules, why: str) -> tuple[GroupSearch, str]:

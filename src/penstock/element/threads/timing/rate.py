@@ -31,25 +31,25 @@ class Rate:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._busy_s, self._since_s, self._speed = 0.0, 0.0, 1.0
-        self.is_running = False
+        self.is_started = False
         self.last = Moment()
 
     @property
     def busy_s(self) -> float:
         """Seconds during which the element had input."""
-        return self._busy_s + ((self._clock() - self._since_s) * self._speed if self.is_running else 0.0)
+        return self._busy_s + ((self._clock() - self._since_s) * self._speed if self.is_started else 0.0)
 
     def resume(self) -> None:
-        if not self.is_running:
-            self._since_s, self._speed, self.is_running = self._clock(), 1.0, True
+        if not self.is_started:
+            self._since_s, self._speed, self.is_started = self._clock(), 1.0, True
 
     def go_at(self, speed: float) -> None:
         """From now on a second counts for `speed` seconds."""
         self._busy_s, self._since_s, self._speed = self.busy_s, self._clock(), speed
 
     def pause(self) -> None:
-        if self.is_running:
-            self._busy_s, self.is_running = self.busy_s, False
+        if self.is_started:
+            self._busy_s, self.is_started = self.busy_s, False
 
     def add(self, tuples: int) -> None:
         """A step is complete."""

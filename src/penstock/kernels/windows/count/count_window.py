@@ -154,9 +154,10 @@ class CountWindow:
     def _become_nullable(self) -> None:
         """Switches for good to the kernel that knows nulls; a zero in its own array says that there were none."""
         old = self._shape
-        self._use(Shape(old.size, old.every, old.calls, old.types, nullable=True, retained=old.retained))
-        self._nulls = self._make_rows(self._shape.words(about_nulls=True), True)
+        shape = Shape(old.size, old.every, old.calls, old.types, nullable=True, retained=old.retained)
+        self._nulls = self._make_rows(shape.words(about_nulls=True), True)  # raises where there is no room for them
         self._nulls.grow(self._words.capacity)
+        self._use(shape)
 
     def _retained_values(
         self, groups: npt.NDArray[np.int32], columns: Sequence[FixedColumn], fired: int

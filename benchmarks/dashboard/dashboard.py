@@ -1,0 +1,179 @@
+"""A run on local Spark with and without its dashboard, in turns: throughput, and CPU and memory of the dashboard."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+
+import penstock as ps
+from benchmarks.machine import this_machine
+from benchmarks.report import Show, finish, measured, table_of, wide_console
+from penstock.cli.demo.vwap import vwap_per_ticker
+from penstock.host.cores import own_cores
+from penstock.watch.dashboard_process import DashboardProcess, start_dashboard
+
+MOST_ONE, MOST_TWENTY, LEAST_RATIO = 0.01, 0.03, 0.98
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """`pairs` of turns of so many seconds, without and with the dashboard; then one turn with twenty clients."""
+
+    warm_s: float = 40.0
+    turn_s: float = 12.0
+    pairs: int = 8
+    twenty_s: float = 60.0  # after as many seconds as a turn has
+
+
+QUICK = Effort(20.0, 6.0, 3, 12.0)
+
+
+@dataclass(slots=True)
+class Found:
+    """Throughputs by turn, shares of the machine's CPU, and the dashboard's memory over time."""
+
+    without: list[float] = field(default_factory=list)
+    with_dashboard: list[float] = field(default_factory=list)
+    cpu_one: list[float] = field(default_factory=list)
+    cpu_twenty: float = 0.0
+    memory: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def ratios(self) -> list[float]:
+        return [after / before for before, after in zip(self.without, self.with_dashboard, strict=True)]
+
+
+def run_dashboard(*, quick: bool, json_file: Path | None, folder: Path | None) -> None:
+    """Prints what was found, and ends with one JSON object."""
+    effort = QUICK if quick else Effort()
+    found = measured(measure, effort, folder)
+    low, high = interval(found.ratios)
+    body = {
+        "cpu_share_one": round(statistics.median(found.cpu_one), 5),
+        "cpu_share_twenty": round(found.cpu_twenty, 5),
+        "throughput_ratio": round(statistics.median(found.ratios), 4),
+        "throughput_ratio_low": round(low, 4),
+        "throughput_ratio_high": round(high, 4),
+        "memory_slope_mb_h": round(slope_mb_h(found.memory), 3),
+        "memory_mb": round(found.memory[-1][1], 1) if found.memory else None,
+        "turns": len(found.ratios),
+        "turn_s": effort.turn_s,
+    }
+    table = table_of("the dashboard beside a run on local Spark", "figure", "found", "bound")
+    table.add_row("CPU of the machine, one client", f"{body['cpu_share_one']:.2%}", f"at most {MOST_ONE:.0%}")
+    table.add_row("CPU of the machine, twenty clients", f"{body['cpu_share_twenty']:.2%}", f"at most {MOST_TWENTY:.0%}")
+    table.add_row(
+        "throughput with / without", f"{body['throughput_ratio']} ({low:.3f} to {high:.3f})", f"at least {LEAST_RATIO}"
+    )
+    table.add_row("memory, MB an hour", f"{body['memory_slope_mb_h']}", "flat")
+    wide_console(100).print(table)
+    finish(body, this_machine(), json_file)
+
+
+def measure(effort: Effort, folder: Path, show: Show) -> Found:
+    """Turns of one run: without a dashboard, and with one and a client."""
+    found = Found()
+    app = vwap_per_ticker(source=ps.sources.trace("unbounded", seed=7), sink=ps.sinks.discard())
+    handle = ps.start(app, checkpoint=folder / "checkpoint", session=None)
+    try:
+        show("warming up")
+        handle.wait(effort.warm_s)
+        for turn in range(effort.pairs):
+            show(f"turns without and with a client: {turn + 1} of {effort.pairs}")
+            found.without.append(throughput(handle, effort.turn_s))
+            with watched(handle, clients=1) as page:
+                handle.wait(2.0)
+                begin_s = cpu_s(page)
+                found.with_dashboard.append(throughput(handle, effort.turn_s))
+                found.cpu_one.append((cpu_s(page) - begin_s) / (effort.turn_s * own_cores()))
+        show("twenty clients")
+        with watched(handle, clients=20) as page:
+            handle.wait(effort.turn_s)
+            begin_s = cpu_s(page)
+            for _ in range(int(effort.twenty_s)):
+                handle.wait(1.0)
+                found.memory.append((time.monotonic(), memory_mb(page)))
+            found.cpu_twenty = (cpu_s(page) - begin_s) / (len(found.memory) * own_cores())
+    finally:
+        handle.stop()
+    return found
+
+
+def throughput(handle: ps.Handle, seconds: float) -> float:
+    """Tuples a second of the micro-batches that were committed within some seconds."""
+    first = handle.observe()
+    handle.wait(seconds)
+    last = handle.observe()
+    assert first is not None
+    assert last is not None
+    own = [o for o in handle.result.observations if first.batch < o.batch <= last.batch]
+    assert first.committed_at_s is not None
+    assert last.committed_at_s is not None
+    return sum(o.tuples_in for o in own) / max(last.committed_at_s - first.committed_at_s, 1e-9)
+
+
+@contextmanager
+def watched(handle: ps.Handle, clients: int) -> Iterator[DashboardProcess]:
+    """The dashboard in its process, with clients that read its events."""
+    page = start_dashboard(handle.checkpoint.directory)
+    stopping = threading.Event()
+    readers = [threading.Thread(target=_read, args=(page.url, stopping), daemon=True) for _ in range(clients)]
+    for reader in readers:
+        reader.start()
+    try:
+        yield page
+    finally:
+        stopping.set()
+        page.close()
+        for reader in readers:
+            reader.join(5.0)
+
+
+def _read(url: str, stopping: threading.Event) -> None:
+    parts = urlsplit(url)
+    with suppress(OSError, http.client.HTTPException):
+        connection = http.client.HTTPConnection(parts.hostname or "127.0.0.1", parts.port, timeout=30)
+        connection.request("GET", "/api/events")
+        answer = connection.getresponse()
+        while not stopping.is_set() and answer.readline():
+            pass
+
+
+def cpu_s(page: DashboardProcess) -> float:
+    fields = Path(f"/proc/{page.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def memory_mb(page: DashboardProcess) -> float:
+    pages = int(Path(f"/proc/{page.process.pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def slope_mb_h(memory: Sequence[tuple[float, float]]) -> float:
+    """
+    >>> round(slope_mb_h([(0.0, 50.0), (3600.0, 51.0), (7200.0, 52.0)]), 6)
+    1.0
+    """
+    if len(memory) < 2:
+        return 0.0
+    times, sizes = np.array(memory).T
+    return float(np.polyfit(times - times[0], sizes, 1)[0] * 3600)
+
+
+def interval(ratios: Sequence[float], seed: int = 7) -> tuple[float, float]:
+    """Where the median lies with 95 %, by drawing turns again."""
+    draw = np.random.default_rng(seed)
+    medians = np.median(draw.choice(np.asarray(ratios), (2000, len(ratios))), axis=1)
+    low, high = np.quantile(medians, [0.025, 0.975])
+    return float(low), float(high)

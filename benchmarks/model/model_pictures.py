@@ -1,0 +1,63 @@
+"""Pictures of the benchmark: measured and predicted CPU against the rate with bands and residuals; communication."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.model.errors import ElementError
+from benchmarks.model.model import Findings
+from benchmarks.pictures import figure_of, plain
+
+_MOST_PANELS = 12
+
+
+def save_pictures(found: Findings, folder: Path) -> None:
+    """One file for each case, and one for communication (Figures 7 and 9 to 28 of MODEL)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in dict.fromkeys(own.case for own in found.errors):
+        _save_case([own for own in found.errors if own.case == case], folder / f"{_file(case)}.svg")
+    if found.overhead is not None:
+        _save_communication(found, folder / "communication.svg")
+
+
+def _file(case: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in case)
+
+
+def _save_case(errors: list[ElementError], path: Path) -> None:
+    keys = list(dict.fromkeys((own.fusion, own.element) for own in errors))[:_MOST_PANELS]
+    figure = figure_of(3.2 * min(len(keys), 4), 3.6 * -(-len(keys) // 4))
+    panels = figure.subfigures(-(-len(keys) // 4), min(len(keys), 4), squeeze=False)
+    for panel, key in zip(panels.flat, keys, strict=False):
+        points = sorted((own for own in errors if (own.fusion, own.element) == key), key=lambda own: own.rate)
+        _draw(panel, key, points)
+    figure.savefig(path)
+
+
+def _draw(panel: Any, key: tuple[str, str], points: list[ElementError]) -> None:
+    above, below = panel.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    rates = np.array([own.rate for own in points])
+    above.fill_between(rates, [own.low for own in points], [own.high for own in points], alpha=0.3, label="98 % band")
+    above.plot(rates, [own.predicted for own in points], label="predicted")
+    above.plot(rates, [own.measured for own in points], "k.", label="measured")
+    plain(above, f"{key[1]} in {key[0]}"[:48], y="cores", size=6)
+    above.legend(fontsize=5)
+    residuals = [100 * (own.measured / own.predicted - 1) if own.predicted else 0.0 for own in points]
+    below.axhline(0, color="grey", linewidth=0.5)
+    below.plot(rates, residuals, "k.")
+    plain(below, x="tuples/s", y="off, %", size=6)
+
+
+def _save_communication(found: Findings, path: Path) -> None:
+    assert found.overhead is not None
+    table, figure = found.overhead.communication, figure_of(5, 3)
+    axes = figure.subplots()
+    for name, cores in (("send", table.send_cores), ("receive", table.receive_cores)):
+        costs = [own / rate * 1e6 for own, rate in zip(cores, table.max_rate_tuples_s, strict=True)]
+        axes.plot(table.bytes_per_tuple, costs, "o-", label=name)
+    plain(axes, "communication", "bytes per tuple", "CPU per tuple, microseconds")
+    axes.legend(fontsize=7)
+    figure.savefig(path)

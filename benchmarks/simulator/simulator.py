@@ -1,0 +1,109 @@
+"""Events per second of the twin's simulator, and how the cost of one grows with the size of the graph."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.machine import Machine
+from benchmarks.report import Show, table_of, verdict
+from benchmarks.simulator.simulation_peers import events_s, peers
+from benchmarks.simulator.speed_cases import SpeedCase, figure_4a, figure_4a_nodes, large, tandem
+from penstock import twin
+
+GOAL_EVENTS_S, GOAL_GRAPH, GOAL_TANDEM = 5e6, 40.0, 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorEffort:
+    events: float = 2e7
+    peer_events: float = 2e5
+    rounds: int = 3
+    sizes: tuple[tuple[int, int], ...] = ((10, 16), (100, 160), (100, 1000), (1000, 1600), (1000, 10_000))
+
+
+QUICK = SimulatorEffort(2e6, 3e4, 2, ((10, 16), (100, 1000)))
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Events and tuples per second of CPU time, and those of peers."""
+
+    case: str
+    events_s: float
+    tuples_s: float
+    peers: dict[str, float]
+
+
+def measure(effort: SimulatorEffort, show: Show) -> list[Speed]:
+    graph = SpeedCase("figure 4a", figure_4a(), figure_4a_nodes(), None, 1000.0)
+    found = []
+    for case in (graph, tandem()):
+        show(case.name)
+        own = _speed(case, effort)
+        rate = sum(case.model.rate_by_operator.values())
+        rivals = {name: events_s(peer, case, effort.peer_events / rate) for name, peer in peers().items()}
+        found.append(replace(own, peers=rivals))
+    for operators, cores in effort.sizes:
+        show(f"{operators} operators")
+        found.append(_speed(large(operators, cores), effort))
+    return found
+
+
+def _speed(case: SpeedCase, effort: SimulatorEffort) -> Speed:
+    """The best round: what else runs on the machine only makes it slower."""
+    rate = sum(case.model.rate_by_operator.values())
+    schedule = "oldest_first" if case.schedule is None else case.schedule
+    twin.simulate(case.model, case.nodes, schedule=schedule, seconds=100 / rate, warm_up_s=0)
+    best = Speed(case.name, 0.0, 0.0, {})
+    for seed in range(effort.rounds):
+        seconds = effort.events / rate
+        began = time.process_time()
+        result = twin.simulate(case.model, case.nodes, schedule=schedule, seconds=seconds, warm_up_s=0, seed=seed)
+        took_s = time.process_time() - began
+        arrived = sum(source.arrivals.value for source in case.model.sources) * seconds
+        if result.events / took_s > best.events_s:
+            best = Speed(case.name, result.events / took_s, arrived / took_s, {})
+    return best
+
+
+def summary(found: list[Speed]) -> dict[str, Any]:
+    graph, line = found[0], found[1]
+
+    def ratio(own: Speed, peer: str) -> float | None:
+        return own.events_s / own.peers[peer] if peer in own.peers else None
+
+    return {
+        "events_s": graph.events_s, "tuples_s": graph.tuples_s, "ratio_to_simpy": ratio(graph, "simpy"),
+        "ratio_to_simpy_tandem": ratio(line, "simpy"), "ratio_to_plain": ratio(graph, "plain"),
+        "ratio_to_plain_tandem": ratio(line, "plain"), "events_s_tandem": line.events_s,
+        "events_s_by_size": {own.case: own.events_s for own in found[2:]}, "goals_missed": _missed(found),
+    }  # fmt: skip
+
+
+def _missed(found: list[Speed]) -> list[str]:
+    missed = []
+    if found[0].events_s < GOAL_EVENTS_S:
+        missed.append(f"{GOAL_EVENTS_S / 1e6:g} M events/s on figure 4a")
+    for own, goal in ((found[0], GOAL_GRAPH), (found[1], GOAL_TANDEM)):
+        if "simpy" not in own.peers:
+            missed.append(f"{goal:g} x SimPy on {own.case} (not measured)")
+        elif own.events_s / own.peers["simpy"] < goal:
+            missed.append(f"{goal:g} x SimPy on {own.case}")
+    return missed
+
+
+def print_report(console: Console, found: list[Speed], machine: Machine) -> None:
+    console.print("the twin's simulator on one core, per second of CPU time")
+    console.print(str(machine), soft_wrap=True)
+    table = table_of("", "case", "M events/s", "M source tuples/s", "x SimPy", "x plain event list")
+    for own in found:
+        ratios = [f"{own.events_s / own.peers[peer]:.0f}" if peer in own.peers else "" for peer in ("simpy", "plain")]
+        table.add_row(own.case, f"{own.events_s / 1e6:.2f}", f"{own.tuples_s / 1e6:.2f}", *ratios)
+    console.print(table)
+    if "simpy" not in found[0].peers:
+        console.print("SimPy is not installed, and was not measured")
+    console.print(verdict(_missed(found)))

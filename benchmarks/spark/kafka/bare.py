@@ -1,0 +1,56 @@
+"""A bare consumer: batched `consume` and the parser alone, a process for each core."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import time
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from benchmarks.spark.kafka.topics import PARTITIONS
+
+_SETTINGS = {"isolation.level": "read_committed", "enable.partition.eof": True, "auto.offset.reset": "earliest",
+             "enable.auto.commit": False, "queued.min.messages": 100_000}  # fmt: skip
+
+
+def bare_tuples_s(servers: str, topic: str, format_: str, cores: int) -> float:
+    """Tuples of a topic over the time from the first message of any process to the end of the last."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(cores) as pool:
+        pool.map(_nothing, range(cores))  # processes have started
+        shares = [(servers, topic, format_, list(range(core, PARTITIONS, cores))) for core in range(cores)]
+        found = pool.starmap(_consumed, shares, chunksize=1)
+    return sum(own[0] for own in found) / (max(own[2] for own in found) - min(own[1] for own in found))
+
+
+def _nothing(core: int) -> int:
+    return core
+
+
+def _consumed(servers: str, topic: str, format_: str, partitions: list[int]) -> tuple[int, float, float]:
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({**_SETTINGS, "bootstrap.servers": servers, "group.id": uuid.uuid4().hex})
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    tuples, ended, begin_s = 0, set[int | None](), None
+    while len(ended) < len(partitions):
+        found = consumer.consume(32_768, 1.0)
+        begin_s = time.time() if begin_s is None and found else begin_s
+        ended |= {message.partition() for message in found if message.error() is not None}
+        tuples += _parsed([message.value() for message in found if message.error() is None], format_)
+    end_s = time.time()
+    consumer.close()
+    return tuples, begin_s or end_s, end_s
+
+
+def _parsed(values: list[Any], format_: str) -> int:
+    if not values:
+        return 0
+    if format_ == "arrow":
+        return sum(pa.ipc.open_stream(value).read_all().num_rows for value in values)
+    options = pyarrow.json.ReadOptions(use_threads=False, block_size=1 << 26)
+    return int(pyarrow.json.read_json(io.BytesIO(b"\n".join(values)), read_options=options).num_rows)

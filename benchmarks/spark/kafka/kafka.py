@@ -1,0 +1,178 @@
+"""Benchmark `kafka`: our engine on a topic of 12 partitions, JSON and Arrow, and what it takes others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.report import Show
+from benchmarks.spark.applications import SINK, SOURCE
+from benchmarks.spark.batches import committed_at_s
+from benchmarks.spark.kafka.bare import bare_tuples_s
+from benchmarks.spark.kafka.topics import fill, new_topic, send_paced, trades
+from benchmarks.spark.sustained import configuration_of
+from benchmarks.spark.watching import observations_of, started
+from penstock import sinks, sources
+from penstock.app.application import Application
+from penstock.block.block import block_of
+from penstock.cli.demo.vwap import vwap_per_ticker
+from penstock.control.goals.goal import latency
+from penstock.element.engine import Engine
+from penstock.errors import InputError
+from penstock.kernels.keys.row_checksum import add_checksums, checksum_of
+from penstock.measure.observation import Observation, latency_over
+from penstock.spark.driver.start import start
+from penstock.testing import local_session
+
+_BLOCK_ROWS = 65_536
+LEFT_OUT = (
+    "stock PySpark: Maven Central had no Kafka connector for PySpark 4.3.0 in November 2026",
+    "quix-streams: not among the packages that requirements.lock pins",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaEffort:
+    """Tuples of a topic, and the rate and time of the run whose latency is measured; `warm` tuples do not count."""
+
+    tuples: int = 6_000_000
+    warm: int = 1_500_000
+    keys: int = 2836
+    cores: int = 2
+    rate_tuples_s: float = 20_000.0
+    paced_s: float = 40.0
+    cap_tuples: int = 1_000_000
+    limit_s: float = 300.0
+
+
+QUICK = KafkaEffort(
+    tuples=600_000, warm=200_000, rate_tuples_s=5_000.0, paced_s=15.0, cap_tuples=100_000, limit_s=120.0
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRun:
+    """A run over a topic: its rate once warm, and its results against those of the engine in one process."""
+
+    tuples_s: float
+    bare_tuples_s: float
+    lost: int
+    repeated: int
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaResult:
+    """Everything that one run of the bench measured; None: the rival is not here."""
+
+    json: KafkaRun
+    arrow: KafkaRun
+    spark_tuples_s: float | None
+    quix_tuples_s: float | None
+    p95_ms: float | None
+    left_out: tuple[str, ...]
+
+
+def run_kafka(effort: KafkaEffort, folder: Path, show: Show) -> KafkaResult:
+    table = trades(effort.tuples, effort.keys)
+    expected = in_process(table)
+    with broker(show) as servers, local_session() as session:
+        runs = {kind: _run(servers, kind, table, expected, effort, session, folder, show) for kind in ("json", "arrow")}
+        p95_ms = _paced(servers, table, effort, session, folder, show)
+    return KafkaResult(runs["json"], runs["arrow"], None, None, p95_ms, LEFT_OUT)
+
+
+@contextmanager
+def broker(show: Show) -> Iterator[str]:
+    """A broker of the tests' own, from the jars that `make services` fetches."""
+    from tests.services.kafka_server import KafkaServer, fetch
+
+    show("fetching and starting Kafka")
+    problem = fetch()
+    if problem is not None:
+        raise InputError(f"the benchmark needs a Kafka broker; {problem}")
+    server = KafkaServer()
+    try:
+        yield server.servers
+    finally:
+        server.stop()
+
+
+def application(source: Any) -> Application:
+    return vwap_per_ticker("symbol", "symbol", source=source, sink=sinks.discard())
+
+
+def in_process(table: pa.Table) -> tuple[int, int]:
+    """Count and checksum of the results over all tuples, whatever their order among tickers."""
+    graph = application(None).graph
+    engine, schema, count, checksum = Engine(graph, block_rows=_BLOCK_ROWS), graph.sources[0].schema, 0, 0
+    for batch in table.drop_columns("partition").to_batches(max_chunksize=_BLOCK_ROWS):
+        block = engine.process({SOURCE: block_of(batch, schema)}).get(SINK)
+        if block is not None:
+            count, checksum = count + block.rows, add_checksums(checksum, checksum_of(block))
+    return count, checksum
+
+
+def _run(
+    servers: str, kind: str, table: pa.Table, expected: tuple[int, int], effort: KafkaEffort, session: Any,
+    folder: Path, show: Show,
+) -> KafkaRun:  # fmt: skip
+    show(f"filling a topic with {kind} messages")
+    topic = new_topic(servers)
+    fill(servers, topic, table, kind)
+    show(f"a bare consumer of {kind} messages")
+    bare = bare_tuples_s(servers, topic, kind, effort.cores)
+    app = application(sources.kafka(servers, topic, format=kind))
+    configuration = replace(configuration_of(app), micro_batch_tuples=effort.cap_tuples, block_rows=_BLOCK_ROWS)
+    begin = time.monotonic()
+    with started(session, app, folder / f"checkpoint-{kind}", configuration) as handle:
+        while (taken := _taken(observations_of(handle))) < effort.tuples and time.monotonic() - begin < effort.limit_s:
+            show(f"ours, {kind}: {taken:,} of {effort.tuples:,} tuples")
+            handle.wait(0.2)
+    results, checksum = handle.result.discarded.get(SINK, (0, 0))
+    lost, repeated = max(expected[0] - results, 0), max(results - expected[0], 0)
+    rate = _rate(handle.result.observations, effort.warm)
+    return KafkaRun(rate, bare, lost, repeated, (results, checksum) == expected)
+
+
+def _taken(seen: list[Observation]) -> int:
+    return sum(own.tuples_in for own in seen)
+
+
+def _rate(seen: list[Observation], warm: int) -> float:
+    """Tuples a second from the commit on with which so many were taken, to the last one with tuples."""
+    some, taken, first = [own for own in seen if own.tuples_in], 0, 0
+    while first + 2 < len(some) and taken < warm:
+        taken += some[first].tuples_in
+        first += 1
+    if first + 1 > len(some) or not first:
+        return 0.0
+    seconds = committed_at_s(some[-1]) - committed_at_s(some[first - 1])
+    return sum(own.tuples_in for own in some[first:]) / seconds if seconds > 0 else 0.0
+
+
+def _paced(servers: str, table: pa.Table, effort: KafkaEffort, session: Any, folder: Path, show: Show) -> float | None:
+    """p95 of messages that come at a rate, under a latency goal, without the first quarter of the time."""
+    topic = new_topic(servers)
+    handle = start(
+        application(sources.kafka(servers, topic)), session=session, checkpoint=folder / "paced",
+        goal=latency(p95_ms=500),
+    )  # fmt: skip
+    arguments = servers, topic, table, effort.rate_tuples_s, effort.paced_s
+    sender = threading.Thread(target=send_paced, args=arguments, daemon=True)
+    sender.start()
+    begin_s = time.time()
+    while sender.is_alive():
+        show(f"ours, {effort.rate_tuples_s:,.0f} tuples/s: {time.time() - begin_s:.0f} of {effort.paced_s:.0f} s")
+        handle.wait(0.5)
+    seen = handle.stop().observations
+    warm = [own for own in seen if own.started_at_s > begin_s + effort.paced_s / 4]
+    found = latency_over(warm)
+    return None if found is None else found.p95_ms

@@ -1,0 +1,54 @@
+"""The report of `python -m benchmarks kafka`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks.report import millions, table_of
+from benchmarks.spark.kafka.kafka import KafkaEffort, KafkaResult
+
+
+def kafka_figures(result: KafkaResult, effort: KafkaEffort) -> dict[str, Any]:
+    """The JSON object; what was not measured is null."""
+    best = max(result.json.tuples_s, result.arrow.tuples_s)
+    return {
+        "bench": "kafka",
+        "tuples_s_json": round(result.json.tuples_s),
+        "tuples_s_arrow": round(result.arrow.tuples_s),
+        "ratio_to_bare_consumer_json": _ratio(result.json.tuples_s, result.json.bare_tuples_s),
+        "ratio_to_bare_consumer_arrow": _ratio(result.arrow.tuples_s, result.arrow.bare_tuples_s),
+        "ratio_to_spark": _ratio(result.json.tuples_s, result.spark_tuples_s),
+        "ratio_to_quix": _ratio(result.json.tuples_s, result.quix_tuples_s),
+        "p95_ms": None if result.p95_ms is None else round(result.p95_ms, 1),
+        "lost": result.json.lost + result.arrow.lost,
+        "repeated": result.json.repeated + result.arrow.repeated,
+        "equal": result.json.equal and result.arrow.equal,
+        "best_tuples_s": round(best),
+        "bare_tuples_s_json": round(result.json.bare_tuples_s),
+        "bare_tuples_s_arrow": round(result.arrow.bare_tuples_s),
+        "p95_rate_tuples_s": effort.rate_tuples_s,
+        "tuples": effort.tuples,
+        "left_out": list(result.left_out),
+    }
+
+
+def kafka_tables(result: KafkaResult) -> list[Table]:
+    table = table_of(
+        "vwap_per_ticker from a topic of 12 partitions, once warm", "messages", "M tuples/s", "bare consumer", "lost",
+        "repeated", "equal",
+    )  # fmt: skip
+    for name, run in (("JSON, a tuple each", result.json), ("Arrow, 1,000 tuples each", result.arrow)):
+        equal = "yes" if run.equal else "no"
+        rates = millions(run.tuples_s), millions(run.bare_tuples_s)
+        table.add_row(name, *rates, str(run.lost), str(run.repeated), equal)
+    return [table]
+
+
+def kafka_notes(result: KafkaResult) -> list[str]:
+    return [f"left out: {sentence}" for sentence in result.left_out]
+
+
+def _ratio(ours: float, other: float | None) -> float | None:
+    return None if not other else round(ours / other, 3)

@@ -1,0 +1,136 @@
+"""What penstock explain says about costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.app.graph import Graph
+from penstock.cli.screen import show_table
+from penstock.errors import InputError
+from penstock.model.costs.choosing.choice import rates_of
+from penstock.model.costs.choosing.preferred import plan_of
+from penstock.model.costs.composition import ElementPrediction
+from penstock.model.costs.learning.operator_facts import facts_of
+from penstock.model.costs.prediction import Prediction
+from penstock.model.costs.profile import Profile
+from penstock.model.costs.store import CostStore, node_class, store_path
+from penstock.plan.elements.fusion import fuse
+from penstock.plan.nodes import Nodes, nodes
+
+PARTS = ("fixed", "envelopes", "operators", "send", "receive")
+Fusion = Sequence[Sequence[str]]
+
+
+def profile_for(graph: Graph, file: Path | None) -> Profile:
+    """The profile of a file, or of the store."""
+    if file is None:
+        return _stored(graph)
+    found = Profile.load(file)
+    lacking = [own.name for own in graph.operators if own.name not in found.names]
+    if lacking:
+        raise InputError(f"{file} has no function for {', '.join(lacking)} of application '{graph.name}'")
+    return found
+
+
+def _stored(graph: Graph) -> Profile:
+    """What the store knows; InputError where a function is lacking, or of another code version."""
+    store = CostStore()
+    found = store.profile(facts_of(graph), node_class())
+    if found is None:
+        raise InputError(
+            f"nobody has profiled application '{graph.name}' on this machine (the store is {store.path}); "
+            "run penstock profile, or give what its operators cost with --profile FILE"
+        )
+    return found
+
+
+def cost_explanation(
+    graph: Graph, rate: float, nodes_file: Path | None, profile_file: Path | None, *, fuse_too: bool
+) -> dict[str, Any]:
+    """What a plan would use at a rate, as JSON; `fuse_too`: the chosen fusion next to none, all and the user's."""
+    profile = profile_for(graph, profile_file)
+    machines = None if nodes_file is None else nodes(nodes_file)
+    rates = rates_of(profile, rate)
+    planned = [list(own.operators) for own in plan_of(graph).elements if own.operators]
+    body: dict[str, Any] = {"rate_tuples_s": rate, "rates": rates, "store": str(profile_file or store_path())}
+    body |= _prediction_body(profile, rates, planned, machines)
+    choice = profile.choose(rates, machines)
+    body["needed"] = {"elements": [list(own) for own in choice.elements], "replicas": dict(choice.replicas),
+                      "hosts": {name: list(own) for name, own in choice.hosts.items()},
+                      "cpu_cores": choice.cpu_cores, "batch_time_s": choice.batch_time_s}  # fmt: skip
+    if fuse_too:
+        none = [[own.name] for own in profile.operators if own.operator_class != "sink"]
+        compared: dict[str, Fusion] = {"chosen": choice.elements, "none": none}
+        compared["all"] = [list(profile.names)]
+        if graph.requests:
+            compared["requested"] = [list(own.operators) for own in fuse(graph).elements]
+        body["fusions"] = {name: _compared(profile, rates, own, machines) for name, own in compared.items()}
+    return body
+
+
+def _prediction_body(
+    profile: Profile, rates: Mapping[str, float], fusion: Fusion, machines: Nodes | None
+) -> dict[str, Any]:
+    own = profile.predict(rates, fusion, None if machines is None else machines.groups[0])
+    return {
+        "elements": {name: _element_body(element) for name, element in own.elements.items()},
+        "cpu_cores": own.cpu_cores,
+        "driver_cpu_cores": own.driver_cpu_cores,
+        "batch_time_s": own.batch_time_s,
+        "max_rate_tuples_s": own.max_rate_tuples_s,
+        "bottleneck": own.bottleneck,
+    }
+
+
+def _element_body(own: ElementPrediction) -> dict[str, Any]:
+    return {
+        "operators": list(own.operators), "cpu_cores": own.cpu_cores, "low": own.low, "high": own.high,
+        "parts": dict(own.parts), "tuples_in_s": own.tuples_in_s, "tuples_out_s": own.tuples_out_s,
+    }  # fmt: skip
+
+
+def _compared(profile: Profile, rates: Mapping[str, float], fusion: Fusion, machines: Nodes | None) -> dict[str, Any]:
+    own: Prediction = profile.predict(rates, fusion, None if machines is None else machines.groups[0])
+    return {
+        "elements": [list(group.operators) for group in own.elements.values()], "cpu_cores": own.cpu_cores,
+        "batch_time_s": own.batch_time_s, "max_rate_tuples_s": own.max_rate_tuples_s,
+    }  # fmt: skip
+
+
+def show_costs(screen: Console, body: Mapping[str, Any]) -> None:
+    """The explanation as tables."""
+    table = Table("element", "operators")
+    for name in ("cores", "98 % band", *PARTS, "tuples/s in", "out"):
+        table.add_column(name, justify="right")
+    for name, own in body["elements"].items():
+        numbers = [f"{own['cpu_cores']:.4f}", f"{own['low']:.4f}-{own['high']:.4f}"]
+        numbers += [f"{own['parts'][part]:.4f}" for part in PARTS]
+        numbers += [f"{own['tuples_in_s']:,.0f}", f"{own['tuples_out_s']:,.0f}"]
+        table.add_row(*map(escape, [name, ", ".join(own["operators"]), *numbers]))
+    show_table(screen, f"predicted at {body['rate_tuples_s']:,.0f} tuples/s, one micro-batch per second", table)
+    needed = body["needed"]
+    for line in (
+        f"driver {body['driver_cpu_cores']:.3f} cores, a batch takes {body['batch_time_s']:.3f} s",
+        f"highest rate {body['max_rate_tuples_s']:,.0f} tuples/s; the bottleneck is {body['bottleneck']}",
+        "needed: " + "; ".join(
+            f"{' + '.join(own)} on {needed['replicas'][own[0]]} x {', '.join(needed['hosts'][own[0]])}"
+            for own in needed["elements"]
+        ),
+        f"costs are from {body['store']}",
+    ):  # fmt: skip
+        screen.print(line, markup=False, soft_wrap=True)
+    if "fusions" in body:
+        fusions = Table("fusion", "elements")
+        for name in ("cores", "batch", "highest rate"):
+            fusions.add_column(name, justify="right")
+        for name, own in body["fusions"].items():
+            groups = " | ".join(" + ".join(group) for group in own["elements"])
+            numbers = [f"{own['cpu_cores']:.4f}", f"{own['batch_time_s']:.3f} s", f"{own['max_rate_tuples_s']:,.0f}"]
+            fusions.add_row(*map(escape, [name, groups, *numbers]))
+        show_table(screen, "fusions", fusions)

@@ -1,0 +1,171 @@
+"""What the driver asks of Kafka: which partitions there are, and how far they reach."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.connectors.kafka.places import Partition
+from penstock.errors import InputError, OperatorError
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+_log = logging.getLogger(__name__)
+_ASK_S = 5.0
+_LOOK_EVERY_S = 5.0  # for new partitions
+_GONE_S = 15.0  # a topic that is missing for so long was deleted
+_FRESH_S = 0.02  # Spark asks a hundred times a second while nothing comes
+_IDS_S, _IDS_TIMES = 2.0, 3
+_Answer = tuple[float, dict[Partition, int]]  # when it was given, and the offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The partitions of the topics of a source, and the topics' ids as far as the brokers tell them."""
+
+    partitions: tuple[Partition, ...]
+    ids: Mapping[str, str]
+
+
+class Broker:
+    """A client of the driver; `topics` are names, or one pattern that begins with ^."""
+
+    def __init__(self, servers: str, topics: Sequence[str], options: Mapping[str, str]) -> None:
+        from confluent_kafka.admin import AdminClient
+
+        settings: dict[str, Any] = {"bootstrap.servers": servers, "log_level": 0, **options}
+        self._client: AdminClient = AdminClient(settings)
+        self._servers, self._names = servers, tuple(topics)
+        self._topics: Topics | None = None
+        self._looked_s = float("-inf")
+        self._silent_since_s: float | None = None
+        self._missing_since_s: float | None = None
+        self._times_without_ids = 0
+        self._ends: _Answer | None = None
+        self._begins: _Answer | None = None
+
+    def topics(self, *, newest: bool = False) -> Topics:
+        """As they are now, or were some seconds ago; topics that are not there are left out."""
+        now_s = time.monotonic()
+        if self._topics is None or newest or now_s - self._looked_s >= _LOOK_EVERY_S:
+            self._topics, self._looked_s = self._described(), now_s
+        return self._topics
+
+    def lacks(self, known: Mapping[str, str] | None, now: Topics) -> bool:
+        """Whether a topic is missing that was there, and not yet for so long that it must be gone.
+
+        A broker that has just started knows no topics for a moment.
+        """
+        missing, now_s = set(known or ()) - {topic for topic, _ in now.partitions}, time.monotonic()
+        if not missing:
+            self._missing_since_s = None
+            return False
+        self._missing_since_s = now_s if self._missing_since_s is None else self._missing_since_s
+        return now_s - self._missing_since_s < _GONE_S
+
+    def ends(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """The last stable offset of each: everything before it is committed or aborted."""
+        from confluent_kafka import admin
+
+        if self._ends is None or not _is_fresh(self._ends, partitions, _FRESH_S):
+            self._ends = time.monotonic(), self._offsets(partitions, admin.OffsetSpec.latest())  # type: ignore
+        return self._ends[1]
+
+    def begins(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """The first offset of each that retention has left, now or some seconds ago: who reads says so, too."""
+        from confluent_kafka import admin
+
+        if self._begins is None or not _is_fresh(self._begins, partitions, _LOOK_EVERY_S):
+            self._begins = time.monotonic(), self._offsets(partitions, admin.OffsetSpec.earliest())  # type: ignore
+        return self._begins[1]
+
+    def patient(self, ask: Callable[[], Any], patience_s: float | None) -> Any | None:
+        """The answer, or None while the brokers do not give one; OperatorError when that takes too long."""
+        from confluent_kafka import KafkaException
+
+        try:
+            answer = ask()
+        except (KafkaException, TimeoutError) as error:
+            now_s = time.monotonic()
+            sentence = error.args[0].str() if isinstance(error, KafkaException) else "no answer"
+            if self._silent_since_s is None:
+                self._silent_since_s = now_s
+                _log.warning("Kafka at %s does not answer: %s; waiting for it", self._servers, sentence)
+            if patience_s is not None and now_s - self._silent_since_s >= patience_s:
+                raise away(self._servers, patience_s, sentence) from error
+            return None
+        self._silent_since_s = None
+        return answer
+
+    def _described(self) -> Topics:
+        there = self._client.list_topics(timeout=_ASK_S).topics
+        names = sorted(there) if self._names[0].startswith("^") else [name for name in self._names if name in there]
+        names = [name for name in names if _matches(self._names, name) and there[name].error is None]
+        partitions = tuple((name, number) for name in names for number in sorted(there[name].partitions))
+        return Topics(partitions, self._ids(names) if names and self._times_without_ids < _IDS_TIMES else {})
+
+    def _ids(self, names: Sequence[str]) -> dict[str, str]:
+        """The ids of topics; brokers older than 3.1 have none, and are asked some times alone."""
+        from confluent_kafka import KafkaException, TopicCollection
+
+        asked = self._client.describe_topics(TopicCollection(list(names)), request_timeout=_IDS_S)
+        try:
+            found = {name: str(own.result(2 * _IDS_S).topic_id) for name, own in asked.items()}
+            self._times_without_ids = 0
+            return found
+        except (KafkaException, TimeoutError) as error:
+            self._times_without_ids += 1
+            if self._times_without_ids < _IDS_TIMES:  # a broker that has just started may be late
+                return {}
+            _log.warning("Kafka at %s does not tell the ids of topics (%s): one that is deleted and made again is not "
+                         "told from the one before", self._servers, error or "no answer")  # fmt: skip
+            return {}
+
+    def _offsets(self, partitions: Sequence[Partition], spec: Any) -> dict[Partition, int]:
+        from confluent_kafka import IsolationLevel, TopicPartition
+
+        if not partitions:
+            return {}
+        asked = {TopicPartition(*name): spec for name in partitions}
+        answers = self._client.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_ASK_S
+        )
+        return {(own.topic, own.partition): int(answer.result(2 * _ASK_S).offset) for own, answer in answers.items()}
+
+
+def _is_fresh(answer: _Answer, partitions: Sequence[Partition], within_s: float) -> bool:
+    return time.monotonic() - answer[0] < within_s and set(partitions) == set(answer[1])
+
+
+def _matches(names: Sequence[str], topic: str) -> bool:
+    return topic in names or (names[0].startswith("^") and re.match(names[0], topic) is not None)
+
+
+def away(servers: str, patience_s: float, sentence: str) -> OperatorError:
+    return OperatorError(
+        f"Kafka at {servers} has not answered for {patience_s:g} s: {sentence}; start again when it is back, or give "
+        "ps.sources.kafka more patience_s"
+    )
+
+
+def gone(topic: str) -> InputError:
+    return InputError(f"the topic '{topic}' is not there any more; a run that reads it goes on with the same topic "
+                      "alone: start with a new checkpoint")  # fmt: skip
+
+
+def check_same_topics(before: Mapping[str, str] | None, now: Topics) -> None:
+    """InputError where a topic was deleted, or made again: its offsets mean other messages then."""
+    there = {topic for topic, _ in now.partitions}
+    for topic, known in (before or {}).items():
+        if topic not in there:
+            raise gone(topic)
+        if now.ids.get(topic, known) != known:
+            raise InputError(
+                f"the topic '{topic}' was deleted and made again: its id was {known} and is {now.ids[topic]}, so that "
+                "the offsets in the checkpoint mean other messages; start with a new checkpoint"
+            )

@@ -1,0 +1,253 @@
+"""Topics of Kafka as a source behind the port."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.arguments import is_whole
+from penstock.block.schema import TIMESTAMP
+from penstock.connectors.kafka.broker import Broker, check_same_topics
+from penstock.connectors.kafka.places import OffsetRange, Places, first_places, of_one_topic, ranges_between
+from penstock.connectors.kafka.range_reader import RangeReader, expired
+from penstock.connectors.planned.client_options import options_of
+from penstock.connectors.planned.decoding import FORMATS, VALUE, decode
+from penstock.connectors.planned.source_port import Planning, Reading, Split
+from penstock.connectors.port import SourceSpec
+from penstock.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+_SECRET = {"stored": False, "shapes_state": False}
+_TYPES = {
+    "key": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": TIMESTAMP,
+    "headers": pa.string(),
+    "topic": pa.string(),
+}
+INCLUDED = tuple(_TYPES)
+ON_EXPIRED = ("fail", "dead_letter")
+_BY_MESSAGE = 1000  # tuples of an Arrow message, until one was seen
+_ARROW_BITS, _ARROW_OFFSETS = 10, 1 << 29  # the first number of a message of many tuples is its offset x 2^10
+_SAMPLES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSource:
+    """Messages of topics; a stored application has no options, which may hold secrets."""
+
+    servers: str
+    topics: tuple[str, ...]
+    format: str = "json"
+    start: str = "earliest"  # or offsets by topic and partition, as JSON
+    include: tuple[str, ...] = ()
+    avro_schema: str | None = None
+    on_expired: str = "fail"
+    patience_s: float | None = 60.0
+    options: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False, metadata=_SECRET)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return KafkaSource, (
+            self.servers, self.topics, self.format, self.start, self.include, self.avro_schema, self.on_expired,
+            self.patience_s,
+        )  # fmt: skip
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """That of the text and what is included of a message, for format raw; else the application gives it."""
+        if self.format != "raw":
+            return None
+        return pa.schema([(VALUE, pa.string()), *((name, _TYPES[name]) for name in self.include)])
+
+    @property
+    def promise(self) -> str:
+        return "Exactly once: the offsets of each micro-batch are in the checkpoint; only committed messages are read."
+
+    def problems(self, source: SourceSpec) -> Sequence[str]:
+        found = [
+            f"includes {name!r}; there are: {', '.join(INCLUDED)}" + _hint(name)
+            for name in self.include
+            if name not in INCLUDED
+        ]
+        if self.format not in FORMATS:
+            found.append(f"has the format {self.format!r}; there are: {', '.join(FORMATS)}")
+        if self.on_expired not in ON_EXPIRED:
+            found.append(f"has on_expired={self.on_expired!r}; there are: {', '.join(ON_EXPIRED)}")
+        if self.start not in ("earliest", "latest") and not self.start.startswith("{"):
+            found.append(
+                f"starts at {self.start!r}; there are: 'earliest', 'latest', or offsets by topic and partition"
+            )
+        found += self._problems_of_json()
+        lacking = [name for name in self.include if name in INCLUDED and name not in source.schema.names]
+        if lacking:
+            found.append(f"includes {', '.join(lacking)}, which its schema does not have")
+        if self.format == "raw" and VALUE not in source.schema.names:
+            found.append(f"has the format 'raw', and no attribute '{VALUE}' in its schema")
+        return found
+
+    def _problems_of_json(self) -> list[str]:
+        """What is wrong with settings that are JSON text."""
+        if self.format == "avro" and self.avro_schema is None:
+            return ["has the format 'avro' and no avro_schema"]
+        found = []
+        if self.start.startswith("{"):
+            own = of_one_topic(json.loads(self.start), self.topics)
+            parts = [part for part in own.values() if isinstance(part, dict)]
+            offsets = [offset for part in parts for number, offset in part.items() if number.isdigit()]
+            wanted = sum(len(part) for part in parts)
+            if len(parts) < len(own) or len(offsets) < wanted or not all(is_whole(offset, 0) for offset in offsets):
+                found.append(
+                    f"starts at {self.start}; offsets are whole numbers by partition, or by topic and partition"
+                )
+        return found
+
+    def latest(self, start: Any, planning: Planning) -> Any:
+        """At most the cap further on, up to the last stable offsets; `start` while no broker answers."""
+        broker = _broker(self, str(planning.path))
+        found = broker.patient(lambda: self._latest(broker, start, planning), self.patience_s)
+        return start if found is None else found
+
+    def _latest(self, broker: Broker, start: Any, planning: Planning) -> Any:
+        before = Places.of(start)
+        topics = broker.topics(newest=before is None)
+        if before is None:
+            _check_there(self.topics, {topic for topic, _ in topics.partitions}, self.servers)
+        if before is not None and broker.lacks(before.ids, topics):
+            return start
+        check_same_topics(None if before is None else before.ids, topics)
+        begins, ends = broker.begins(topics.partitions), broker.ends(topics.partitions)
+        if before is None:
+            own = of_one_topic(json.loads(self.start), self.topics) if self.start.startswith("{") else self.start
+            known = Places().with_new(first_places(own, begins, ends), topics.ids)
+        else:
+            known = before.with_new(begins, topics.ids)
+        self._check_expired(known, begins)
+        most = max(planning.most_tuples // self._tuples_by_message, 1)
+        end = known.upto(ends, most)
+        return start if end == before else end.to_offset()
+
+    def _check_expired(self, known: Places, begins: Mapping[tuple[str, int], int]) -> None:
+        """Raises where offsets that come next are gone, unless dead letters are to stand for them."""
+        for place in known.places:
+            first = begins.get(place.name, 0)
+            if first > place.next and self.on_expired == "fail":
+                raise expired(place.topic, place.partition, place.next, first)
+
+    @property
+    def _tuples_by_message(self) -> int:
+        return _BY_MESSAGE if self.format == "arrow" else 1
+
+    def splits(self, start: Any, end: Any, path: Path) -> Sequence[Split]:
+        """A range of a partition each; those of messages with one tuple are cut so that more tasks share them."""
+        after, is_arrow = Places.of(end), self.format == "arrow"
+        assert after is not None
+        found = []
+        for own in ranges_between(Places.of(start), after, in_pieces=not is_arrow):
+            first = own.begin << _ARROW_BITS if is_arrow and own.begin < _ARROW_OFFSETS else own.begin
+            part = {**asdict(own), "at": str(path)}
+            found.append(Split(part, first, (own.end - own.begin) * self._tuples_by_message, own.place))
+        return found
+
+    def read(self, split: Split, reading: Reading) -> Iterator[pa.Table]:
+        at = split.part["at"]
+        own = OffsetRange(**{name: value for name, value in split.part.items() if name != "at"})
+        reader = RangeReader(self.servers, at, self.patience_s, self.on_expired == "dead_letter")
+        for messages in reader.read(own):
+            table = self._decoded(messages, reading)
+            _tell_arrivals(messages, reading)
+            yield table
+        for first, end in reader.missing:
+            row = {"topic": own.topic, "partition": own.partition, "first_offset": first, "last_offset": end - 1}
+            reading.reject("has lost messages whose offsets had expired", row)
+
+    def _decoded(self, messages: list[Message], reading: Reading) -> pa.Table:
+        schema = pa.schema([own for own in reading.source.schema if own.name not in self.include])
+
+        def named(place: int) -> dict[str, Any]:
+            one = messages[place]
+            return {"topic": one.topic(), "partition": one.partition(), "offset": one.offset()}
+
+        values = [message.value() for message in messages]
+        table, places = decode(values, self.format, self.avro_schema, schema, reading, named)
+        for name in self.include:
+            own = [_included(name, message) for message in messages]
+            column = pa.array(own, _TYPES[name])
+            is_all = len(places) == len(messages) and places == list(range(len(messages)))
+            table = table.append_column(name, column if is_all else column.take(pa.array(places, pa.int64())))
+        return table
+
+    def backlog(self, after: Any, path: Path) -> float | None:
+        """Offsets up to the last stable ones that were not taken, in tuples."""
+        places = Places.of(after)
+        if places is None:
+            return None
+        broker = _broker(self, str(path))
+        names = [place.name for place in places.places]
+        ends = broker.patient(lambda: broker.ends(names), None)
+        return None if ends is None else float(places.behind(ends) * self._tuples_by_message)
+
+    def arrivals(self, splits: Sequence[Split], path: Path) -> Sequence[float | None]:
+        """Every message has its own."""
+        return [None] * len(splits)
+
+
+def _included(name: str, message: Message) -> Any:
+    match name:
+        case "key":
+            key = message.key()
+            return key.decode(errors="replace") if isinstance(key, bytes) else key
+        case "timestamp":
+            kind, ms = message.timestamp()
+            return ms * 1000 if kind else None
+        case "headers":
+            pairs: Any = message.headers() or ()
+            found = {own: None if value is None else _text(value) for own, value in pairs}
+            return json.dumps(found)
+        case _:
+            return getattr(message, name)()
+
+
+def _text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode(errors="replace")
+
+
+def _tell_arrivals(messages: list[Message], reading: Reading) -> None:
+    """Timestamps of some messages at even distances, as their topic has them; none where it has none."""
+    some = messages[:: max(1, len(messages) // _SAMPLES)]
+    stamps = [message.timestamp() for message in some]
+    kinds = {kind for kind, _ in stamps}
+    if 0 not in kinds:
+        reading.arrived(np.array([ms for _, ms in stamps]) / 1000.0, "append" if kinds == {2} else "create")
+
+
+def _check_there(wanted: Sequence[str], there: set[str], servers: str) -> None:
+    missing = [name for name in wanted if not name.startswith("^") and name not in there]
+    if missing:
+        raise InputError(
+            f"Kafka at {servers} has no topic {', '.join(repr(name) for name in missing)}; create it first"
+        )
+
+
+def _hint(name: str) -> str:
+    hint = did_you_mean(name, INCLUDED)
+    return f"; {hint}" if hint else ""
+
+
+def _broker(source: KafkaSource, place: str) -> Broker:
+    """The client of the driver, kept as long as the process."""
+    return _shared_broker(source.servers, source.topics, place)
+
+
+@functools.lru_cache(maxsize=32)
+def _shared_broker(servers: str, topics: tuple[str, ...], place: str) -> Broker:
+    return Broker(servers, topics, options_of(place))

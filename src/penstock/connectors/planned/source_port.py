@@ -1,0 +1,163 @@
+"""The port of sources: what the engines need to know of one, and what they give to it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.block.dead_letters import DeadLetters
+from penstock.connectors.arriving.arrival import Arrived, LatencyFrom
+from penstock.connectors.port import SourceSpec
+
+Offset = Any  # what JSON has; None before the first micro-batch
+MEMBERS = ("schema", "problems", "latest", "splits", "read", "backlog", "arrivals", "promise")
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Some tuples of a partition of a source, read by one task.
+
+    `part` says which: the source's own, of what JSON has.  `tuples` is how many there are, or about how many; tasks get
+    about equal shares.  `first` is the number of the first tuple within its `partition`: numbers grow from split to
+    split and from batch to batch, and no tuple of the split has the number of another.  Partitions count from 0; tuples
+    of one keep their order, and each has a watermark of its own.
+
+    >>> Split.from_json(Split({"path": "/in/a"}, first=0, tuples=3).to_json())
+    Split(part={'path': '/in/a'}, first=0, tuples=3, partition=0)
+    """
+
+    part: Any
+    first: int
+    tuples: int
+    partition: int = 0
+
+    def to_json(self) -> bytes:
+        return json.dumps([self.part, self.first, self.tuples, self.partition]).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Split:
+        return cls(*json.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """What the driver tells a source when it plans a micro-batch.
+
+    `path`: where the source may keep a file or folder of its own in the checkpoint; nobody else uses it.
+    `most_tuples`: its share of the cap.  `time_s`: seconds since the checkpoint was made.
+
+    >>> Planning(Path("own"), most_tuples=1000, time_s=2.0).most_tuples
+    1000
+    """
+
+    path: Path
+    most_tuples: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What a task tells a source that it reads from.
+
+    `source` has the name and the schema that the application gave.  Nobody reads the attributes in `unused`: they must
+    be there, with any values.
+
+    >>> from types import SimpleNamespace
+    >>> reading = Reading(SimpleNamespace(name="trades"), DeadLetters())
+    >>> reading.reject("has no price", {"ticker": "A"})
+    >>> len(reading.letters)
+    1
+    """
+
+    source: SourceSpec
+    letters: DeadLetters
+    unused: frozenset[str] = frozenset()
+    moments: list[Arrived] = field(default_factory=list, repr=False)  # of the batch that is given next
+
+    def arrived(
+        self, moments_s: float | npt.NDArray[np.float64] | Sequence[float], latency_from: LatencyFrom = "append"
+    ) -> None:
+        """Says when the rows of the batch that is given next arrived: one moment for all of them, or one for each.
+
+        Moments are in seconds since 1970 UTC.  Without it the rows arrived when `arrivals` said of their split.
+        """
+        is_one = isinstance(moments_s, int | float)
+        own = float(moments_s) if is_one else np.asarray(moments_s, np.float64)  # type: ignore[arg-type]
+        self.moments[:] = [Arrived(own, latency_from)]
+
+    def reject(self, reason: str, row: dict[str, Any]) -> None:
+        """Makes a row that cannot be used a dead letter; `reason` goes on from the name of the source: 'has ...'."""
+        self.letters.add(self.source.name, reason, row)
+
+
+class SourcePort(Protocol):
+    """A source of your own: an object with these members, which can be pickled.
+
+    The driver calls `latest` before each micro-batch and `splits` for the batch between two offsets; Spark's log keeps
+    the offsets.  A batch that runs again has the same offsets, and must get the same tuples: `splits` and `read` depend
+    on their arguments and on data that do not change.
+
+    docs/how-to/write-a-source.md has a whole one.
+
+    >>> lacking(object())[:3]
+    ['schema', 'problems', 'latest']
+    """
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Names and types of its tuples; None where the application must give them."""
+        ...
+
+    @property
+    def promise(self) -> str:
+        """One sentence on delivery: what comes again after a failure, and what does not."""
+        ...
+
+    def problems(self, source: SourceSpec) -> Sequence[str]:
+        """What is wrong with its settings for a source of this schema, each as the end of a sentence: 'needs ...'."""
+        ...
+
+    def latest(self, start: Offset, planning: Planning) -> Offset:
+        """How far a micro-batch goes that begins at an offset: `start` itself where nothing has come."""
+        ...
+
+    def splits(self, start: Offset, end: Offset, path: Path) -> Sequence[Split]:
+        """What lies between two offsets, in order; `path` as in `Planning`."""
+        ...
+
+    def read(self, split: Split, reading: Reading) -> Iterable[pa.RecordBatch | pa.Table]:
+        """The tuples of a split, in order.  Rows that do not fit the schema become dead letters.
+
+        An InputError makes one dead letter of the rest of the split; other exceptions stop the application.
+        """
+        ...
+
+    def backlog(self, after: Offset, path: Path) -> float | None:
+        """Tuples that have come and lie behind an offset; None where that is not known."""
+        ...
+
+    def arrivals(self, splits: Sequence[Split], path: Path) -> Sequence[float | None]:
+        """When each split arrived, in seconds since 1970 UTC; None where that is not known.
+
+        `read` may tell it of every tuple by `Reading.arrived`; where nobody does, tuples arrive when they are planned.
+        """
+        ...
+
+
+def lacking(connector: object) -> list[str]:
+    """The members of the port that an object has not got."""
+    return [name for name in MEMBERS if inspect.getattr_static(connector, name, _ABSENT) is _ABSENT]
+
+
+def planned_source(connector: object) -> SourcePort | None:
+    """The connector by its port; None where it is none of this kind."""
+    return None if connector is None or lacking(connector) else connector  # type: ignore[return-value]

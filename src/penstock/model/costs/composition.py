@@ -1,0 +1,109 @@
+"""Operators' functions -> the CPU of an element that has any of them fused (MODEL, 3.4 and 3.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from penstock.model.costs.flows import Flows
+from penstock.model.costs.profile import Profile
+from penstock.model.costs.resource_function import BAND_QUANTILE
+
+COMMUNICATION_CLASS = "communication"  # of Spark's and our own work around the operators, in a table of speeds
+Speed = Callable[[str | None], float]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementPrediction:
+    """What an element is expected to use: cores with a 98 % band, by part, and what flows in and out of it.
+
+    `parts` has fixed, envelopes, operators, send and receive; they add up to `cpu_cores` where nothing else runs on
+    the host.
+
+    `Profile.predict(...).elements` has one for each element.
+
+    >>> own = ElementPrediction(("half",), 2, 0.5, 0.4, 0.6, {"operators": 0.5}, 1000.0, 500.0)
+    >>> own.tuples_out_s / own.tuples_in_s
+    0.5
+    """
+
+    operators: tuple[str, ...]
+    replicas: int
+    cpu_cores: float
+    low: float
+    high: float
+    parts: Mapping[str, float]
+    tuples_in_s: float
+    tuples_out_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Composes elements of one profile, at some rates, on one node.
+
+    A node of speed s does at rate r what one of speed 1 does at r / s: u = f(r / s).
+    """
+
+    profile: Profile
+    flows: Flows
+    speed: Speed
+    micro_batch_s: float = 1.0
+    contention_factor: float = 1.0
+
+    def element(self, operators: Iterable[str], replicas: int = 1) -> ElementPrediction:
+        """An element of some operators, its tuples dealt out evenly to its replicas (Equation 6)."""
+        inside = tuple(operators)
+        inputs, outputs = self.inputs_of(inside), self.outputs_of(inside)
+        own_speed, fixed, factor = self.speed(COMMUNICATION_CLASS), self.profile.fixed, self.contention_factor
+        cores, variance = self._operators(inside, replicas)
+        exchanged = [*(stream for stream in inputs if not stream.startswith("@")), *outputs]
+        envelopes = sum(self._envelopes(self.flows.rates[stream], replicas) for stream in exchanged)
+        parts = {
+            "fixed": replicas * fixed.task_cpu_s / self.micro_batch_s / own_speed,
+            "envelopes": envelopes * fixed.envelope_cpu_s / self.micro_batch_s / own_speed,
+            "operators": cores,
+            "send": sum(self._communication("send", stream) for stream in outputs),
+            "receive": sum(self._communication("receive", stream) for stream in inputs if not stream.startswith("@")),
+        }
+        parts = {name: value * factor for name, value in parts.items()}
+        total, half = sum(parts.values()), BAND_QUANTILE * math.sqrt(variance) * factor
+        return ElementPrediction(
+            inside, replicas, total, max(total - half, 0.0), total + half, parts,
+            sum(self.flows.rates[stream] for stream in inputs), sum(self.flows.rates[stream] for stream in outputs),
+        )  # fmt: skip
+
+    def inputs_of(self, inside: Iterable[str]) -> tuple[str, ...]:
+        """The streams that come from outside, once each; a source's own begins with @."""
+        own = set(inside)
+        read = dict.fromkeys(stream for name in inside for stream in self.flows.inputs[name])
+        return tuple(stream for stream in read if self.flows.producer.get(stream) not in own)
+
+    def outputs_of(self, inside: Iterable[str]) -> tuple[str, ...]:
+        """The streams that leave: somebody outside reads them, or nobody whom the profile knows."""
+        own = set(inside)
+        made = [stream for name in inside for stream in self.profile.operator(name).outputs]
+        readers = self.flows.readers
+        return tuple(stream for stream in made if not readers[stream] or not set(readers[stream]) <= own)
+
+    def _operators(self, inside: Iterable[str], replicas: int) -> tuple[float, float]:
+        """Cores inside operators, and the variance of that."""
+        cores = variance = 0.0
+        for name in inside:
+            cost = self.profile.operator(name)
+            scale = replicas * self.speed(cost.operator_class)
+            rates = [rate / scale for rate in self.flows.ports(name)]
+            cores += replicas * cost.cpu.at(rates)
+            variance += replicas**2 * cost.cpu.variance(rates)
+        return cores, variance
+
+    def _envelopes(self, tuples_s: float, replicas: int) -> int:
+        """Envelopes of a stream in a micro-batch, at one end: each replica fills its own."""
+        tuples = tuples_s * self.micro_batch_s / replicas
+        return replicas * math.ceil(tuples / self.profile.fixed.envelope_tuples)
+
+    def _communication(self, side: str, stream: str) -> float:
+        producer = self.flows.producer.get(stream)
+        width = None if producer is None else self.profile.operator(producer).bytes_per_tuple.get(stream)
+        table, rate = self.profile.communication, self.flows.rates[stream] / self.speed(COMMUNICATION_CLASS)
+        return table.send(rate, width) if side == "send" else table.receive(rate, width)

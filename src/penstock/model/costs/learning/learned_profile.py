@@ -1,0 +1,234 @@
+"""Samples of a running application -> its Profile (MODEL, Figure 4: the normaliser)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.errors import InputError
+from penstock.model.costs.communication import Communication
+from penstock.model.costs.learning.operator_facts import OperatorFacts
+from penstock.model.costs.learning.samples import ElementSample, Sample
+from penstock.model.costs.least_squares import check_points, fit
+from penstock.model.costs.profile import FixedCosts, OperatorCost, Profile
+from penstock.model.costs.recovery import SATURATED_CORES
+from penstock.model.costs.resource_function import ResourceFunction, Term
+
+_WAITING_RATIO = 1.5  # elapsed time / CPU of an element that waits for something other than a core
+_WAITING_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """What runs around operators, as the communication learner found it."""
+
+    fixed: FixedCosts
+    communication: Communication
+
+
+Measured = tuple[Sample, Mapping[str, tuple[str, ...]]]  # a sample, and the operators of its elements
+
+
+def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], overhead: Overhead) -> Profile:
+    """The profile of an application out of samples at several rates, of any fusions of it.
+
+    An operator's CPU is what the thread clock saw in it.  What an element took beside its operators, its tasks, its
+    envelopes and communication belongs to its source, else to the operator that has state, else to the first.
+    """
+    _check(facts, measured)
+    operators = tuple(_cost(own, measured, facts, overhead) for own in facts.values())
+    shares = _shares(facts, measured)
+    return Profile(operators, _fixed([sample for sample, _ in measured], overhead.fixed), overhead.communication,
+                   dict.fromkeys(sorted({own.operator_class for own in facts.values()}), 1.0),
+                   source_shares=shares)  # fmt: skip
+
+
+def _check(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) -> None:
+    check_points([(sample.tuples,) for sample, _ in measured], "a profile")
+    if all(max(own.busiest_cpu_s for own in sample.elements.values()) > SATURATED_CORES for sample, _ in measured):
+        raise InputError(
+            f"every rate is saturated (an element uses at least {SATURATED_CORES:.0%} of a core), so that rates say "
+            "nothing about cost; profile at lower rates too"
+        )
+    for name, share in _blocking(facts, measured).items():
+        raise InputError(
+            f"operator '{name}' blocks: {share:.0%} of its time is waiting, not CPU, and a resource function covers "
+            "CPU alone; give it threads (docs/threads.md), or profile the application without it"
+        )
+
+
+def _blocking(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) -> dict[str, float]:
+    """Operators of elements that wait for something other than a core, and the share of waiting."""
+    found: dict[str, list[float]] = {}
+    for sample, elements in measured:
+        for name, own in sample.elements.items():
+            suspects = [o for o in elements.get(name, ()) if facts[o].operator_class in ("map", "custom", "load")]
+            if suspects:
+                waits = own.busy_s > _WAITING_RATIO * own.python_cpu_s and own.busy_s > own.python_cpu_s + _WAITING_S
+                found.setdefault(suspects[0], []).append(1 - own.python_cpu_s / own.busy_s if waits else 0.0)
+    return {name: sum(own) / len(own) for name, own in found.items() if all(own)}
+
+
+def _cost(
+    own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts], overhead: Overhead
+) -> OperatorCost:
+    rates, values = [], []
+    outputs: dict[str, list[float]] = {stream: [] for stream in own.outputs}
+    for sample, elements in measured:
+        home = next((name for name, operators in elements.items() if own.name in operators), None)
+        if home is None or home not in sample.elements:
+            continue
+        element = sample.elements[home]
+        rates.append(tuple(stream_rate(sample, stream, facts) for stream in own.inputs or own.outputs))
+        own_s = _own_cpu(own.name, element)
+        values.append(own_s + _leftover(own.name, sample, home, elements[home], facts, overhead))
+        for stream in own.outputs:
+            outputs[stream].append(stream_rate(sample, stream, facts))
+    what = f"the resource function of operator '{own.name}'"
+    cpu = _function(rates, values, what)
+    through = {
+        stream: fit(rates, given, degree=1, through_origin=True, what=what)
+        if len(own.inputs) else ResourceFunction((Term((1,), 1.0),))
+        for stream, given in outputs.items()
+    }  # fmt: skip
+    widths = {stream: _width(stream, own, measured) for stream in own.outputs}
+    return OperatorCost(
+        own.name, cpu, {stream: replace(function, covariance=(), noise=0.0) for stream, function in through.items()},
+        own.inputs, own.operator_class, own.key, own.scope, own.by, widths,
+    )  # fmt: skip
+
+
+def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what: str) -> ResourceFunction:
+    """A fit; ports that never changed by themselves are taken in their proportion, and work that is never seen is 0."""
+    if all(abs(value) < 1e-9 for value in values):
+        return ResourceFunction(())
+    try:
+        found = fit(rates, values, what=what)
+        return found if found.degree < 2 or _grows(found, rates) else fit(rates, values, degree=1, what=what)
+    except InputError:
+        if len(rates[0]) == 1 or len(set(rates)) < 3:
+            raise
+    line = fit([(sum(own),) for own in rates], values, degree=1, what=what)
+    ports = len(rates[0])
+    offset, slope = line.terms
+    terms = [Term((0,) * ports, offset.coefficient)]
+    terms += [Term(tuple(int(p == port) for p in range(ports)), slope.coefficient) for port in range(ports)]
+    spread = [[0.0] * (ports + 1) for _ in range(ports + 1)]
+    spread[0][0] = line.covariance[0][0]
+    for one in range(ports):
+        spread[0][one + 1] = spread[one + 1][0] = line.covariance[0][1]
+        for other in range(ports):
+            spread[one + 1][other + 1] = line.covariance[1][1]
+    return ResourceFunction(tuple(terms), tuple(map(tuple, spread)), line.noise)
+
+
+def _grows(function: ResourceFunction, rates: Sequence[tuple[float, ...]]) -> bool:
+    """Whether more tuples cost more, from the lowest rates to the highest: a bend that says otherwise is noise."""
+    low, high = (tuple(take(own) for own in zip(*rates, strict=True)) for take in (min, max))
+    steps = [[a + (b - a) * part / 8 for a, b in zip(low, high, strict=True)] for part in range(9)]
+    values = [sum(term.coefficient * term.basis(own) for term in function.terms) for own in steps]
+    return all(before <= after for before, after in itertools.pairwise(values))
+
+
+def _own_cpu(name: str, element: ElementSample) -> float:
+    seen = element.operators.get(name)
+    return 0.0 if seen is None or seen.cpu_s is None else seen.cpu_s
+
+
+def _leftover(
+    name: str,
+    sample: Sample,
+    home: str,
+    inside: tuple[str, ...],
+    facts: Mapping[str, OperatorFacts],
+    overhead: Overhead,
+) -> float:
+    """What an element took beside what is known, for the operator that it belongs to; 0 for the others."""
+    if owner_of(inside, facts) != name:
+        return 0.0
+    element = sample.elements[home]
+    timed = sum(own.cpu_s or 0.0 for own in element.operators.values())
+    return element.cpu_s - timed - overhead_s(element, inside, facts, overhead)
+
+
+def owner_of(inside: Sequence[str], facts: Mapping[str, OperatorFacts]) -> str:
+    """The operator that an element's unexplained CPU belongs to."""
+    sources = [name for name in inside if facts[name].is_source]
+    stateful = [name for name in inside if facts[name].scope != "none" and not facts[name].is_sink]
+    return next(iter([*sources, *stateful, *inside]))
+
+
+def overhead_s(
+    element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
+) -> float:
+    """Tasks, envelopes and communication of an element in one micro-batch."""
+    fixed, table = overhead.fixed, overhead.communication
+    made = {stream for name in inside for stream in facts[name].outputs}
+    outside = {stream: n for stream, n in element.tuples_in.items() if stream not in made}
+    leaving = {stream: n for stream, n in element.tuples_out.items() if stream in made}
+    envelopes = sum(
+        element.tasks * math.ceil(tuples / element.tasks / fixed.envelope_tuples)
+        for tuples in [*outside.values(), *leaving.values()]
+    )
+    received = sum(table.receive(n, _bytes(element.bytes_in, stream, n)) for stream, n in outside.items())
+    sent = sum(table.send(n, _bytes(element.bytes_out, stream, n)) for stream, n in leaving.items())
+    return element.tasks * fixed.task_cpu_s + envelopes * fixed.envelope_cpu_s + received + sent
+
+
+def _bytes(by_stream: Mapping[str, float], stream: str, tuples: float) -> float | None:
+    return by_stream[stream] / tuples if tuples and by_stream.get(stream) else None
+
+
+def stream_rate(sample: Sample, stream: str, facts: Mapping[str, OperatorFacts]) -> float:
+    """Tuples of a stream in a micro-batch, from whoever counted them: a port, its producer, or its reader."""
+    for element in sample.elements.values():
+        for ports in (element.tuples_in, element.tuples_out):
+            if stream in ports:
+                return ports[stream]
+    producer = next(own for own in facts.values() if stream in own.outputs)
+    readers = [own for own in facts.values() if stream in own.inputs]
+    for own in ([producer] if len(producer.outputs) == 1 else []) + [r for r in readers if len(r.inputs) == 1]:
+        for element in sample.elements.values():
+            seen = element.operators.get(own.name)
+            if seen is not None and (seen.tuples_in or seen.tuples_out):
+                return seen.tuples_out if own is producer else seen.tuples_in
+    return sample.tuples if producer.is_source else 0.0
+
+
+def _width(stream: str, own: OperatorFacts, measured: Sequence[Measured]) -> float:
+    for sample, _ in measured:
+        for element in sample.elements.values():
+            for tuples, sizes in ((element.tuples_out, element.bytes_out), (element.tuples_in, element.bytes_in)):
+                if tuples.get(stream) and sizes.get(stream):
+                    return sizes[stream] / tuples[stream]
+    return own.bytes_per_tuple
+
+
+def _shares(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) -> dict[str, float]:
+    sources = [own for own in facts.values() if own.is_source]
+    if len(sources) < 2:
+        return {}
+    total = {own.name: sum(stream_rate(s, own.outputs[0], facts) for s, _ in measured) for own in sources}
+    every = sum(total.values()) or 1.0
+    return {name: value / every for name, value in total.items()}
+
+
+def _fixed(samples: Sequence[Sample], fixed: FixedCosts) -> FixedCosts:
+    """The driver's CPU, and the time of micro-batches against the CPU of their stages."""
+    drivers = [sample.driver_cpu_s for sample in samples if sample.driver_cpu_s is not None]
+    points = [(sum(own.busiest_cpu_s for own in sample.elements.values()), sample.wall_s) for sample in samples]
+    driver_s = sorted(drivers)[len(drivers) // 2] if drivers else fixed.micro_batch_cpu_s
+    offset_s, slope = _time_line(points)
+    return replace(fixed, micro_batch_cpu_s=driver_s, micro_batch_s=offset_s, stage_s_per_cpu_s=slope)
+
+
+def _time_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Seconds beside the stages, and seconds of a stage per second of CPU; both above 0."""
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else 1.0
+    slope = min(max(slope, 0.3), 3.0)
+    return max(mean_y - slope * mean_x, 0.0), slope

@@ -1,0 +1,106 @@
+"""What a graph says of its operators that a profile needs: streams, class, scope, widths, and a key for the store."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.app import operators as ops
+from penstock.app.graph import Graph
+from penstock.plan.elements.keys import Scope, partitioning_of
+
+_TEXT_BYTES = 16  # of a tuple's text, where nobody measured it
+CODE_VERSION = 1  # of how operators work: functions learned with another one are not used
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """An operator as a profile names it; `key` changes with its parameters and with Penstock's code."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    operator_class: str
+    scope: Scope
+    by: tuple[str, ...]
+    key: str
+    bytes_per_tuple: float
+
+    @property
+    def is_source(self) -> bool:
+        return not self.inputs
+
+    @property
+    def is_sink(self) -> bool:
+        return self.operator_class == "sink"
+
+
+def facts_of(graph: Graph) -> dict[str, OperatorFacts]:
+    """By name, in program order."""
+    return {own.name: _facts(own) for own in graph.operators}
+
+
+def _facts(own: ops.Operator) -> OperatorFacts:
+    partitioning = partitioning_of(own)
+    by = partitioning.keys[0] if partitioning.keys else ()
+    outputs = () if isinstance(own, ops.Sink) else own.outputs
+    return OperatorFacts(
+        own.name, own.inputs, outputs, type(own).__name__.lower(), partitioning.scope, by, key_of(own),
+        schema_bytes(own.schema),
+    )  # fmt: skip
+
+
+def key_of(operator: ops.Operator) -> str:
+    """Class, parameters and code version: a different parameter is a different operator (MODEL, 3.3.1).
+
+    Names of operators and streams do not count, nor what a source reads.
+    """
+    skipped = {"name", "inputs", "place", "connector"}
+    parts = [type(operator).__name__.lower()]
+    parts += [f"{own.name}={_text(getattr(operator, own.name))}" for own in fields(operator) if own.name not in skipped]
+    digest = hashlib.sha256(";".join(parts).encode()).hexdigest()[:12]
+    return f"{parts[0]}-{digest}-v{CODE_VERSION}"
+
+
+def code_version_of(key: str) -> int | None:
+    """The code version that a key has, None where it has none."""
+    _, mark, version = key.rpartition("-v")
+    return int(version) if mark and version.isdecimal() else None
+
+
+def _text(value: Any) -> str:
+    """A value as text that is the same in every process."""
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = ",".join(
+            f"{own.name}={_text(getattr(value, own.name))}" for own in fields(value) if own.name != "place"
+        )
+        return f"{type(value).__name__}({inner})"
+    if isinstance(value, tuple | list):
+        return f"[{','.join(map(_text, value))}]"
+    if isinstance(value, pa.Schema):
+        return ",".join(f"{own.name}:{own.type}" for own in value)
+    code = getattr(value, "__code__", None)
+    if code is not None:
+        return (
+            f"{getattr(value, '__qualname__', '')}:{hashlib.sha256(code.co_code).hexdigest()[:12]}:{code.co_consts!r}"
+        )
+    if isinstance(value, str | int | float | bool | type(None) | frozenset | pa.DataType):
+        return str(value)
+    return f"{type(value).__qualname__}:{sorted(map(str, getattr(value, '__dict__', {}).items()))}"
+
+
+def schema_bytes(schema: pa.Schema) -> float:
+    """About how many bytes a tuple has: the width of its numbers, and a few for each text."""
+    return float(sum(_width(own.type) for own in schema)) or 1.0
+
+
+def _width(own: pa.DataType) -> float:
+    if pa.types.is_dictionary(own):
+        return 4.0
+    try:
+        return float(own.bit_width) / 8
+    except ValueError:
+        return _TEXT_BYTES

@@ -1,0 +1,171 @@
+"""Samples: what micro-batches measured of each element and operator, put together by rate.
+
+A micro-batch of n tuples is taken for n tuples/s at one micro-batch per second, whatever it took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from penstock.measure.observation import Observation, ReplicaObservation
+
+_SAME_RATE = 0.02  # batches whose tuples differ by less are one point
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSample:
+    """An operator in one micro-batch: its CPU by the thread clock, None where no call was timed."""
+
+    cpu_s: float | None
+    tuples_in: float
+    tuples_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class ElementSample:
+    """An element in one micro-batch, over all of its replicas.
+
+    `cpu_s` is the Python workers', with Spark's loop around them and the tasks' threads in the JVM.
+    """
+
+    cpu_s: float
+    busy_s: float
+    python_cpu_s: float
+    busiest_cpu_s: float
+    tasks: int
+    tuples_in: Mapping[str, float]
+    tuples_out: Mapping[str, float]
+    bytes_in: Mapping[str, float]
+    bytes_out: Mapping[str, float]
+    operators: Mapping[str, OperatorSample] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A micro-batch, or the medians of several at the same rate."""
+
+    tuples: float
+    wall_s: float
+    driver_cpu_s: float | None
+    measuring_ratio: float | None
+    elements: Mapping[str, ElementSample]
+    batches: int = 1
+
+
+def samples_of(observations: Iterable[Observation]) -> list[Sample]:
+    """The samples of micro-batches, one for each rate; lowest rate first."""
+    known = [o for o in observations if o.tuples_in]
+    jvm = _jvm_by_tuple(known)
+    own = sorted((_sample(o, jvm) for o in known), key=lambda sample: sample.tuples)
+    groups: list[list[Sample]] = []
+    for sample in own:
+        if groups and sample.tuples <= groups[-1][0].tuples * (1 + _SAME_RATE):
+            groups[-1].append(sample)
+        else:
+            groups.append([sample])
+    return [middle(group) for group in groups]
+
+
+def _jvm_by_tuple(observations: Sequence[Observation]) -> dict[str, tuple[float, float]]:
+    """For each element the CPU of a task's thread in the JVM, per task and per tuple: it is asked for now and then."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for o in observations:
+        for name, replicas in o.replicas_by_element.items():
+            for r in replicas:
+                if r.jvm_cpu_s is not None:
+                    found.setdefault(name, []).append((float(r.tuples_in), r.jvm_cpu_s))
+    return {name: _line(points) for name, points in found.items()}
+
+
+def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Offset and slope, neither below 0."""
+    x, y = [own for own, _ in points], [own for _, own in points]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    spread = sum((own - mean_x) ** 2 for own in x)
+    if spread <= (_SAME_RATE * max(mean_x, 1.0)) ** 2:
+        return mean_y, 0.0
+    slope = max(sum((a - mean_x) * (b - mean_y) for a, b in points) / spread, 0.0)
+    return max(mean_y - slope * mean_x, 0.0), slope
+
+
+def _sample(o: Observation, jvm: Mapping[str, tuple[float, float]]) -> Sample:
+    elements = {name: _element(own, jvm.get(name, (0.0, 0.0))) for name, own in o.replicas_by_element.items() if own}
+    tasks_jvm_s = sum(_jvm(r, jvm.get(name, (0.0, 0.0))) for name, own in o.replicas_by_element.items() for r in own)
+    driver_s = None
+    if o.cpu is not None:
+        driver_s = o.cpu.driver_s + max((o.cpu.jvm_s or 0.0) - tasks_jvm_s, 0.0)
+    return Sample(float(o.tuples_in), o.micro_batch_s, driver_s, o.machinery_cpu_ratio, elements)
+
+
+def _jvm(r: ReplicaObservation, line: tuple[float, float]) -> float:
+    return line[0] + line[1] * r.tuples_in if r.jvm_cpu_s is None else r.jvm_cpu_s
+
+
+def _element(replicas: Sequence[ReplicaObservation], jvm: tuple[float, float]) -> ElementSample:
+    costs = [r.cpu_s + r.worker_loop_cpu_s + _jvm(r, jvm) for r in replicas]
+    return ElementSample(
+        sum(costs), sum(max(r.busy_s - r.stalled_s, 0.0) for r in replicas), sum(r.cpu_s for r in replicas),
+        max(costs), len(replicas),
+        _summed((port.stream, port.tuples) for r in replicas for port in r.inputs),
+        _summed((port.stream, port.tuples) for r in replicas for port in r.outputs),
+        _summed((port.stream, port.bytes) for r in replicas for port in r.inputs),
+        _summed((port.stream, port.bytes) for r in replicas for port in r.outputs),
+        _operators(replicas),
+    )  # fmt: skip
+
+
+def _operators(replicas: Sequence[ReplicaObservation]) -> dict[str, OperatorSample]:
+    names = dict.fromkeys(own.name for r in replicas for own in r.operators)
+    found = {}
+    for name in names:
+        own = [o for r in replicas for o in r.operators if o.name == name]
+        timed = [o.cpu_s for o in own if o.cpu_s is not None]
+        found[name] = OperatorSample(
+            sum(timed) if timed else None, float(sum(o.tuples_in for o in own)), float(sum(o.tuples_out for o in own))
+        )
+    return found
+
+
+def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, value in pairs:
+        found[name] = found.get(name, 0.0) + value
+    return found
+
+
+def middle(samples: Sequence[Sample]) -> Sample:
+    """The medians of samples at one rate."""
+    names = [name for name in samples[0].elements if all(name in own.elements for own in samples)]
+    drivers = [own.driver_cpu_s for own in samples if own.driver_cpu_s is not None]
+    ratios = [own.measuring_ratio for own in samples if own.measuring_ratio is not None]
+    return Sample(
+        median(own.tuples for own in samples),
+        median(own.wall_s for own in samples),
+        median(drivers) if drivers else None,
+        median(ratios) if ratios else None,
+        {name: _middle_element([own.elements[name] for own in samples]) for name in names},
+        sum(own.batches for own in samples),
+    )
+
+
+def _middle_element(own: Sequence[ElementSample]) -> ElementSample:
+    operators = {}
+    for name in own[0].operators:
+        each = [sample.operators[name] for sample in own if name in sample.operators]
+        timed = [sample.cpu_s for sample in each if sample.cpu_s is not None]
+        operators[name] = OperatorSample(
+            median(timed) if timed else None, median(s.tuples_in for s in each), median(s.tuples_out for s in each)
+        )
+    return ElementSample(
+        median(s.cpu_s for s in own), median(s.busy_s for s in own), median(s.python_cpu_s for s in own),
+        median(s.busiest_cpu_s for s in own), round(median(s.tasks for s in own)), _middles([s.tuples_in for s in own]),
+        _middles([s.tuples_out for s in own]), _middles([s.bytes_in for s in own]),
+        _middles([s.bytes_out for s in own]), operators,
+    )  # fmt: skip
+
+
+def _middles(own: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for each in own for name in each)
+    return {name: median(each.get(name, 0.0) for each in own) for name in names}

@@ -1,0 +1,77 @@
+"""How fast a node runs operators of each class, relative to the node that functions are normalised to (MODEL, 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.arguments import is_number, shown
+from penstock.errors import InputError, did_you_mean
+from penstock.model.costs.composition import COMMUNICATION_CLASS, Speed
+from penstock.model.costs.profile import Profile
+from penstock.plan.nodes import Node
+
+
+def speed_on(profile: Profile, node: Node | str | Mapping[str, float] | None) -> Speed:
+    """The speeds of a node; InputError for one that nobody measured.
+
+    None is the node that the profile was learned on, a name one whose speeds the profile has.  The overhead that was
+    learned belongs to the profile's own node, and is scaled to another by the speeds of class 'communication'.
+    """
+    own_overhead = profile.speed.get(COMMUNICATION_CLASS, 1.0)
+    if node is None or (isinstance(node, str) and node == profile.node):
+        return _of_table(profile.speed, 1.0)
+    if isinstance(node, Node):
+        given = node
+        return lambda own: given.speed_of(own) / (own_overhead if own == COMMUNICATION_CLASS else 1.0)
+    if isinstance(node, str):
+        if node not in profile.speeds_by_node:
+            raise InputError(_unmeasured(profile, node))
+        node = profile.speeds_by_node[node]
+    return _of_measured(profile, _checked(node), own_overhead)
+
+
+def _of_table(speeds: Mapping[str, float], overhead: float) -> Speed:
+    return lambda own: overhead if own == COMMUNICATION_CLASS else speeds.get(own or "", 1.0)
+
+
+def _of_measured(profile: Profile, speeds: Mapping[str, float], own_overhead: float) -> Speed:
+    """A table of another node has each class that the profile's operators have."""
+    lacking = sorted({own.operator_class for own in profile.operators if own.operator_class} - set(speeds))
+    if lacking:
+        raise InputError(
+            f"nobody measured how fast the node runs operators of class {', '.join(lacking)}; "
+            f"it has: {', '.join(speeds) or 'none'}; give them in the profile"
+        )
+    return _of_table(speeds, speeds.get(COMMUNICATION_CLASS, 1.0) / own_overhead)
+
+
+def _checked(speeds: object) -> Mapping[str, float]:
+    if not isinstance(speeds, Mapping) or not all(is_number(own) and own > 0 for own in speeds.values()):
+        raise InputError(
+            "a node is one of ps.costs.nodes(...), its name, or a table of speeds above 0 by operator class; "
+            f"got {shown(speeds)}"
+        )
+    return speeds
+
+
+def _unmeasured(profile: Profile, name: str) -> str:
+    known = [own for own in (profile.node, *profile.speeds_by_node) if own]
+    hint = did_you_mean(name, known)
+    return (
+        f"nobody measured the node '{name}'; the profile has: {', '.join(known) or 'its own node alone'}; "
+        "give its speeds in nodes.toml" + (f"; {hint}" if hint else "")
+    )
+
+
+def speed_ratio(here: Mapping[str, float], there: Mapping[str, float]) -> dict[str, float]:
+    """Speeds by class of a node `there`, out of the CPU per tuple that the same operators took here and there.
+
+    >>> speed_ratio({"functor": 2e-6}, {"functor": 1e-6})
+    {'functor': 2.0}
+    """
+    return {own: cost / there[own] for own, cost in here.items() if there.get(own, 0.0) > 0}
+
+
+def contention_of(alone_cores: float, shared_cores: float, neighbours_cores: float) -> float:
+    """The learned factor: by how much each busy core of neighbours raises an element's CPU (Figures 21 and 25)."""
+    return max(shared_cores / alone_cores - 1.0, 0.0) / neighbours_cores

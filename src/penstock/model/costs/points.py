@@ -1,0 +1,118 @@
+"""Points: what was measured of an element, and of the operators in it, at one rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.arguments import is_number, shown
+from penstock.errors import InputError, did_you_mean
+
+_NAMES = ("cpu_cores", "tuples_in_s", "tuples_out_s", "bytes_in", "bytes_out", "operators", "replicas")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPoint:
+    """An operator inside an element: its CPU, however it was estimated, and its rates in tuples/s.
+
+    `elapsed_cores` is the time it took per second, waiting included, where that was measured.
+
+    >>> OperatorPoint(0.25, (1000.0,)).tuples_in_s
+    (1000.0,)
+    """
+
+    cpu_cores: float
+    tuples_in_s: tuple[float, ...]
+    tuples_out_s: Mapping[str, float] = field(default_factory=dict)
+    elapsed_cores: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ElementPoint:
+    """An element at one rate: CPU in cores, tuples/s by input port and by output stream, bytes per tuple of both.
+
+    `operators` has what was measured inside, where it was.
+
+    >>> ElementPoint(0.5, (1000.0,), {"out": 100.0}).tuples_out_s["out"]
+    100.0
+    """
+
+    cpu_cores: float
+    tuples_in_s: tuple[float, ...]
+    tuples_out_s: Mapping[str, float] = field(default_factory=dict)
+    bytes_in: tuple[float, ...] = ()
+    bytes_out: Mapping[str, float] = field(default_factory=dict)
+    operators: Mapping[str, OperatorPoint] = field(default_factory=dict)
+    replicas: int = 1
+
+
+def element_points(points: Iterable[ElementPoint | Mapping[str, Any]], where: str) -> list[ElementPoint]:
+    """Points out of what a caller gave; InputError with a sentence for each that is none."""
+    found, problems = [], []
+    for place, point in enumerate(points, 1):
+        try:
+            found.append(point if isinstance(point, ElementPoint) else _element_point(point))
+        except InputError as error:
+            problems.append(f"point {place} of {where}: {error}")
+    if problems:
+        raise InputError("\n".join(problems))
+    if not found:
+        raise InputError(f"{where} needs points; got none")
+    return found
+
+
+def _element_point(body: object) -> ElementPoint:
+    if not isinstance(body, Mapping):
+        raise InputError(f"a point is a mapping with cpu_cores, tuples_in_s and tuples_out_s; got {shown(body)}")
+    for name in body:
+        if name not in _NAMES:
+            hint = did_you_mean(name, _NAMES)
+            raise InputError(f"there is no '{name}' in a point; known are: {', '.join(_NAMES)}"
+                             + (f"; {hint}" if hint else ""))  # fmt: skip
+    operators = {name: _operator_point(own) for name, own in body.get("operators", {}).items()}
+    rates = _ports(body, "tuples_in_s") if "tuples_in_s" in body or not operators else ()
+    return ElementPoint(
+        _number(body, "cpu_cores"), rates, _streams(body, "tuples_out_s"),
+        _ports(body, "bytes_in") if "bytes_in" in body else (), _streams(body, "bytes_out"), operators,
+        int(body.get("replicas", 1)),
+    )  # fmt: skip
+
+
+def _operator_point(body: object) -> OperatorPoint:
+    if isinstance(body, OperatorPoint):
+        return body
+    if not isinstance(body, Mapping):
+        raise InputError(f"an operator of a point is a mapping with cpu_cores and tuples_in_s; got {shown(body)}")
+    elapsed = _number(body, "elapsed_cores") if "elapsed_cores" in body else None
+    return OperatorPoint(
+        _number(body, "cpu_cores"), _ports(body, "tuples_in_s"), _streams(body, "tuples_out_s"), elapsed
+    )
+
+
+def _number(body: Mapping[str, Any], name: str) -> float:
+    value = body.get(name)
+    if not is_number(value) or value < 0:
+        raise InputError(f"{name} is a number of at least 0; got {shown(value)}")
+    return float(value)
+
+
+def _ports(body: Mapping[str, Any], name: str) -> tuple[float, ...]:
+    """One number for each input port; a number alone is one port."""
+    given = body.get(name)
+    values = list(given.values()) if isinstance(given, Mapping) else given
+    values = [values] if is_number(values) else values
+    if not isinstance(values, Sequence) or not values or not all(is_number(value) and value >= 0 for value in values):
+        raise InputError(f"{name} is a number of at least 0 for each input port; got {shown(given)}")
+    return tuple(map(float, values))
+
+
+def _streams(body: Mapping[str, Any], name: str) -> dict[str, float]:
+    """Numbers by stream; a number or list alone names its streams out, out2, ..."""
+    given = body.get(name, {})
+    values = {"out": given} if is_number(given) else given
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        values = {"out" if place == 0 else f"out{place + 1}": value for place, value in enumerate(values)}
+    if not isinstance(values, Mapping) or not all(is_number(value) and value >= 0 for value in values.values()):
+        raise InputError(f"{name} is a number of at least 0 for each output stream; got {shown(given)}")
+    return {str(stream): float(value) for stream, value in values.items()}

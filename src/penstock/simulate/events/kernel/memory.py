@@ -1,0 +1,100 @@
+"""The arrays of a simulation inside its kernels, by one address.
+
+Functions that pass two dozen arrays to one another compile for minutes and run ten times slower: an array is seven
+words, with a count of references.  So kernels pass the address of a table, which has three words for each array of
+`State`: address, length, second dimension.  The caller keeps the arrays alive while a kernel runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, from_dtype, njit, types  # type: ignore[attr-defined]
+from numba.extending import intrinsic
+
+from penstock.simulate.events import state as places
+from penstock.simulate.events.state import State
+
+_FIELDS = {name: number for number, name in enumerate(State._fields)}
+_WORDS = 3
+_TABLE = _WORDS * len(_FIELDS)
+
+
+def table_of(state: State) -> Any:
+    """The table; its `ctypes.data` is what kernels take."""
+    table = np.zeros(_TABLE, np.int64)
+    for number, array in enumerate(state):
+        assert array.flags.c_contiguous
+        second = array.shape[1] if array.ndim == 2 else 0
+        table[_WORDS * number : _WORDS * number + _WORDS] = (array.ctypes.data, len(array), second)
+    return table
+
+
+def _pointer_to(form: Any) -> Any:
+    """A function that takes an address for a pointer to values of a form."""
+    pointer: Any = types.CPointer(form)  # type: ignore[no-untyped-call]
+
+    @intrinsic
+    def pointer_to(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return pointer(types.int64), generate
+
+    return pointer_to
+
+
+_words = _pointer_to(types.int64)
+
+
+def _one_dimension(name: str, dtype: Any) -> Any:
+    place = _WORDS * _FIELDS[name]
+    pointer = _pointer_to(from_dtype(np.dtype(dtype)))
+
+    @njit(nogil=True)
+    def array_of(s: int) -> Any:
+        table = carray(_words(s), (_TABLE,))
+        return carray(pointer(table[place]), (table[place + 1],))
+
+    return array_of
+
+
+def _two_dimensions(name: str, dtype: Any) -> Any:
+    place = _WORDS * _FIELDS[name]
+    pointer = _pointer_to(from_dtype(np.dtype(dtype)))
+
+    @njit(nogil=True)
+    def array_of(s: int) -> Any:
+        table = carray(_words(s), (_TABLE,))
+        return carray(pointer(table[place]), (table[place + 1], table[place + 2]))
+
+    return array_of
+
+
+tasks_of = _one_dimension("tasks", places.TASK)
+cores_of = _one_dimension("cores", places.CORE)
+ops_of = _one_dimension("ops", places.OPERATOR)
+stations_of = _one_dimension("stations", places.STATION)
+queues_of = _one_dimension("queues", places.QUEUE)
+pools_of = _one_dimension("pools", places.POOL)
+lanes_of = _one_dimension("lanes", places.LANE)
+sources_of = _one_dimension("sources", places.SOURCE)
+events_of = _one_dimension("events", places.EVENT)
+order_of = _one_dimension("order", np.int32)
+control_of = _one_dimension("control", np.int64)
+clock_of = _one_dimension("clock", np.float64)
+speeds_of = _two_dimensions("speeds", np.float64)
+lane_order_of = _two_dimensions("lane_order", np.int32)
+lane_pools_of = _one_dimension("lane_pools", np.int32)
+serves_of = _two_dimensions("serves", np.bool_)
+consumers_of = _one_dimension("consumers", np.int32)
+shares_of = _one_dimension("shares", np.float64)
+given_of = _one_dimension("given", np.float64)
+edges_s_of = _one_dimension("edges_s", np.float64)
+counts_of = _one_dimension("counts", np.float64)
+changes_of = _one_dimension("changes", places.CHANGE)
+histogram_of = _one_dimension("histogram", np.float64)
+log_of = _one_dimension("log", places.LOG)
+busy_s_of = _one_dimension("busy_s", np.float64)
+todo_of = _two_dimensions("todo", np.int32)

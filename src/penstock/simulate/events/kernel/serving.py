@@ -1,0 +1,189 @@
+"""Cores work: a part begins, a part ends, a block is done."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from penstock.simulate.events import state as places
+from penstock.simulate.events.kernel.heaps import (
+    schedule,
+)
+from penstock.simulate.events.kernel.memory import (
+    busy_s_of,
+    clock_of,
+    control_of,
+    cores_of,
+    given_of,
+    histogram_of,
+    log_of,
+    ops_of,
+    speeds_of,
+    stations_of,
+    tasks_of,
+)
+from penstock.simulate.events.kernel.random_draws import (
+    exponential_unit,
+    stepped,
+    unit,
+)
+from penstock.simulate.events.kernel.todo import (
+    DELIVER,
+    FREE_CORE,
+    UNBLOCK,
+    do,
+    free,
+    since,
+)
+from penstock.simulate.events.state import (
+    EVENTS,
+    EXPONENTIAL,
+    GIVEN,
+    LATENCY,
+    LOGGED,
+    RECORD,
+    RESULT_BLOCKS,
+    RESULTS,
+)
+
+_LEAST = 2.0**places.LEAST_EXPONENT
+_LAST_BUCKET = places.BUCKETS - 1
+
+
+@njit(cache=True, nogil=True)
+def begin(s: int, task: int, core: int, now: float) -> None:
+    """A part runs on a core from now on."""
+    tasks, cores, ops, speeds = tasks_of(s), cores_of(s), ops_of(s), speeds_of(s)
+    it = tasks[task]
+    own = cores[core]
+    whole = tasks[it.whole]
+    if not whole.began:
+        _begin_block(s, it.whole, now)
+    it.began = 1
+    work_s = whole.work_s
+    own.part = it.part
+    if task == it.whole:
+        it.part += 1
+    elif it.work_s >= 0.0:
+        work_s = it.work_s
+    own.task = task
+    own.since_s = now
+    own.speed = speeds[ops[it.op].cls, own.lane]
+    schedule(s, now + work_s / own.speed, core)
+
+
+@njit(cache=True, nogil=True)
+def _begin_block(s: int, task: int, now: float) -> None:
+    """The first part of a block begins: it waits no longer, and its work is drawn."""
+    tasks, ops, stations, given = tasks_of(s), ops_of(s), stations_of(s), given_of(s)
+    it = tasks[task]
+    op = ops[it.op]
+    station = stations[it.station]
+    it.began = 1
+    station.waiting -= 1
+    station.taken -= 1
+    station.in_service += 1
+    if station.blocked >= 0:
+        do(s, UNBLOCK, it.station)
+    op.started += 1
+    op.wait_s += now - it.arrived_s
+    op.wait_area += since(s, it.arrived_s, now)
+    drawn = op.service
+    if op.kind == EXPONENTIAL:
+        op.random = stepped(op.random)
+        drawn *= exponential_unit(op.random)
+    elif op.kind == GIVEN:
+        drawn = given[op.given + op.drawn]
+        op.drawn = op.drawn + 1 if op.drawn + 1 < op.given_count else 0
+    drawn *= it.tuples
+    op.service_s += drawn
+    it.work_s = drawn / op.partitions
+
+
+@njit(cache=True, nogil=True)
+def finish(s: int, core: int, now: float) -> None:
+    """A core ends a part, or the merging of a block's parts."""
+    tasks, cores, ops, control, busy_s = tasks_of(s), cores_of(s), ops_of(s), control_of(s), busy_s_of(s)
+    own = cores[core]
+    task = own.task
+    whole = tasks[task].whole
+    it = tasks[whole]
+    op = ops[it.op]
+    if not own.merging:
+        it.left -= 1
+        if it.left == 0 and op.merge_s > 0.0 and not it.merged:
+            own.merging = 1
+            it.merged = 1
+            schedule(s, now + op.merge_s * op.partitions / own.speed, core)
+            return
+    own.merging = 0
+    busy_s[own.node] += since(s, own.since_s, now)
+    if control[RECORD]:
+        _write(s, whole, core, now)
+    if task != whole:
+        free(s, task)
+    if it.left > 0:
+        do(s, FREE_CORE, core)
+        return
+    control[EVENTS] += 1
+    op.blocks += 1
+    if op.selectivity != 1.0:
+        it.tuples = _selected(s, it.op, it.tuples)
+    op.tuples_out += it.tuples
+    if op.consumers == 0 and it.tuples > 0.0:
+        _result(s, it.tuples, now - it.birth_s)
+    it.consumer = 0
+    it.granted = -1
+    it.parked = 0
+    it.core = core
+    it.node = own.node
+    do(s, DELIVER, whole)
+
+
+@njit(cache=True, nogil=True)
+def _write(s: int, task: int, core: int, now: float) -> None:
+    tasks, cores, ops, control, log = tasks_of(s), cores_of(s), ops_of(s), control_of(s), log_of(s)
+    it = tasks[task]
+    op = ops[it.op]
+    row = log[control[LOGGED]]
+    row.time_s = now
+    row.block = it.number
+    row.op = it.op
+    row.partition = (it.station - op.station) * op.partitions + cores[core].part
+    row.node = cores[core].node
+    control[LOGGED] += 1
+
+
+@njit(cache=True, nogil=True)
+def _selected(s: int, number: int, tuples: float) -> float:
+    """Whole tuples; the rest is one more by chance."""
+    ops = ops_of(s)
+    op = ops[number]
+    exact = tuples * op.selectivity
+    least = floor(exact)
+    op.random_selectivity = stepped(op.random_selectivity)
+    return float(least + (unit(op.random_selectivity) <= exact - least))
+
+
+@njit(cache=True, nogil=True)
+def _result(s: int, tuples: float, latency_s: float) -> None:
+    clock, histogram = clock_of(s), histogram_of(s)
+    clock[LATENCY] += tuples * latency_s
+    clock[RESULTS] += tuples
+    clock[RESULT_BLOCKS] += 1.0
+    if latency_s > _LEAST:
+        fraction, exponent = _frexp(latency_s)
+        bucket = (exponent - 1 - places.LEAST_EXPONENT) * 256 + int((fraction - 0.5) * 512.0)
+        histogram[min(bucket, _LAST_BUCKET)] += tuples
+    else:
+        histogram[0] += tuples
+
+
+@njit(cache=True, nogil=True)
+def _frexp(value: Any) -> Any:
+    bits = np.float64(value).view(np.int64)
+    exponent = ((bits >> 52) & 0x7FF) - 1022
+    return np.int64((bits & 0x000FFFFFFFFFFFFF) | 0x3FE0000000000000).view(np.float64), exponent

@@ -1,0 +1,74 @@
+"""An element as micro-batches see it: what a tuple costs, how keys are spread, what holds it up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.plan.configuration import SLOTS, Configuration, ElementConfiguration, even_route
+from penstock.simulate.events.model import Model, Operator, in_order, mean_service_s
+from penstock.simulate.plant_shape import Floats, always, even_keys
+
+
+@dataclass(frozen=True, slots=True)
+class BatchElement:
+    """One stage; functions are of the time since the start (s).
+
+    `service_s`: of a tuple on a core of speed 1, times `service_factor`; `service_cv`: its coefficient of variation.
+    `cpu_ratio`: the part of it that needs the core.  `shares`: of the tuples by slot.  A service behind it takes at
+    most `limit_tuples_s`.  Windows do all their work every `fires_every_s`; None: with each tuple.  `is_single`: it can
+    have one replica only.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    service_s: float
+    service_cv: float = 0.0
+    selectivity: float = 1.0
+    cpu_ratio: float = 1.0
+    operator_class: str | None = None
+    bytes_per_tuple: float = 100.0
+    is_single: bool = False
+    fires_every_s: float | None = None
+    shares: Callable[[float], Floats] = field(default_factory=lambda: even_keys(SLOTS))
+    service_factor: Callable[[float], float] = field(default_factory=lambda: always(1.0))
+    limit_tuples_s: Callable[[float], float] = field(default_factory=lambda: always(float("inf")))
+
+
+def elements_of(model: Model) -> tuple[BatchElement, ...]:
+    """One for each operator of a model, in the order in which stages run."""
+    by_name = {operator.name: operator for operator in model.operators}
+    sizes = {source.name: float(source.bytes_per_tuple) for source in model.sources}
+    found = []
+    for name in in_order(model.operators):
+        operator = by_name[name]
+        sizes[name] = sizes[operator.inputs[0]] if operator.bytes_per_tuple is None else float(operator.bytes_per_tuple)
+        found.append(_element(operator, sizes[operator.inputs[0]]))
+    return tuple(found)
+
+
+def _element(operator: Operator, bytes_per_tuple: float) -> BatchElement:
+    return BatchElement(
+        operator.name, tuple(operator.inputs), mean_service_s(operator.service), _cv(operator), operator.selectivity,
+        operator_class=operator.operator_class, bytes_per_tuple=bytes_per_tuple, is_single=operator.serial,
+    )  # fmt: skip
+
+
+def _cv(operator: Operator) -> float:
+    service = operator.service
+    if service.kind == "given":
+        mean_s = float(np.mean(service.values))
+        return float(np.std(service.values)) / mean_s if mean_s > 0 else 0.0
+    return 1.0 if service.kind == "exponential" else 0.0
+
+
+def model_configuration(model: Model, slots: int = SLOTS) -> Configuration:
+    """Replicas of each operator times its partitions, slots dealt out evenly; `serial` operators have one."""
+    elements = []
+    for name in in_order(model.operators):
+        operator = next(own for own in model.operators if own.name == name)
+        replicas = 1 if operator.serial else operator.replicas * operator.partitions
+        elements.append(ElementConfiguration(name, replicas, even_route(replicas, slots)))
+    return Configuration(tuple(elements))

@@ -1,0 +1,234 @@
+"""One micro-batch after the other: it takes what has come, runs an element after the other, and commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.connectors.trace.arrivals import Arrivals
+from penstock.errors import InputError
+from penstock.plan.configuration import Configuration, ElementConfiguration
+from penstock.plan.nodes import Network
+from penstock.simulate.events.kernel.random_draws import stream_seed
+from penstock.simulate.micro_batch.batch_element import BatchElement
+from penstock.simulate.micro_batch.cluster import Cluster, Placed
+from penstock.simulate.micro_batch.costs import MicroBatchCosts
+from penstock.simulate.plant_shape import Floats
+
+IDLE_S = 10.0  # without a tuple, and a micro-batch runs all the same
+_SAMPLES = 24  # tuples of a source whose latency is computed, evenly over a micro-batch
+_LEAST_WORK = 0.05  # of the mean, however lucky the draws
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """One element in a micro-batch; arrays have a place for each replica, `tuples_by_slot` for each slot."""
+
+    element: BatchElement
+    tuples: int
+    tuples_out: int
+    tuples_by_replica: Any
+    busy_s: Any
+    cpu_s: Any
+    stalled_s: Any
+    tuples_by_slot: Any
+    began_s: float
+    placed: Placed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """A micro-batch; `taken`: tuples of each source; `latencies_s` of some of them, each for `weights` tuples."""
+
+    number: int
+    began_s: float
+    took_s: float
+    pause_s: float
+    taken: Mapping[str, int]
+    stages: tuple[Stage, ...]
+    latencies_s: Floats
+    weights: Any
+
+    @property
+    def committed_s(self) -> float:
+        return self.began_s + self.took_s
+
+    @property
+    def tuples(self) -> int:
+        return sum(self.taken.values())
+
+
+class MicroBatches:
+    """The state of a simulation in micro-batches; the same seed gives the same ones."""
+
+    def __init__(
+        self,
+        arrivals: Mapping[str, Arrivals],
+        elements: Sequence[BatchElement],
+        cluster: Cluster,
+        network: Network,
+        costs: MicroBatchCosts,
+        seed: int,
+        highest_frequency_ghz: float = 2.0,
+    ) -> None:
+        self.arrivals, self.elements, self.cluster, self.costs = arrivals, tuple(elements), cluster, costs
+        self.time_s, self.number = 0.0, 0
+        self.taken = dict.fromkeys(arrivals, 0)
+        self._network, self._highest_ghz = network, highest_frequency_ghz
+        self._random = np.random.default_rng(stream_seed(seed, "tasks", "micro_batch"))
+        self._unfired = {own.name: 0.0 for own in elements}
+        self._pane = {own.name: 0 for own in elements}
+        self._earliest_s = 0.0
+
+    def arrived(self) -> int:
+        """Tuples of all sources by now."""
+        return sum(own.arrived_by(self.time_s) for own in self.arrivals.values())
+
+    def waiting(self) -> int:
+        return self.arrived() - sum(self.taken.values())
+
+    def next(self, configuration: Configuration, pause_s: float = 0.0) -> Batch:
+        """The next micro-batch, as soon as there is something for it and a node to run on."""
+        self._wait()
+        began_s = self.time_s
+        taken = self._take(configuration.micro_batch_tuples)
+        emitted: dict[str, int] = dict(taken)
+        stages = []
+        at_s = began_s + self.costs.batch_s + pause_s + self.costs.tuple_s * sum(taken.values())
+        for element in self.elements:
+            at_s = self._up_s(at_s)
+            tuples = sum(emitted[name] for name in element.inputs)
+            stage = self._stage(element, configuration.element(element.name), tuples, at_s, configuration.frequency_ghz)
+            emitted[element.name] = stage.tuples_out
+            at_s = stage.began_s + float(stage.placed.ends_s.max(initial=0.0))
+            stages.append(stage)
+        latencies_s, weights = self._latencies(taken, at_s)
+        batch = Batch(self.number, began_s, at_s - began_s, pause_s, taken, tuple(stages), latencies_s, weights)
+        self.number += 1
+        self.time_s = at_s
+        self._earliest_s = max(began_s + self.costs.interval_s, at_s + self.costs.between_s)
+        return batch
+
+    def _wait(self) -> None:
+        """For the interval, for a node, for a tuple; after a long silence there is a micro-batch without any."""
+        self.time_s = max(self.time_s, self._earliest_s)
+        until_s = self.time_s + IDLE_S
+        while True:
+            self.time_s = self._up_s(self.time_s)
+            if self.time_s >= until_s or self.waiting() > 0:
+                return
+            comes_s = min(float(own.arrival_s(np.array([self.taken[name]]))[0]) for name, own in self.arrivals.items())
+            self.time_s = min(max(comes_s, self.time_s) + 1e-6, until_s)
+
+    def _up_s(self, time_s: float) -> float:
+        """The first moment from then on at which some node is up."""
+        while self.cluster.at(time_s).is_down:
+            change_s = self.cluster.next_change_s(time_s)
+            if change_s is None:
+                raise InputError(f"no node is up from {time_s:g} s on")
+            time_s = change_s
+        return time_s
+
+    def _take(self, cap: int) -> dict[str, int]:
+        """What waits at each source; where the cap is less, its share of that."""
+        there = {name: own.arrived_by(self.time_s) - self.taken[name] for name, own in self.arrivals.items()}
+        total = sum(there.values())
+        if total > cap:
+            parts = np.floor(np.cumsum([0, *there.values()]) * (cap / total) + 1e-9).astype(np.int64)
+            there = dict(zip(there, np.diff(parts).tolist(), strict=True))
+        return there
+
+    def _stage(
+        self, element: BatchElement, own: ElementConfiguration, tuples: int, at_s: float, frequency_ghz: float | None
+    ) -> Stage:
+        by_slot = _by_slot(element.shares(at_s), tuples)
+        by_replica = _by_replica(by_slot, own, tuples)
+        slower = element.service_factor(at_s) * self._highest_ghz / (frequency_ghz or self._highest_ghz)
+        work_s = self._work_s(element, by_replica, slower, at_s)
+        slots = self.cluster.at(at_s, element.operator_class)
+        extra_s = self.costs.task_s + self._network_s(element, float(by_replica.max(initial=0.0)))
+        placed = self.cluster.run(work_s, extra_s, element.cpu_ratio, self.costs.tasks_per_core, slots)
+        pure_s = work_s / placed.speeds
+        busy_s = placed.ends_s - placed.begins_s - extra_s
+        stalled_s = np.maximum(busy_s - pure_s, 0.0)
+        busy_s, placed = _held_up(busy_s, placed, tuples / element.limit_tuples_s(at_s), extra_s)
+        return Stage(
+            element, tuples, self._selected(element, tuples), by_replica, busy_s, pure_s * element.cpu_ratio, stalled_s,
+            by_slot, at_s + self.costs.stage_s, placed,
+        )  # fmt: skip
+
+    def _work_s(self, element: BatchElement, tuples: Floats, slower: float, at_s: float) -> Floats:
+        """Seconds of a core of speed 1 for each task."""
+        if element.fires_every_s is not None:
+            total, name = float(tuples.sum()), element.name
+            pane = int(at_s / element.fires_every_s)
+            due = total + self._unfired[name] if pane != self._pane[name] else 0.0
+            self._unfired[name] = 0.0 if due else self._unfired[name] + total
+            self._pane[name] = pane
+            tuples = tuples * (due / total) if total else np.full(len(tuples), due / len(tuples))
+        costs, number = self.costs, len(tuples)
+        factor = np.ones(number)
+        if costs.noise > 0:
+            factor = np.exp(self._random.normal(-(costs.noise**2) / 2, costs.noise, number))
+        if element.service_cv > 0:
+            spread = element.service_cv / np.sqrt(np.maximum(tuples, 1.0))
+            factor = factor * np.maximum(1 + spread * self._random.standard_normal(number), _LEAST_WORK)
+        if costs.straggler_ratio > 0:
+            factor = np.where(self._random.random(number) < costs.straggler_ratio, costs.straggler_factor, 1.0) * factor
+        return np.asarray(tuples * element.service_s * slower * factor)
+
+    def _network_s(self, element: BatchElement, tuples: float) -> float:
+        """How long the input of the largest task travels."""
+        per_byte = 0.0 if self._network.bytes_s is None else 1.0 / self._network.bytes_s
+        return self._network.latency_s + tuples * element.bytes_per_tuple * per_byte
+
+    def _selected(self, element: BatchElement, tuples: int) -> int:
+        """Whole tuples; the rest is one more by chance."""
+        exact = tuples * element.selectivity
+        least = int(exact)
+        return least + int(exact > least and self._random.random() < exact - least)
+
+    def _latencies(self, taken: Mapping[str, int], committed_s: float) -> tuple[Floats, Any]:
+        found, weights = [np.empty(0)], [np.empty(0, np.int64)]
+        for name, tuples in taken.items():
+            if not tuples:
+                continue
+            samples = min(tuples, _SAMPLES)
+            edges = np.linspace(0, tuples, samples + 1).astype(np.int64)
+            middles = self.taken[name] + (edges[:-1] + edges[1:]) // 2
+            found.append(committed_s - self.arrivals[name].arrival_s(middles))
+            weights.append(np.diff(edges))
+            self.taken[name] += tuples
+        return np.concatenate(found), np.concatenate(weights)
+
+
+def _by_slot(shares: Floats, tuples: int) -> Any:
+    """Whole tuples of each slot, all of them together."""
+    return np.diff(np.floor(np.concatenate([[0.0], np.cumsum(shares) * tuples]) + 0.5)).astype(np.int64)
+
+
+def _by_replica(by_slot: Any, own: ElementConfiguration, tuples: int) -> Floats:
+    """Tuples of each replica; slots that are split, and elements without a route, are spread over all."""
+    if len(own.route) != len(by_slot):
+        return np.full(own.replicas, tuples / own.replicas)
+    spread = np.zeros(len(by_slot), bool)
+    spread[list(own.split)] = True
+    found = np.bincount(np.asarray(own.route), by_slot * ~spread, minlength=own.replicas).astype(np.float64)
+    return found + float(by_slot[spread].sum()) / own.replicas
+
+
+def _held_up(busy_s: Any, placed: Placed, least_s: float, extra_s: float) -> tuple[Any, Placed]:
+    """Tasks that wait for a service that takes no more: all of them take longer by the same factor."""
+    own_s = float(busy_s.max(initial=0.0))
+    if not least_s > own_s > 0:
+        return busy_s, placed
+    busy_s = busy_s * (least_s / own_s)
+    return busy_s, Placed(placed.begins_s, placed.begins_s + busy_s + extra_s, placed.nodes, placed.speeds)
+
+
+def variation(element: BatchElement) -> float:
+    """The variance of a tuple's service time (s^2)."""
+    return (element.service_cv * element.service_s) ** 2

@@ -1,0 +1,68 @@
+"""Where a checkpoint lies: it may be moved, but a plain copy would pass for the original and is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import InputError
+
+APPLICATION = "application"
+HEADER_BYTES = 1 << 24
+_CHECKSUM = "header_checksum"
+
+
+def header_of(path: Path) -> dict[str, Any] | None:
+    """The first line of an application's file, a JSON object; None where it is not such a line, or no file is there."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.readline(HEADER_BYTES))
+    except (OSError, ValueError):
+        return None
+    return header if isinstance(header, dict) else None
+
+
+def header_line(header: dict[str, Any]) -> bytes:
+    """The first line of an application's file, with a checksum of itself."""
+    return json.dumps(header | {_CHECKSUM: _checksum(header)}).encode() + b"\n"
+
+
+def is_whole(header: dict[str, Any]) -> bool:
+    """Whether a header is as it was written; those of earlier versions do not have its checksum."""
+    return bool(header.get(_CHECKSUM, _checksum(header)) == _checksum(header))
+
+
+def _checksum(header: dict[str, Any]) -> int:
+    own = {name: value for name, value in header.items() if name != _CHECKSUM}
+    return zlib.crc32(json.dumps(own, sort_keys=True).encode())
+
+
+def check_place(directory: Path, stored: str | None, checkpoint_id: str) -> None:
+    """InputError where the checkpoint still lies in another directory, too: one of the two is a copy.
+
+    `stored` is where the last driver had it.  The lease of this driver must have been written: it tells a copy from the
+    same directory by another path.
+    """
+    if stored is None or stored == os.path.realpath(directory):
+        return
+    before = Path(stored)
+    known = header_of(before / APPLICATION)
+    if known is None or known.get("id") != checkpoint_id or _is_same(before, directory):
+        return
+    raise InputError(
+        f"the checkpoint '{directory}' is a plain copy of '{before}', and would overwrite its results; copy it with: "
+        f"penstock checkpoint copy {before} NEW, or delete '{before}' if '{directory}' is to take its place"
+    )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one directory; by two mounts, its files may look like two."""
+    if os.path.samefile(one, other):
+        return True
+    try:
+        return (one / "lease").read_bytes() == (other / "lease").read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,78 @@
+"""Functions per tuple: results and dead letters of a block are those of its tuples, called and converted one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import penstock as ps
+from penstock.element.evaluation import evaluate
+from penstock.errors import OperatorError
+
+OUT = {"x": "int64", "text": "string", "at": "timestamp"}
+GOOD: list[Any] = [
+    {"x": 1}, {"x": None, "text": "a"}, {"text": "b", "x": 2.0, "more": 1}, None, [], [{"x": 3}, {"x": 4}],
+]  # fmt: skip
+BAD: list[Any] = [
+    {"x": "no"}, {"x": 2**70}, {"text": 5}, [{"x": 1}, {"text": 1.5}], 7, "text", {"x": 1.5}, {"at": "now"},
+    ZeroDivisionError("x"),
+]  # fmt: skip
+
+
+def outcome(values: list[int], answers: list[Any], *, fails: bool = False) -> tuple[Any, Any]:
+    """Results and letters of tuples in one block, the i-th of which gets the answer i."""
+
+    def function(row: dict[str, Any]) -> Any:
+        answer = answers[row.pop("number")]  # a letter has the tuple as it came
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    app = ps.Application("own")
+    source = app.source("numbers", schema={"number": "int64", "value": "int64"})
+    source.map("own", function, OUT, per_tuple=True).sink("out")
+    table = pa.table({"number": range(len(values)), "value": values})
+    result = evaluate(app, {"numbers": table}, on_error="fail" if fails else "dead_letter")
+    return result["out"].to_pylist(), result.dead_letters.to_pylist()
+
+
+def one_by_one(values: list[int], answers: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The reference: each tuple in a run of its own; letters name the tuple by its number."""
+    results, letters = [], []
+    for number, (value, answer) in enumerate(zip(values, answers, strict=True)):
+        rows, own = outcome([value], [answer])
+        results += rows
+        letters += [{**letter, "row": letter["row"].replace('"number": 0', f'"number": {number}')} for letter in own]
+    return results, letters
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from([*GOOD, *BAD])), max_size=6))
+def test_a_block_gives_what_its_tuples_give_one_by_one(tuples: list[tuple[int, Any]]) -> None:
+    values, answers = [value for value, _ in tuples], [answer for _, answer in tuples]
+    assert outcome(values, answers) == one_by_one(values, answers)
+
+
+@given(st.lists(st.sampled_from(GOOD), max_size=3), st.sampled_from(BAD), st.lists(st.sampled_from(BAD), max_size=2))
+def test_with_on_error_fail_the_first_tuple_that_fails_is_named(before: list[Any], bad: Any, more: list[Any]) -> None:
+    answers = [*before, bad, *more]
+    with pytest.raises(OperatorError, match=rf'"number": {len(before)}\b'):
+        outcome([0] * len(answers), answers, fails=True)
+
+
+def test_a_dict_that_the_function_goes_on_changing_is_taken_as_it_was() -> None:
+    class Total:
+        def state(self) -> dict[str, int]:
+            return {"x": 0}
+
+        def process(self, row: dict[str, Any], state: dict[str, int]) -> dict[str, int]:
+            state["x"] += row["value"]
+            return state
+
+    app = ps.Application("totals")
+    source = app.source("numbers", schema={"value": "int64"})
+    source.operator("total", Total(), schema={"x": "int64"}).sink("out")
+    assert evaluate(app, {"numbers": pa.table({"value": [1, 2, 3]})})["out"].column("x").to_pylist() == [1, 3, 6]

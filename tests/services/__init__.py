@@ -1,0 +1,1 @@
+"""Sinks against real servers: `make services-test`."""

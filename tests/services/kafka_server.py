@@ -1,0 +1,106 @@
+"""A Kafka broker of its own on loopback, in KRaft mode, from the jars that `make services` fetches with Maven."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from tests.checkout import ROOT
+from tests.services.postgres_server import WITHIN_S, free_port
+
+VERSION = "4.1.0"
+JARS = ROOT / ".services" / f"kafka-{VERSION}"
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>penstock</groupId><artifactId>services</artifactId><version>1</version><dependencies><dependency>
+<groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{version}</version>
+</dependency></dependencies></project>"""
+_PROPERTIES = """process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={folder}/data
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+def fetch(within_s: float = 900.0) -> str | None:
+    """Fetches the broker's jars, once; gives what went wrong, None where they are there."""
+    if any(JARS.glob("kafka_*.jar")):
+        return None
+    maven = shutil.which("mvn")
+    if maven is None or shutil.which("java") is None:
+        return "Maven or Java is not installed"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "pom.xml").write_text(_POM.format(version=VERSION))
+        command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder}/jars"]
+        try:
+            done = subprocess.run(command, cwd=folder, check=False, timeout=within_s, stdout=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            return f"Maven did not end within {within_s:g} s"
+        if done.returncode != 0:
+            return "Maven could not fetch Kafka"
+        JARS.parent.mkdir(exist_ok=True)
+        shutil.copytree(f"{folder}/jars", JARS)
+    return None
+
+
+class KafkaServer:
+    """Runs until `stop`; `kill` ends it as a crash does, `start` brings it back with what its disk has."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.mkdtemp(prefix="penstock-kafka-")
+        self.port = free_port()
+        self._properties = f"{self._folder}/server.properties"
+        text = _PROPERTIES.format(port=self.port, controller=free_port(), folder=self._folder)
+        Path(self._properties).write_text(text)
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        format_ = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", self._properties]
+        done = subprocess.run([*self._java(), *format_], check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.start()
+
+    @property
+    def servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        with open(f"{self._folder}/log", "ab") as log:
+            command = [*self._java(), "kafka.Kafka", self._properties]
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + WITHIN_S
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with socket.socket() as tried:
+                if tried.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.2)
+        raise AssertionError(Path(self._folder, "log").read_text()[-2000:])
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(WITHIN_S)
+
+    def stop(self) -> None:
+        if self._process.poll() is None:
+            self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @staticmethod
+    def _java() -> list[str]:
+        return ["java", "-Xmx384m", "-cp", f"{JARS}{os.sep}*"]

@@ -1,0 +1,71 @@
+"""Profiles on Spark: what is learned is stored, predicts what was measured, and goes on where it was cut short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock as ps
+from penstock.model.costs.communication import Communication
+from penstock.model.costs.learning.calibration import calibrated
+from penstock.model.costs.learning.learned_profile import Overhead
+from penstock.model.costs.profile import FixedCosts
+from penstock.model.costs.store import CostStore, node_class
+from penstock.spark.profiling.communication_run import calibration_points
+
+OVERHEAD = Overhead(FixedCosts(0.0, 0.005, 1e-4), Communication((8.0,), (1e7,), (0.5,), (0.5,)))
+RATES = [2_000, 8_000, 20_000]
+
+
+def application() -> ps.Application:
+    app = ps.Application("profiled")
+    quotes = app.source("quotes", ps.sources.trace(rate_tuples_s=1000.0, keys=20))
+    trades = quotes.functor("trades", where="ttype = 'Trade'", emit={"k": "ticker", "p": "price"})
+    window = ps.sliding(count=4, per_group=True)
+    trades.aggregate("window", by="k", window=window, emit={"k": "any(k)", "m": "max(p)"}).sink("out")
+    return app
+
+
+def test_a_profile_is_learned_stored_and_resumed(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_COSTS", str(tmp_path / "costs.sqlite"))
+    CostStore().keep_overhead(node_class(), OVERHEAD)
+    told: list[str] = []
+
+    def cut_short(text: str, share: float) -> None:
+        told.append(text)
+        if text.startswith("round 1: 2,000"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ps.profile(application(), RATES, seconds=0.3, session=session, progress=cut_short)
+    assert "round 1: 20,000 tuples/s" in told
+    again: list[str] = []
+    found = ps.profile(
+        application(), RATES, seconds=0.3, session=session, progress=lambda text, share: again.append(text)
+    )
+    assert "round 1: 20,000 tuples/s" not in again  # the store has it
+    assert {own.name for own in found.operators} == {"quotes", "trades", "window", "out"}
+    q = found.predict({"quotes": 10_000.0})
+    assert q.elements["trades"].tuples_out_s == pytest.approx(q.elements["window"].tuples_in_s)
+    assert 0 < q.elements["trades"].tuples_out_s < 10_000
+    assert all(own.cpu_cores > 0 for own in q.elements.values())
+    assert q.max_rate_tuples_s > 10_000
+    ps.Profile.load(_saved(found, tmp_path))
+    assert [e.operators for e in ps.plan_of(application()).elements]
+
+
+def _saved(found: ps.Profile, folder: Path) -> Path:
+    found.save(folder / "p.json")
+    return folder / "p.json"
+
+
+def test_communication_is_learned(session: SparkSession) -> None:
+    points = calibration_points(session, lambda text, share: None, columns=(4,), seconds=0.05)
+    assert {point.role for point in points} == {"fused", "sends", "receives"}
+    assert all(24 <= point.bytes_per_tuple <= 48 for point in points)
+    found = calibrated(points)
+    assert found.communication.send(1e6, 32.0) + found.communication.receive(1e6, 32.0) > 0

@@ -1,0 +1,40 @@
+"""The benchmark of Kafka: its topics keep the order of a ticker, and its figures have the names that others read."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process
+from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes
+from benchmarks.spark.kafka.topics import PARTITIONS, trades
+from penstock.measure.observation import Observation
+
+
+def test_a_ticker_is_in_one_partition() -> None:
+    rows = trades(500, 20).select(["ticker", "partition"]).to_pylist()
+    homes = {(row["ticker"], row["partition"]) for row in rows}
+    assert len(homes) == len({ticker for ticker, _ in homes})
+    assert {partition for _, partition in homes} <= set(range(PARTITIONS))
+
+
+def test_results_do_not_depend_on_the_order_among_tickers() -> None:
+    table = trades(2_000, 30)
+    assert in_process(table) == in_process(table.sort_by([("partition", "ascending")]))
+    assert in_process(table)[0] > 0
+
+
+def test_the_figures_have_the_names_that_others_read() -> None:
+    run = KafkaRun(700.0, 1000.0, 1, 2, True)
+    result = KafkaResult(run, run, 100.0, None, 250.04, ("quix-streams: not installed",))
+    figures = kafka_figures(result, QUICK)
+    wanted = {"tuples_s_json": 700, "tuples_s_arrow": 700, "ratio_to_bare_consumer_json": 0.7,
+              "ratio_to_bare_consumer_arrow": 0.7, "ratio_to_spark": 7.0, "ratio_to_quix": None, "p95_ms": 250.0,
+              "lost": 2, "repeated": 4}  # fmt: skip
+    assert {name: figures[name] for name in wanted} == wanted
+    assert kafka_notes(result) == ["left out: quix-streams: not installed"]
+
+
+def test_the_rate_is_that_after_the_warm_up() -> None:
+    seen = [Observation(i, float(i), 1.0, 100 * (i + 1), 1, committed_at_s=i + 1.0) for i in range(4)]
+    assert _rate(seen, warm=150) == pytest.approx((300 + 400) / 2)
+    assert _rate(seen[:1], warm=150) == 0.0

@@ -1,0 +1,116 @@
+"""The benchmark of predictions: what it compares and reports, without Spark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.model.case_run import configured
+from benchmarks.model.cases import cases, func1
+from benchmarks.model.contention import contention
+from benchmarks.model.errors import ElementError, summary
+from benchmarks.model.model import Findings, chain_fusions, with_lent
+from benchmarks.model.model_pictures import save_pictures
+from benchmarks.model.model_report import figures_of, missed
+from benchmarks.model.widths import NARROW, WIDE, compared_widths, width_case
+from penstock.model.costs.communication import Communication
+from penstock.model.costs.profile import OperatorCost, Profile
+from penstock.model.costs.resource_function import ResourceFunction, Term
+from penstock.plan.plan import plan_of
+from tests.unit.model.costs.test_learned_profile import OVERHEAD
+
+
+def error(share: float, measured: float, predicted: float) -> ElementError:
+    return ElementError("c", "a | b", "a", 1e4 * share, share, measured, predicted, 0.0, 1.0, 0.01)
+
+
+def test_relative_errors_count_from_half_of_the_highest_rate() -> None:
+    mean_error, worst_error, cores_off = summary([error(0.5, 1.0, 1.1), error(1.0, 2.0, 2.0), error(0.2, 0.1, 0.2)])
+    assert (mean_error, worst_error, cores_off) == pytest.approx((0.05, 0.1, 0.1))
+
+
+def test_the_object_has_the_names_that_others_read() -> None:
+    found = Findings(
+        [error(1.0, 1.0, 1.2)], [0.005], [("c", 90.0, 100.0)], [("c", "a", 1.01)], [0.004], OVERHEAD, (1.6, 1.05)
+    )
+    figures = figures_of(found, quick=True)
+    names = ("mean_error", "worst_error", "rate_error_worst", "max_rate_error_worst", "fusion_ratio_worst", "overhead")
+    assert [figures[name] for name in names] == pytest.approx([0.2, 0.2, 0.005, 0.1, 1.01, 0.004])
+    assert missed(figures) == ["mean_error 0.2 is above 0.05", "worst_error 0.2 is above 0.1"]
+    nothing = figures_of(Findings(), quick=True)
+    assert (nothing["mean_error"], nothing["overhead"]) == (None, None)
+    assert "mean_error was not measured" in missed(nothing)
+
+
+def test_a_chain_is_cut_in_every_way() -> None:
+    assert chain_fusions(["s", "a", "b", "out"]) == [
+        (("s", "a", "b", "out"),), (("s",), ("a", "b", "out")), (("s", "a"), ("b", "out")),
+        (("s",), ("a",), ("b", "out")),
+    ]  # fmt: skip
+
+
+def test_every_fusion_of_every_case_can_run(tmp_path: Path) -> None:
+    for case in cases(tmp_path, quick=True):
+        for groups in (case.learned, *case.predicted):
+            planned = plan_of(case.graph, configured(case.graph, groups))
+            assert {frozenset(group) for group in groups} <= {
+                frozenset(set(e.operators) - {own.name for own in case.graph.sinks}) for e in planned.elements
+            }
+
+
+def test_pictures_are_drawn(tmp_path: Path) -> None:
+    save_pictures(Findings([error(0.5, 1.0, 1.1), error(1.0, 2.0, 2.0)], overhead=OVERHEAD), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"c.svg", "communication.svg"}
+
+
+def test_contention_is_learned_at_one_rate_and_predicted_at_another() -> None:
+    found = contention(alone=(0.2, 0.3), shared=(0.3, 0.44))
+    assert found.factor == pytest.approx(0.5)
+    assert found.predicted == pytest.approx(0.45)
+    assert found.error == pytest.approx(0.45 / 0.44 - 1)
+
+
+def by_width(cost: float, bytes_per_tuple: float) -> Profile:
+    def own(name: str, inputs: tuple[str, ...], *, width: float) -> OperatorCost:
+        noise = ResourceFunction((Term((1,), cost),), ((1e-20,),), 0.001)
+        return OperatorCost(
+            name, noise, {name: ResourceFunction((Term((1,), 1.0),))}, inputs, "load", bytes_per_tuple={name: width}
+        )
+
+    operators = (own("wide", (), width=bytes_per_tuple), own("work", ("wide",), width=bytes_per_tuple),
+                 own("first", ("work",), width=8.0))  # fmt: skip
+    return Profile(operators, communication=Communication((8.0, 128.0), (1e6, 2e5), (1.0, 1.0), (0.5, 0.5)))
+
+
+def test_wide_tuples_change_communication_and_no_operator() -> None:
+    found = compared_widths(by_width(2e-6, 16.0), by_width(2e-6, 128.0), 1e4)
+    assert [own.is_within for own in found.operators] == [True, True]
+    assert found.communication > 1.5
+    assert not compared_widths(by_width(2e-6, 16.0), by_width(3e-6, 128.0), 1e4).operators[0].is_within
+
+
+def test_wide_tuples_are_eight_times_as_wide() -> None:
+    narrow, wide = (width_case(columns).graph.sources[0].schema for columns in (NARROW, WIDE))
+    assert len(wide) == 8 * len(narrow)
+
+
+def test_operators_of_another_case_replace_those_of_the_same_name() -> None:
+    own, lent = by_width(2e-6, 16.0), by_width(5e-6, 16.0)
+    found = with_lent(own, replace(lent, operators=lent.operators[:2]))
+    assert [operator.cpu.at([1.0]) for operator in found.operators] == pytest.approx([2e-6, 5e-6, 2e-6])
+
+
+def test_func1_is_one_functor(tmp_path: Path) -> None:
+    assert func1(tmp_path).learned == (("Regex1",),)
+
+
+def test_widths_and_contention_are_in_the_object() -> None:
+    found = Findings(
+        widths=compared_widths(by_width(2e-6, 16.0), by_width(2e-6, 128.0), 1e4),
+        contention=contention(alone=(0.2, 0.3), shared=(0.3, 0.44)),
+    )
+    figures = figures_of(found, quick=True)
+    assert figures["width"]["within_band"] is True
+    assert figures["contention"]["factor"] == pytest.approx(0.5)

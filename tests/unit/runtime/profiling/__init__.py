@@ -1,0 +1,1 @@
+"""Profiles without Spark."""

@@ -1,0 +1,159 @@
+"""What a fit learns from a journal: the costs of the simulated run that wrote it; sentences where it cannot."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock import twin
+from penstock.control.journal.journal import Journal
+from penstock.errors import InputError
+from penstock.plan.configuration import Configuration
+
+NODES = twin.Nodes((twin.Node("n", cores=8),))
+COSTS = twin.MicroBatchCosts(batch_s=0.08, stage_s=0.0, task_s=0.004, noise=0.05, reconfigure_s=0.5, move_s=0.0)
+
+
+def application(name: str = "prices") -> ps.Application:
+    app = ps.Application(name)
+    quotes = app.source("quotes", schema={"ticker": "string", "price": "float64"})
+    window = ps.sliding(count=4, every=1, per_group=True)
+    trades = quotes.functor("trades", where="price > 1")
+    trades.aggregate("window", by="ticker", window=window, emit={"top": "max(price)"}).sink("out")
+    return app
+
+
+def model(rate: twin.Draws) -> twin.Model:
+    return twin.Model(
+        [twin.Source("trades@source", rate)],
+        [
+            twin.Operator("trades", ("trades@source",), twin.constant(2e-4), selectivity=0.5, replicas=2),
+            twin.Operator("window", ("trades",), twin.constant(8e-4), replicas=4),
+        ],
+    )
+
+
+def journal(folder: Path, seconds: float = 60.0, name: str = "prices", change: bool = True) -> Path:
+    """Of a run on the twin, under a rate that changes, with a change of replicas in its middle."""
+    counts = 2000 + 1500 * np.sin(np.arange(int(seconds)) / 3)
+    plant = twin.Plant(model(twin.trace(counts)), NODES, Configuration.of(application(), 2), end_s=seconds, costs=COSTS)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = Journal(folder / "journal.jsonl", name)
+    while plant.time_s < seconds:
+        if change and plant.time_s > seconds / 2 and plant.configuration.element("window").replicas == 2:
+            plant.apply(plant.configuration.with_replicas("window", 4))
+        batch = plant.next_batch()
+        written.write(plant.observation(batch), plant.in_force)
+    return folder
+
+
+def test_the_costs_of_the_run_are_found(tmp_path: Path) -> None:
+    fit = twin.fit_of(application(), journal(tmp_path), None)
+    trades, window = fit.elements
+    assert trades.service_s == pytest.approx(2e-4, rel=0.05)
+    assert window.service_s == pytest.approx(8e-4, rel=0.05)
+    assert trades.selectivity == pytest.approx(0.5, rel=0.01)
+    assert window.inputs == ("trades",)
+    assert fit.costs.batch_s + 2 * fit.costs.task_s == pytest.approx(0.088, rel=0.1)
+    assert fit.costs.noise == pytest.approx(0.05, abs=0.03)
+    assert fit.costs.reconfigure_s == pytest.approx(0.5, abs=0.1)
+    assert fit.rate_tuples_s == pytest.approx(2000, rel=0.1)
+    assert fit.configuration.element("window").replicas == 4
+
+
+def test_the_noise_is_that_of_the_element_that_takes_the_time(tmp_path: Path) -> None:
+    quiet = twin.MicroBatchCosts(batch_s=0.08, stage_s=0.0, task_s=0.0, noise=0.02, reconfigure_s=0.0, move_s=0.0)
+    random = np.random.default_rng(3)
+    plant = twin.Plant(model(twin.poisson(2000)), NODES, Configuration.of(application(), 2), end_s=60.0, costs=quiet)
+    written = Journal(tmp_path / "journal.jsonl", "prices")
+    for _ in range(60):
+        seen = plant.observation(plant.next_batch())
+        (brief, *more) = seen.replicas_by_element["trades"]
+        shaken = replace(brief, busy_s=brief.busy_s * float(np.exp(random.normal(0, 1.0))) / 20)
+        rest = [replace(own, busy_s=own.busy_s * float(np.exp(random.normal(0, 1.0))) / 20) for own in more]
+        by_element = {**seen.replicas_by_element, "trades": (shaken, *rest)}
+        written.write(replace(seen, replicas_by_element=by_element), plant.in_force)
+    assert twin.fit_of(application(), tmp_path, None).costs.noise < 0.15
+
+
+def test_the_report_says_how_well_it_fits(tmp_path: Path) -> None:
+    report = twin.fit_of(application(), journal(tmp_path, change=False), None).report
+    assert report.error is not None
+    assert report.error < 0.1
+    assert report.error_later is not None
+    assert report.error_later < 0.15
+    text = "\n".join(report.lines())
+    assert "element window: " in text
+    assert "assumed: a change of routes pauses for 0.1 s, since the run had none" in text
+
+
+def test_a_fit_predicts_other_rates_and_replicas(tmp_path: Path) -> None:
+    fitted = twin.fit_of(application(), journal(tmp_path), None)
+    for rate, replicas in ((1000.0, 2), (4000.0, 6)):
+        plan = fitted.configuration.with_replicas("window", replicas)
+        predicted = twin.simulate(
+            application(), NODES, plan, seconds=60, warm_up_s=10, from_journal=tmp_path, rate_tuples_s=rate
+        )
+        truth = twin.simulate(
+            model(twin.poisson(rate)), NODES, plan, mode="micro_batch", seconds=60, warm_up_s=10, costs=COSTS
+        )
+        assert predicted.latency.p95_s == pytest.approx(truth.latency.p95_s, rel=0.15)
+        assert predicted.throughput_tuples_s == pytest.approx(truth.throughput_tuples_s, rel=0.05)
+
+
+def test_the_search_of_an_application_varies_replicas_and_gives_a_plan_for_it(tmp_path: Path) -> None:
+    app = application()
+    found = twin.search(app, NODES, simulations=12, seconds=10, from_journal=journal(tmp_path, 30.0))
+    assert set(found.partitions) == {"trades", "window"}
+    assert {own.name: own.replicas for own in found.plan.elements} == dict(found.partitions)
+    assert [len(own.route) for own in found.plan.elements] == [
+        len(own.route) for own in Configuration.of(app, 2).elements
+    ]
+
+
+def test_mistakes_have_their_sentences(tmp_path: Path) -> None:
+    journal(tmp_path, 3.0, change=False)
+    with pytest.raises(InputError, match="micro-batches with tuples after the first 3 of a start; a fit needs 20"):
+        twin.fit_of(application(), tmp_path, None)
+    with pytest.raises(InputError, match="is of application 'prices'; got 'others' to simulate"):
+        twin.fit_of(application("others"), tmp_path, None)
+    with pytest.raises(InputError, match="from_journal or from_profile; got both"):
+        twin.simulate(application(), NODES, from_journal=tmp_path, from_profile=tmp_path)
+    with pytest.raises(InputError, match="a rate is above 0 tuples/s; got 0"):
+        twin.fit_of(application(), journal(tmp_path / "longer", 30.0), None).at_rate(0)
+
+
+def profile(path: Path, **more: object) -> Path:
+    body = {
+        "version": 1, "fixed": {"micro_batch_cpu_s": 0.05, "task_cpu_s": 0.001, "envelope_cpu_s": 0.0},
+        "operators": {
+            "trades": {"cpu": [{"powers": [1], "coefficient": 1e-4}],
+                       "outputs": {"trades": [{"powers": [1], "coefficient": 0.5}]}},
+            "window": {"cpu": [{"powers": [1], "coefficient": 4e-4}], "outputs": {}},
+        },
+    }  # fmt: skip
+    path.write_text(json.dumps({**body, **more}))
+    return path
+
+
+def test_a_profile_gives_the_costs_of_each_element(tmp_path: Path) -> None:
+    fit = twin.fit_of(application(), None, profile(tmp_path / "p.json"))
+    assert {own.name: own.service_s for own in fit.elements} == pytest.approx({"trades": 1e-4, "window": 4e-4})
+    assert fit.elements[0].selectivity == pytest.approx(0.5)
+    assert fit.costs.batch_s == 0.05
+    found = twin.simulate(application(), NODES, from_profile=tmp_path / "p.json", seconds=30, warm_up_s=3)
+    assert found.throughput_tuples_s == pytest.approx(500, rel=0.1)
+
+
+def test_a_profile_that_does_not_fit_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has nothing about operator 'trades'; profile it anew"):
+        twin.fit_of(application(), None, profile(tmp_path / "p.json", operators={}))
+    with pytest.raises(InputError, match="a profile has version 1 and operators"):
+        twin.fit_of(application(), None, profile(tmp_path / "p.json", version=9))
+    with pytest.raises(InputError, match="cannot read"):
+        twin.fit_of(application(), None, tmp_path / "none.json")

@@ -101,7 +101,7 @@ def test_many_steps_of_a_thread_alone_go_straight_where_there_are_thousands(poli
         inline += own._inline.left > 0
         got += engine.feed({"numbers": NUMBERS.slice(number, 1)})["out"]
     got += engine.finish()["out"]
-    # On a busy machine periods have fewer steps, of which 200 are watched whatever their number: a quarter is few, none is none.
+    # On a busy machine periods have fewer steps, and 200 of each are watched: so the threshold is low.
     assert (inline > 5_000) is runs_inline
     assert runs_inline or not inline
     assert pa.Table.from_batches(got).column("x").to_pylist() == [2 * x for x in range(20_000)]

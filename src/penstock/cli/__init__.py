@@ -3,7 +3,8 @@
 Each command has a module of its own, which is imported when the command runs, so that `penstock --help` is quick.
 Mistakes of the user end with one sentence and exit code 2.
 
-The top room: it may import every other one.  Begin with `commands.py`, which has all commands and their options.
+The top room: it may import every other one.  Begin with `commands.py`, which lists all commands;
+their options are in `command_lines`.
 """
 
 from __future__ import annotations

@@ -49,3 +49,10 @@ LimitFlag = Annotated[
     ),
 ]
 PassiveFlag = Annotated[bool, typer.Option("--passive", help="Say what would be done for the goal, and do nothing.")]
+
+
+def chosen_payback(payback: str | None, willingness: str | None) -> str | None:
+    """What `--payback` says, or its old name, which warns."""
+    if willingness is not None:
+        typer.echo("penstock: --willingness is now --payback; the old name goes in 0.2", err=True)
+    return payback or willingness

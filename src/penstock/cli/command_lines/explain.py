@@ -1,0 +1,90 @@
+"""The command lines of `penstock explain` and `profile`: what an application is made of, and what it costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options.application_argument import ApplicationArgument
+
+
+def explain(
+    application: ApplicationArgument,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg|png", help="Also draw the graph with its elements into a file.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option(metavar="TUPLES_S", help="Also predict CPU, highest rate and hosts at this rate.")
+    ] = None,
+    nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="The machines that --rate is predicted for.")
+    ] = None,
+    fuse: Annotated[
+        bool,
+        typer.Option("--fuse", help="With --rate: the chosen fusion compared with none, all and the requested one."),
+    ] = False,
+    profile: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="What operators cost; else what the store knows.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
+) -> None:
+    """Say what an application is made of: operators, state, order, parallelism, elements.
+
+    Examples:
+
+    - `penstock explain examples/spade/vwap-cf3.spade`
+
+    - `penstock explain penstock.cli.demo.vwap:vwap_per_ticker --picture out/vwap.svg`
+
+    - `penstock explain examples/momentum.py --json`
+
+    - `penstock explain penstock.cli.demo.vwap:vwap_per_ticker --rate 50000 --fuse`
+    """
+    from penstock.cli.explain import CostQuestion, explain_command
+
+    explain_command(application, picture, CostQuestion(rate, nodes, profile, fuse), as_json=json)
+
+
+def profile(
+    application: ApplicationArgument,
+    show: Annotated[bool, typer.Option("--show", help="Print what the store has, and run nothing.")] = False,
+    rates: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,N", help="Source tuples/s to run at; else shares of the highest rate."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long to run at each rate, at most.")] = 10.0,
+    master: Annotated[str, typer.Option(metavar="URL", help="A local master.")] = "local[2]",
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", "-i", metavar="NAME=FILE", help="Tuples of a source, which are repeated."),
+    ] = None,
+    from_journal: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Learn from a recorded run: a journal, or the checkpoint that has one."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.json", help="Also write the profile to a file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the profile as one JSON object.")] = False,
+) -> None:
+    """Learn what the operators of an application cost, by running it at several rates, and store it.
+
+    Examples:
+
+    - `penstock profile examples/streaming/vwap.py`
+
+    - `penstock profile examples/momentum.py --input trades=out/data/trades.parquet --rates 5000,10000,20000`
+
+    - `penstock profile examples/streaming/vwap.py --from-journal out/checkpoint`
+
+    - `penstock profile examples/streaming/vwap.py --show --json`
+    """
+    from penstock.cli.profile import ProfileRequest, profile_command
+
+    profile_command(
+        ProfileRequest(
+            application, rates, master, seconds, tuple(inputs or ()), output, from_journal, show, json
+        )
+    )  # fmt: skip

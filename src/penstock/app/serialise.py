@@ -14,6 +14,7 @@ from penstock.app import operators
 from penstock.app.graph import Graph, Request
 from penstock.app.place import Place
 from penstock.app.windows import Window
+from penstock.arguments import shown
 from penstock.block.schema import schema_of, type_of, word_of, words_of
 from penstock.connectors.arriving.arrival import ArrivalColumn
 from penstock.connectors.kinds import KIND_BY_NAME
@@ -22,6 +23,7 @@ from penstock.expressions.parser import parse, to_text
 from penstock.expressions.tree import Attribute, Call, Literal
 
 FORMAT = 1
+_RULE = "an application's JSON is an object written by Application.to_json"
 _KINDS: dict[str, type[Any]] = {
     **{kind.__name__: kind for kind in operators.Operator.__args__},
     **KIND_BY_NAME,
@@ -56,15 +58,17 @@ def graph_from_json(text: str) -> Graph:
     """The graph that `graph_to_json` wrote."""
     try:
         body = json.loads(text)
+        if not isinstance(body, dict) or "penstock" not in body:
+            raise InputError(f"{_RULE}; got {shown(body)}")
         if body["penstock"] != FORMAT:
             raise InputError(f"an application's JSON has format {FORMAT} here; got {body['penstock']!r}")
         graph = Graph(body["name"], tuple(map(_read, body["operators"])), tuple(map(_read, body["requests"])))
         _check_inputs(graph)
         return graph
-    except (AttributeError, ImportError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise InputError(
-            f"an application's JSON is an object written by Application.to_json; got a mistake at {error}"
-        ) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"{_RULE}; got text that is not JSON: {error}") from error
+    except (AttributeError, ImportError, KeyError, TypeError) as error:
+        raise InputError(f"{_RULE}; got a mistake at {error}") from error
 
 
 def _check_inputs(graph: Graph) -> None:

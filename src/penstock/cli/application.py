@@ -34,8 +34,11 @@ def _read(path: Path) -> Application:
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a text file in UTF-8: {error.reason} at byte {error.start}") from error
     if path.suffix.lower() == ".json":
-        with in_one_sentence(str(path), path):
-            return Application.from_json(text)
+        try:
+            with in_one_sentence(str(path), path):
+                return Application.from_json(text)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
     from penstock.app import spade
 
     return spade.load(text, file=str(path))

@@ -32,6 +32,8 @@ def candlesticks_command(path: Path, symbols: Sequence[str], candles: int, pictu
 
 
 def _read(path: Path) -> pa.Table:
+    if not path.exists():
+        raise InputError(f"there is no file or folder {path}")
     try:
         files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
         if not files:

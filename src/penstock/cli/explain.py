@@ -108,7 +108,7 @@ def _facts(operator: OperatorPlan) -> list[tuple[str, str]]:
 
 def _title(explanation: Explanation) -> str:
     if all(plan.element.partition is None for plan in explanation.elements):
-        return "elements (no fusion is requested: each operator is one)"
+        return "elements (the default fusion: none is requested)"
     return "elements, as requested"
 
 

@@ -74,7 +74,8 @@ def in_one_sentence(what: str, file: Path | None) -> Iterator[None]:
 def _sentence(error: BaseException, file: Path | None) -> str:
     text = f"{type(error).__name__}: {error}".rstrip(": ").replace("\n", " ")
     if isinstance(error, SyntaxError):
-        return f"SyntaxError: {error.msg} ({Path(error.filename or '').name}:{error.lineno})"
+        where = f" ({Path(error.filename or '').name}:{error.lineno})" if error.lineno is not None else ""
+        return f"SyntaxError: {error.msg}{where}"
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if file is not None and Path(frame.filename) == file.resolve()]
     return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text

@@ -111,7 +111,14 @@ def test_what_is_not_there_is_told(text: str, expected: str) -> None:
 
 
 def test_json_that_is_not_an_application(tmp_path: Path) -> None:
-    assert "an application's JSON" in sentence(written(tmp_path, "{}", "a.json"))
+    rule = "a.json: an application's JSON is an object written by Application.to_json; got"
+    assert f"{rule} {{}}" in sentence(written(tmp_path, "{}", "a.json"))
+    assert f"{rule} [1]" in sentence(written(tmp_path, "[1]", "a.json"))
+    assert f"{rule} text that is not JSON: " in sentence(written(tmp_path, "{", "a.json"))
+
+
+def test_python_that_has_no_line_is_told_without_one(tmp_path: Path) -> None:
+    assert sentence(written(tmp_path, "\0", "a.py")).endswith("null bytes")
 
 
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:

@@ -313,3 +313,8 @@ def test_a_file_name_that_the_system_refuses_has_its_sentence(capsys: pytest.Cap
         main(["explain", "x" * 5_000 + ".py"])
     assert ended.value.code == WRONG
     assert capsys.readouterr().err.endswith("cannot be used: file name too long\n")
+
+
+def test_explain_names_the_default_fusion(penstock: Run) -> None:
+    out = penstock("explain", "penstock.cli.demo.vwap:vwap_per_ticker").out
+    assert "elements (the default fusion: none is requested)" in out

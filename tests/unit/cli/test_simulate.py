@@ -177,3 +177,14 @@ def test_a_mistake_about_an_application_is_one_sentence(
     assert code == WRONG
     assert sentence in " ".join(err.split())
     assert "Traceback" not in err
+
+
+def test_a_short_simulation_has_a_warm_up_of_its_own(run: Run) -> None:
+    code, _, err = run("simulate", "model.json", "--seconds", "20")
+    assert (code, err) == (0, "")
+
+
+def test_the_rate_of_a_model_is_in_its_file(run: Run) -> None:
+    code, _, err = run("simulate", "model.json", "--rate", "3")
+    assert code == WRONG
+    assert err.startswith("--rate, --from-journal and --from-profile go with an application; a model has its own rates")

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.cli import main
+from penstock.cli.watch.compare import _or_none, _plain, _shown
 from penstock.watch.notebook import handle_html
 from tests.reference.made_run import MARKUP, lease, seen, write_run
 
@@ -146,3 +147,23 @@ def test_a_running_one_is_running(tmp_path: Path, capsys: pytest.CaptureFixture[
     lease(tmp_path, 2**22 + 1)
     assert ran("watch", str(tmp_path), "--json") == 0
     assert json.loads(capsys.readouterr().out)["status"] == "interrupted"
+
+
+@pytest.mark.parametrize("command", ["watch", "report", "compare"])
+def test_a_file_that_is_no_journal_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("nothing\n")
+    assert ran(command, "notes.txt", *(["notes.txt"] if command == "compare" else [])) == 2
+    assert "is not a journal; give a checkpoint, or the file journal.jsonl in it" in capsys.readouterr().err
+
+
+def test_a_journal_that_is_not_there_has_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran("journal", "nowhere") == 2
+    assert capsys.readouterr().err == "the journal 'nowhere' cannot be read: no such file or directory\n"
+
+
+def test_compare_shows_large_figures_in_full() -> None:
+    assert [_plain(value) for value in (5_598.0, 0.825, 3)] == ["5,598", "0.825", "3"]
+    assert (_shown(None, _or_none), _shown(None, _plain)) == ("none", "not measured")

@@ -265,6 +265,12 @@ def test_a_lease_can_be_released_twice(tmp_path: Path) -> None:
     Lease(str(tmp_path)).release()
 
 
+def test_a_checkpoint_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").touch()
+    with pytest.raises(ps.errors.InputError, match="a checkpoint is a directory; got the file '.*notes'; name another"):
+        Lease(str(tmp_path / "notes"))
+
+
 def with_files(source: str, sink: str) -> Graph:
     app = ps.Application("files")
     app.source("in", ps.sources.csv(source), {"x": "int64"}).sink("out", ps.sinks.csv(sink))

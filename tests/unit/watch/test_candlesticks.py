@@ -62,7 +62,7 @@ def test_the_command_draws_a_directory_and_tells_mistakes(tmp_path: Path, capsys
         (str(folder), "--symbol", "AAA"): "there are no estimates of 'AAA'; there are 5 symbols",
         (str(folder), "--picture", "c.gif"): "--picture is a file that ends in .svg or .png; got c.gif",
         (str(folder), "--candles", "0"): "--candles is a whole number of at least 1; got 0",
-        (str(tmp_path / "none"),): "cannot be read as Parquet",
+        (str(tmp_path / "none"),): "there is no file or folder",
     }
     for arguments, sentence in mistakes.items():
         assert run(*arguments) == 2

@@ -41,7 +41,10 @@ def simulate(
         ),
     ] = "oldest_first",
     seconds: Annotated[float, typer.Option(metavar="S", help="Simulated time.")] = 600.0,
-    warm_up: Annotated[float, typer.Option(metavar="S", help="Simulated time before anything counts.")] = 60.0,
+    warm_up: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Simulated time before anything counts; else a tenth of --seconds."),
+    ] = None,
     seed: _SimulationSeedOption = 1,
     mode: Annotated[
         str | None,

@@ -24,14 +24,15 @@ def simulate_command(
     nodes_file: Path | None,
     schedule: str,
     seconds: float,
-    warm_up_s: float,
+    warm_up_s: float | None,
     seed: int,
     costs: Costs,
     *,
     mode: str | None,
     as_json: bool,
 ) -> None:
-    """Simulates, and prints what came of it."""
+    """Simulates, and prints what came of it; a tenth of the time is warm-up where none is given."""
+    warm_up_s = max(seconds, 0.0) / 10 if warm_up_s is None else warm_up_s
     subject, machines = subject_of(what, costs), machines_of(nodes_file)
     with progress(seconds) as show:
 

@@ -27,6 +27,11 @@ class Costs:
 def subject_of(what: str, costs: Costs) -> Model | Fit:
     found = model_or_application(what)
     if isinstance(found, Model):
+        if costs != Costs():
+            raise InputError(
+                "--rate, --from-journal and --from-profile go with an application; a model has its own rates and "
+                "service times: change them in its file"
+            )
         return found
     if costs.from_journal is None and costs.from_profile is None:
         raise InputError(

@@ -65,11 +65,19 @@ def run_figures_of(path: Path) -> dict[str, Value]:
 
 
 def _plain(value: Any) -> str:
-    return f"{value:,.3g}" if isinstance(value, float) else str(value)
+    """Three digits, and whole numbers above 1,000: 5,600 instead of 5.6e+03."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:,.3g}"
+
+
+def _or_none(value: Any) -> str:
+    return "none" if value is None else str(value)
 
 
 _ROWS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("application", "application", str), ("status", "status", str), ("goal", "goal", str), ("policy", "policy", str),
+    ("application", "application", str), ("status", "status", str), ("goal", "goal", _or_none),
+    ("policy", "policy", _or_none),
     ("seconds", "seconds", lambda v: f"{v:,.1f}"), ("micro-batches", "micro_batches", count_text),
     ("tuples in", "tuples_in", count_text), ("tuples out", "tuples_out", count_text),
     ("tuples/s", "tuples_s", count_text), ("p50, mean (ms)", "p50_ms", _plain), ("p95, mean (ms)", "p95_ms", _plain),
@@ -83,4 +91,4 @@ _ROWS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 
 
 def _shown(value: Value, shown: Callable[[Any], str]) -> str:
-    return "not measured" if value is None else shown(value)
+    return "not measured" if value is None and shown is not _or_none else shown(value)

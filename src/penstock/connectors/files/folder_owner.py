@@ -29,6 +29,8 @@ class Run:
 
 def check_free(whose: str, folder: str | Path, run: Run) -> None:
     """InputError where a folder has the files of another run; `whose` begins the sentence."""
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(f"{whose} would go to the folder '{folder}', which is a file; take another folder")
     owner = _owner_of(Path(folder))
     if owner is not None and owner.checkpoint_id == run.checkpoint_id:
         return

@@ -245,8 +245,10 @@ def _whole_lines(path: Path) -> Iterator[str]:
     try:
         with path.open() as file:
             yield from (line for line in file if line.endswith("\n"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the journal '{path}' cannot be read: {error}") from error
+    except OSError as error:
+        raise InputError(f"the journal '{path}' cannot be read: {(error.strerror or str(error)).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the journal '{path}' is not a text file in UTF-8") from error
 
 
 def _lines(

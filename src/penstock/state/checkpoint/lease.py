@@ -8,7 +8,7 @@ import socket
 import uuid
 from collections.abc import Callable
 
-from penstock.errors import StateError, file_error
+from penstock.errors import InputError, StateError, file_error
 from penstock.host.atomic_file import make_folder, open_new, sync
 
 _BYTES = 200
@@ -24,6 +24,8 @@ class Lease:
 
     def __init__(self, directory: str, highest: Callable[[], int] = lambda: 0) -> None:
         self.path, self._directory = os.path.join(directory, "lease"), directory
+        if os.path.exists(directory) and not os.path.isdir(directory):
+            raise InputError(f"a checkpoint is a directory; got the file '{directory}'; name another one")
         try:
             _make_private(directory)
             self._descriptor = open_new(self.path, os.O_RDWR)

@@ -33,7 +33,17 @@ def journal_of(path: str | Path) -> Path:
         raise InputError(
             f"'{given}' has no journal: it is no checkpoint of a run on Spark, or its first start is not over yet"
         )
+    if not given.is_dir() and not _is_journal(found):
+        raise InputError(f"'{given}' is not a journal; give a checkpoint, or the file {FILE} in it")
     return found
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether the first line is a journal's; one that is not whole yet may be."""
+    part = part_before(path) if part_before(path).exists() else path
+    with part.open("rb") as file:
+        first = file.readline(1 << 20)
+    return b"penstock_journal" in first or not first.endswith(b"\n")
 
 
 class RunReader:

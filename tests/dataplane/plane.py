@@ -89,6 +89,7 @@ class Plane(MicroBatches):
         self.rebuilt = 0
         self.unfused: tuple[str, ...] | None = None  # drawn at the first batch
         self.fusion: Groups | None = None
+        self._fusions: list[Groups | None] = []
         self.block_rows: int | None = None  # drawn at each
         self._start: dict[str, int] = {}
         self._end: dict[str, int] = {}
@@ -199,6 +200,14 @@ class Plane(MicroBatches):
             self.blocks[name].append(in_order(ordered).to_arrow())
         self.letters += result.letters
 
+    def _any_fusion(self) -> Groups | None:
+        """A new one, or one that was there before."""
+        if len(self._fusions) < 4:
+            drawn = None if self.random.random() < 0.1 else any_fusion(self.fixed.graph, self.random)
+            self._fusions.append(drawn)
+            return drawn
+        return self.random.choice(self._fusions)
+
     def _any_threads(self) -> int | ElasticThreads:
         if not self.threads:
             return 1
@@ -213,7 +222,7 @@ class Plane(MicroBatches):
             names = names if self.fusions == "none" else []
             self.unfused = tuple(sorted(name for name in names if self.random.random() < 0.25))
         if self.fusions == "all" or (self.fusions == "one" and self.fusion is None):
-            self.fusion = None if self.random.random() < 0.1 else any_fusion(graph, self.random)
+            self.fusion = self._any_fusion()
         fused = Fused(self.unfused, self.fusion)
         layout = layout_of(graph, fused)
         pipeline, can_split = layout.pipeline, splittable(graph, layout)

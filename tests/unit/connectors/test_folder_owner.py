@@ -125,5 +125,5 @@ def test_of_starts_at_once_one_gets_the_folder(tmp_path: Path, out: Path) -> Non
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").touch()
-    with pytest.raises(InputError, match="would go to the folder '.*out', which is a file; take another"):
+    with pytest.raises(InputError, match=r"would go to the folder '.*out', which is a file; take another"):
         claim(WHOSE, tmp_path / "out", Run("one", ""))

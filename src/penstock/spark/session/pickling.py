@@ -27,7 +27,8 @@ def dumps(value: Any, what: str) -> bytes:
 
 def dumps_for_workers(value: Any, what: str) -> bytes:
     """The same with functions and classes by value that workers could not import."""
-    modules = [module for module in list(sys.modules.values()) if _is_out_of_reach(module)]
+    places: dict[str, Path | None] = {}
+    modules = [module for module in list(sys.modules.values()) if _is_out_of_reach(module, places)]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -37,13 +38,24 @@ def dumps_for_workers(value: Any, what: str) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def _is_out_of_reach(module: ModuleType) -> bool:
-    """Whether it is a module of the user's that was imported from a place that workers do not search."""
+def _is_out_of_reach(module: ModuleType, places: dict[str, Path | None]) -> bool:
+    """Whether it is a module of the user's that was imported from a place that workers do not search.
+
+    `places` keeps where workers find packages: there are hundreds of modules, of a few packages.
+    """
     name, file = getattr(module, "__name__", ""), getattr(module, "__file__", None)
     if not file or name == "__main__" or name not in sys.modules or str(file).startswith((sys.prefix, sys.base_prefix)):
         return False
-    found = PathFinder.find_spec(name.partition(".")[0])
+    package = name.partition(".")[0]
+    if package not in places:
+        places[package] = _place_of(package)
+    place = places[package]
+    return place is None or not Path(file).is_relative_to(place)
+
+
+def _place_of(package: str) -> Path | None:
+    """The folder or file that an import of a package finds."""
+    found = PathFinder.find_spec(package)
     if found is None or found.origin is None:
-        return True
-    root = Path(found.origin).parent if found.submodule_search_locations else Path(found.origin)
-    return not Path(file).is_relative_to(root)
+        return None
+    return Path(found.origin).parent if found.submodule_search_locations else Path(found.origin)

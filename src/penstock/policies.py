@@ -1,6 +1,6 @@
-"""Policies: their names, the settings of each, and what a policy of one's own needs.
+"""Policies: their names, the parameters of each, and what a policy of one's own needs.
 
-`ps.run(app, goal=..., policy=...)` takes a name (`"ds2"`), a name with settings (`"ds2:headroom=1.2"`), or an object
+`ps.run(app, goal=..., policy=...)` takes a name (`"ds2"`), a name with parameters (`"ds2:headroom=1.2"`), or an object
 like this one, which takes as many replicas as keep them busy for at most `share` of their time:
 
 >>> from dataclasses import dataclass, replace
@@ -30,11 +30,14 @@ A policy keeps nothing but the state that it gives back, a value, so that a jour
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from penstock.arguments import TEXT, check_arguments
 from penstock.control.control_step import ControlStep, ElementLoad
 from penstock.control.decision import Change, Decision, Expectation, Hold, change_or_hold
 from penstock.control.policy import Policy
-from penstock.control.policy_settings import POLICY_NAMES, SETTINGS_BY_POLICY, PolicySetting
+from penstock.control.policy_parameters import PARAMETERS_BY_POLICY, POLICY_NAMES, PolicyParameter
 from penstock.control.policy_text import policy_text
 from penstock.control.setting import Setting
 
@@ -48,9 +51,9 @@ __all__ = [
     "Hold",
     "Expectation",
     "change_or_hold",
-    "PolicySetting",
+    "PolicyParameter",
     "names",
-    "settings",
+    "parameters",
 ]
 
 
@@ -63,11 +66,23 @@ def names() -> tuple[str, ...]:
     return POLICY_NAMES
 
 
-def settings(name: str) -> tuple[PolicySetting, ...]:
+def parameters(name: str) -> tuple[PolicyParameter, ...]:
     """What a policy may be given behind its name, each with its default and its rule.
 
-    >>> [f"{own.name}={own.default}" for own in settings("ds2")]
+    >>> [f"{own.name}={own.default}" for own in parameters("ds2")]
     ['interval_s=10', 'warm_up_s=30', 'headroom=1']
     """
-    check_arguments("ps.policies.settings", name=(name, TEXT))
-    return SETTINGS_BY_POLICY[policy_text(name).name]
+    check_arguments("ps.policies.parameters", name=(name, TEXT))
+    return PARAMETERS_BY_POLICY[policy_text(name).name]
+
+
+_OLD_NAMES = {"PolicySetting": "PolicyParameter", "settings": "parameters"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OLD_NAMES:
+        raise AttributeError(f"module 'penstock.policies' has no attribute '{name}'")
+    instead = _OLD_NAMES[name]
+    sentence = f"penstock.policies.{name} is now penstock.policies.{instead}; the old name goes in 0.2"
+    warnings.warn(sentence, DeprecationWarning, stacklevel=2)
+    return globals()[instead]

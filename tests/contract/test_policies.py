@@ -14,7 +14,7 @@ from penstock.control.loop.loop import Loop, Record
 from penstock.control.loop.named_policies import named_policy
 from penstock.control.mpc.presets import default_mpc
 from penstock.control.policy import Policy
-from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.policy_parameters import POLICY_NAMES
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
 from penstock.control.setting import Grid, Setting

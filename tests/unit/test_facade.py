@@ -76,6 +76,12 @@ def test_a_name_that_was_public_warns_and_says_what_to_use(name: str) -> None:
     assert name not in vars(ps)  # it warns again
 
 
+@pytest.mark.parametrize(("name", "instead"), [("PolicySetting", "PolicyParameter"), ("settings", "parameters")])
+def test_an_old_name_of_policies_warns_and_is_the_new_one(name: str, instead: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"^penstock\.policies\.{name} is now .+\.{instead}; the old name"):
+        assert getattr(ps.policies, name) is getattr(ps.policies, instead)
+
+
 def test_a_name_with_a_new_place_is_there() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -63,3 +63,10 @@ def test_each_word_stands_once_and_means_something() -> None:
     words = [word for word, _, _ in rows()]
     assert len(words) == len(set(words)) > 60
     assert all(means for _, means, _ in rows())
+
+
+def test_a_setting_or_configuration_is_one_of_these_ideas_and_has_a_row_of_its_own() -> None:
+    word_by_name = {name: word for word, _, names in rows() for name in names}
+    found = {name for name in defined() if name.endswith(("Setting", "Configuration"))}
+    assert found == {"Configuration", "ElementConfiguration", "RequestedConfiguration", "Setting", "ElementSetting"}
+    assert len({word_by_name[name] for name in found}) == len(found)

@@ -220,7 +220,7 @@ def of_values() -> dict[str, Case]:
         "slots.RangeSlots": Case(ps.slots.RangeSlots, bounds=(1.0, 2.0)),
         "slots.GridSlots": Case(ps.slots.GridSlots, first_bounds=(1.0,), second_bounds=(1.0,)),
         "policies.names": Case(ps.policies.names),
-        "policies.settings": Case(ps.policies.settings, name="mpc"),
+        "policies.parameters": Case(ps.policies.parameters, name="mpc"),
     }  # fmt: skip
 
 

@@ -1,20 +1,26 @@
-"""A policy as users write it: a name, or a name with settings (`th-node:horizon=3,switching=no`)."""
+"""A policy as users write it: a name, or a name with parameters (`th-node:horizon=3,switching=no`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.control.policy_settings import ASCENDING, POLICY_NAMES, SETTINGS_BY_POLICY, PolicySetting, SettingValue
+from penstock.control.policy_parameters import (
+    ASCENDING,
+    PARAMETERS_BY_POLICY,
+    POLICY_NAMES,
+    ParameterValue,
+    PolicyParameter,
+)
 from penstock.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyText:
-    """The name, the settings that were given, and all of it in the order of the settings."""
+    """The name, the parameters that were given, and the text with these in their usual order."""
 
     name: str
-    settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     text: str = ""
 
 
@@ -22,17 +28,17 @@ def policy_text(text: str) -> PolicyText:
     """What a text says; all its mistakes are told together.
 
     >>> policy_text("th-node:switching=no,horizon=3")
-    PolicyText(name='th-node', settings={'horizon': 3, 'switching': False}, text='th-node:horizon=3,switching=no')
+    PolicyText(name='th-node', parameters={'horizon': 3, 'switching': False}, text='th-node:horizon=3,switching=no')
     """
     name, separator, rest = text.partition(":")
     name = name.strip()
-    if name not in SETTINGS_BY_POLICY:
+    if name not in PARAMETERS_BY_POLICY:
         sentence = f"there is no policy '{name}'; there are: {', '.join(POLICY_NAMES)}"
         raise InputError(_with_hint(sentence, name, POLICY_NAMES))
     if not separator:
         return PolicyText(name, text=name)
-    known = SETTINGS_BY_POLICY[name]
-    values, words, problems = given_settings(f"policy '{name}'", known, rest)
+    known = PARAMETERS_BY_POLICY[name]
+    values, words, problems = given_parameters(f"policy '{name}'", known, rest)
     if not problems:
         problems += _order_problems(name, words)
     if problems:
@@ -50,12 +56,12 @@ def policy_problems(text: str) -> list[str]:
     return []
 
 
-def given_settings(
-    what: str, known: Sequence[PolicySetting], text: str
-) -> tuple[dict[str, SettingValue], dict[str, str], list[str]]:
+def given_parameters(
+    what: str, known: Sequence[PolicyParameter], text: str
+) -> tuple[dict[str, ParameterValue], dict[str, str], list[str]]:
     """The values of NAME=VALUE,... by name, the words they came from, and a sentence for each mistake.
 
-    `what` takes the known settings, and is named in the sentences.
+    `what` takes the known parameters, and is named in the sentences.
     """
     words, problems = _words(what, known, text)
     given = [(own, own.value(words[own.name])) for own in known if own.name in words]
@@ -63,8 +69,8 @@ def given_settings(
     return {own.name: value for own, value in given if value is not None}, words, problems
 
 
-def _words(what: str, known: Sequence[PolicySetting], text: str) -> tuple[dict[str, str], list[str]]:
-    """NAME=VALUE by name, and what is none of the settings."""
+def _words(what: str, known: Sequence[PolicyParameter], text: str) -> tuple[dict[str, str], list[str]]:
+    """NAME=VALUE by name, and a sentence for each word that names no parameter."""
     names = [own.name for own in known]
     found: dict[str, str] = {}
     problems = []
@@ -80,9 +86,9 @@ def _words(what: str, known: Sequence[PolicySetting], text: str) -> tuple[dict[s
     return found, problems
 
 
-def _broken(what: str, setting: PolicySetting, text: str) -> str:
-    hint = did_you_mean(text, setting.words) if setting.words else None
-    sentence = f"{setting.name} of {what} is {setting.rule}; got '{text}'"
+def _broken(what: str, parameter: PolicyParameter, text: str) -> str:
+    hint = did_you_mean(text, parameter.words) if parameter.words else None
+    sentence = f"{parameter.name} of {what} is {parameter.rule}; got '{text}'"
     return f"{sentence}; {hint}" if hint else sentence
 
 
@@ -95,8 +101,8 @@ def _order_problems(name: str, words: Mapping[str, str]) -> list[str]:
     return [] if low <= high else [f"{lower} of policy '{name}' is at most {upper}, {high:g}; got {low:g}"]
 
 
-def _ascending(name: str) -> list[PolicySetting]:
-    by_name = {own.name: own for own in SETTINGS_BY_POLICY[name]}
+def _ascending(name: str) -> list[PolicyParameter]:
+    by_name = {own.name: own for own in PARAMETERS_BY_POLICY[name]}
     return [by_name[own] for own in ASCENDING[name]]
 
 

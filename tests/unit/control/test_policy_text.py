@@ -1,4 +1,4 @@
-"""Policies by name with settings: understood, or refused with everything that is wrong."""
+"""Policies by name with parameters: understood, or refused with everything that is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.named_policies import named_policy
 from penstock.control.mpc.live import LiveMpc
 from penstock.control.mpc.presets import ALPHAS, paper_strategy
-from penstock.control.policy_settings import POLICY_NAMES, SETTINGS_BY_POLICY, settings_text
+from penstock.control.policy_parameters import PARAMETERS_BY_POLICY, POLICY_NAMES, parameters_text
 from penstock.control.policy_text import policy_problems, policy_text
 from penstock.control.rivals.thresholds import Thresholds
 from penstock.control.setting import Grid, Setting
@@ -34,7 +34,7 @@ def made(text: str, speed_up: float = 1.0) -> Any:
 
 @pytest.mark.parametrize("name", RIVALS)
 def test_every_setting_of_a_rival_can_be_given_and_has_the_default_that_is_told(name: str) -> None:
-    plain, known = made(name), SETTINGS_BY_POLICY[name]
+    plain, known = made(name), PARAMETERS_BY_POLICY[name]
     names = {own.name for own in dataclasses.fields(plain)} - {"bounds", "name"}
     assert {setting.name for setting in known} == names
     for setting in known:
@@ -46,7 +46,7 @@ def test_every_setting_of_a_rival_can_be_given_and_has_the_default_that_is_told(
 
 @pytest.mark.parametrize("name", POLICY_NAMES)
 def test_defaults_in_words_give_the_plain_policy(name: str) -> None:
-    text = f"{name}:{settings_text(name)}".replace("max_replicas", "4")
+    text = f"{name}:{parameters_text(name)}".replace("max_replicas", "4")
     spelt, plain = made(text, 10.0), made(name, 10.0)
     if any(own.name == "name" for own in dataclasses.fields(plain)):
         assert spelt.name == text.replace(", ", ",")
@@ -130,12 +130,12 @@ def test_a_policy_is_a_threshold_rule_whatever_it_is_called() -> None:
 
 def test_docs_and_help_list_every_policy_with_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
     docs = (ROOT / "docs" / "control.md").read_text()
-    assert [name for name in POLICY_NAMES if f"| `{name}` | {settings_text(name)} |" not in docs] == []
+    assert [name for name in POLICY_NAMES if f"| `{name}` | {parameters_text(name)} |" not in docs] == []
     for command in ("run", "replay"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
         told = " ".join(capsys.readouterr().out.split())
-        assert [name for name in POLICY_NAMES if f"{name}: {settings_text(name)}" not in told] == []
+        assert [name for name in POLICY_NAMES if f"{name}: {parameters_text(name)}" not in told] == []
 
 
 @pytest.mark.parametrize("service_s", [8e-6, 0.001, 0.05])

@@ -11,7 +11,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.goals.goal import throughput
 from penstock.control.loop.loop import Loop
 from penstock.control.loop.named_policies import named_policy
-from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.policy_parameters import POLICY_NAMES
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
 from penstock.control.setting import Grid

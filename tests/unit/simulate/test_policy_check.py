@@ -12,7 +12,7 @@ from penstock.control.control_step import ControlStep
 from penstock.control.decision import Change, Decision, Hold
 from penstock.control.goals.goal import throughput
 from penstock.control.loop.named_policies import named_policy
-from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.policy_parameters import POLICY_NAMES
 from penstock.control.setting import Grid
 
 

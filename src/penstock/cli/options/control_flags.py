@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.control.policy_settings import POLICY_NAMES, settings_text
+from penstock.control.policy_parameters import POLICY_NAMES, parameters_text
 
-_POLICIES = "\n\n".join(f"- `{name}`: {settings_text(name)}" for name in POLICY_NAMES)
+_POLICIES = "\n\n".join(f"- `{name}`: {parameters_text(name)}" for name in POLICY_NAMES)
 POLICIES_HELP = f"Policies with their settings, each as it is where it is not given:\n\n{_POLICIES}"
 GoalFlag = Annotated[
     str | None,

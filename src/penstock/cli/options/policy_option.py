@@ -1,4 +1,4 @@
-"""`--policy`: the name of a policy, with settings if need be, or a policy of the user's own."""
+"""`--policy`: the name of a policy, with parameters if need be, or a policy of the user's own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def policy_of_option(text: str) -> str | Policy:
     >>> policy_of_option("ds2:headroom=1.2")
     'ds2:headroom=1.2'
     """
-    from penstock.control.policy_settings import POLICY_NAMES
+    from penstock.control.policy_parameters import POLICY_NAMES
 
     where, _, name = text.rpartition(":")
     if not name.isidentifier() or not where or where.strip() in POLICY_NAMES:

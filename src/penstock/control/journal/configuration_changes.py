@@ -11,8 +11,8 @@ from penstock.plan.configuration import SLOTS_MAX, Configuration, configuration_
 Routes = dict[str, list[int]]
 
 
-class ConfigurationChanges:
-    """Writes them, one after the other."""
+class WrittenRoutes:
+    """Writes Configurations, one after the other."""
 
     def __init__(self) -> None:
         self._routes: Routes = {}
@@ -29,7 +29,7 @@ class ConfigurationChanges:
 
 
 class RecordedRoutes:
-    """Reads them in the same order."""
+    """Reads Configurations in the same order."""
 
     def __init__(self) -> None:
         self._routes: Routes = {}

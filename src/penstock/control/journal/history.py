@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.arguments import FLAG, check_arguments, whole
-from penstock.control.journal.configuration_changes import ConfigurationChanges
+from penstock.control.journal.configuration_changes import WrittenRoutes
 from penstock.control.journal.display_graph import DisplayGraph
 from penstock.control.journal.levels import Levels
 from penstock.control.journal.parts import PartFile
@@ -94,7 +94,7 @@ class History:
         self._events = PartFile(events_path(journal), settings.events_bytes)
         self._levels = Levels(journal, settings.levels_bytes)
         self._lock = threading.RLock()
-        self._changes = ConfigurationChanges()
+        self._changes = WrittenRoutes()
         self._configuration: Configuration | None = None
         self._moving: Mapping[str, Any] | None = None
         self._executors: int | None = None
@@ -179,7 +179,7 @@ class History:
             if self._has_ended:  # a thread that was late
                 return
             if self._events.turn():  # what a viewer needs to understand the rest
-                self._changes = ConfigurationChanges()
+                self._changes = WrittenRoutes()
                 again: list[tuple[str, Any]] = [] if self._start is None else [("start", to_plain(self._start))]
                 if self._configuration is not None:
                     again += [

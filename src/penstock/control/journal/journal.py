@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.arguments import is_whole
-from penstock.control.journal.configuration_changes import ConfigurationChanges, RecordedRoutes
+from penstock.control.journal.configuration_changes import RecordedRoutes, WrittenRoutes
 from penstock.control.journal.display_graph import DisplayGraph
 from penstock.control.journal.parts import drop_torn_line, part_before
 from penstock.control.journal.plain_text import to_text
@@ -107,7 +107,7 @@ class Journal:
         self._close = weakref.finalize(self, os.close, self._file)
         self._bytes = length
         self._configuration: Configuration | None = None
-        self._changes = ConfigurationChanges()
+        self._changes = WrittenRoutes()
         if length == 0:
             self._append()
 
@@ -165,7 +165,7 @@ class Journal:
             while data:  # a disk that fills up takes some of it, and says why with the next
                 data = data[os.write(self._file, data) :]
         except OSError:
-            self._configuration, self._changes = None, ConfigurationChanges()  # the next line has them again
+            self._configuration, self._changes = None, WrittenRoutes()  # the next line has them again
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._bytes)
             raise

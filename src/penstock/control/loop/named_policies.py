@@ -11,7 +11,7 @@ from penstock.control.goals.payback import DEFAULT_PAYBACK
 from penstock.control.mpc.policy import Mpc
 from penstock.control.mpc.presets import ALPHAS, PAPER_TUPLE_S, Strategy, default_mpc, paper_strategy
 from penstock.control.policy import Policy
-from penstock.control.policy_settings import SettingValue
+from penstock.control.policy_parameters import ParameterValue
 from penstock.control.policy_text import policy_text
 from penstock.control.rivals.ds2 import Ds2
 from penstock.control.rivals.flink_autoscaler import FlinkAutoscaler
@@ -51,25 +51,25 @@ def named_policy(
     made: Any
     if asked.name == "mpc":
         made = default_mpc(goal, grid, price=price, payback=payback, pause_s=pause_s)
-        made = replace(made, **asked.settings)
+        made = replace(made, **asked.parameters)
     elif asked.name in _STRATEGIES:
-        made = _strategy(_STRATEGIES[asked.name], goal, grid, asked.settings)
+        made = _strategy(_STRATEGIES[asked.name], goal, grid, asked.parameters)
     else:
-        made = replace(_rival(asked.name, Bounds(grid.replicas[0], grid.replicas[-1])), **asked.settings)
+        made = replace(_rival(asked.name, Bounds(grid.replicas[0], grid.replicas[-1])), **asked.parameters)
         if asked.name != "spl":  # its 4 s are the paper's for a trace that is already 100 times as fast
             made = sped_up(made, speed_up)
-    if asked.settings and any(own.name == "name" for own in fields(made)):
+    if asked.parameters and any(own.name == "name" for own in fields(made)):
         made = replace(made, name=asked.text)
     policy: Policy = made
     return policy
 
 
-def _strategy(strategy: Strategy, goal: Goal, grid: Grid, settings: Mapping[str, SettingValue]) -> Mpc:
+def _strategy(strategy: Strategy, goal: Goal, grid: Grid, parameters: Mapping[str, ParameterValue]) -> Mpc:
     policy = paper_strategy(
         strategy,
-        "random_walk" if settings.get("load") == "random_walk" else "real",
-        switching=bool(settings.get("switching", True)),
-        horizon=int(settings.get("horizon", _PAPER_HORIZON)),
+        "random_walk" if parameters.get("load") == "random_walk" else "real",
+        switching=bool(parameters.get("switching", True)),
+        horizon=int(parameters.get("horizon", _PAPER_HORIZON)),
         threshold_s=goal.threshold_s or 1.0,
     )
     if strategy.startswith("Th"):  # its alpha is of service times as long as the paper's

@@ -1,23 +1,23 @@
-"""Threads as users write them: a number, or a policy with bounds and settings (`multilevel:1-16,as_printed=yes`)."""
+"""Threads as users write them: a number, or a policy with bounds and parameters (`multilevel:1-16,as_printed=yes`)."""
 
 from __future__ import annotations
 
 import re
 from typing import Any, cast
 
-from penstock.control.policy_settings import PolicySetting
-from penstock.control.policy_text import given_settings
+from penstock.control.policy_parameters import PolicyParameter
+from penstock.control.policy_text import given_parameters
 from penstock.errors import InputError
 from penstock.plan.thread_setting import MOST_THREADS, POLICIES, ElasticThreads, ThreadPolicyName
 
 _BOUNDS = re.compile(r"(\d+)-(\d+)")
-_PERIOD = PolicySetting("period_s", "1", above=True)
-_SETTINGS = {
+_PERIOD = PolicyParameter("period_s", "1", above=True)
+_PARAMETERS = {
     "elastic": (_PERIOD,),
-    "elastic_operator": (_PERIOD, PolicySetting("tolerance", "0.05"), PolicySetting("decay_rate", "0.01")),
+    "elastic_operator": (_PERIOD, PolicyParameter("tolerance", "0.05"), PolicyParameter("decay_rate", "0.01")),
     "multilevel": (
-        _PERIOD, PolicySetting("sensitivity", "0.01"), PolicySetting("satisfaction", "0.6"),
-        PolicySetting("as_printed", "no", "yes"),
+        _PERIOD, PolicyParameter("sensitivity", "0.01"), PolicyParameter("satisfaction", "0.6"),
+        PolicyParameter("as_printed", "no", "yes"),
     ),
 }  # fmt: skip
 
@@ -39,13 +39,15 @@ def threads_of(option: int | str | ElasticThreads) -> int | ElasticThreads:
     first, _, others = rest.partition(",")
     bounds = _BOUNDS.fullmatch(first)
     least, most = (int(bounds[1]), int(bounds[2])) if bounds else (1, MOST_THREADS)
-    return ElasticThreads(least, most, cast(ThreadPolicyName, policy), **_settings(policy, others if bounds else rest))
+    return ElasticThreads(
+        least, most, cast(ThreadPolicyName, policy), **_parameters(policy, others if bounds else rest)
+    )
 
 
-def _settings(policy: str, text: str) -> dict[str, Any]:
+def _parameters(policy: str, text: str) -> dict[str, Any]:
     if not text:
         return {}
-    values, _, problems = given_settings(f"thread policy '{policy}'", _SETTINGS[policy], text)
+    values, _, problems = given_parameters(f"thread policy '{policy}'", _PARAMETERS[policy], text)
     if problems:
         raise InputError("\n".join(problems))
     return dict(values)

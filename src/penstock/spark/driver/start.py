@@ -98,7 +98,7 @@ def start(
     later, state goes on among the temporary files, and one warning says so.  A session that is opened has its shuffle
     files there, too.
 
-    With a `goal`, a policy (a name, with settings if need be, or an object) keeps the application at it within
+    With a `goal`, a policy (a name, with parameters if need be, or an object) keeps the application at it within
     `limits`, at the least `price`; `payback`: how readily it changes something, 'calm', 'balanced' or 'eager', or
     the seconds within which a change has to pay; `passive`: it says what it would do, and does nothing.
     `willingness` is the old name of `payback`, and warns.

@@ -13,7 +13,7 @@ from penstock.cli.options.control_options import ControlOptions
 from penstock.cli.replay import ReplayRequest, replay_command, short_options
 from penstock.control.journal.journal import Journal
 from penstock.control.loop.observed_steps import ObservedBatch, control_steps
-from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.policy_parameters import POLICY_NAMES
 from penstock.errors import InputError
 from penstock.measure.observation import (
     ArrivalObservation,

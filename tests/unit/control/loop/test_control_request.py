@@ -19,7 +19,7 @@ from penstock.control.live.frequency_setter import FrequencySetter, frequencies_
 from penstock.control.loop.control_request import ControlRequest, control_request, policy_of
 from penstock.control.loop.loop import Record
 from penstock.control.mpc.live import LiveMpc
-from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.policy_parameters import POLICY_NAMES
 from penstock.control.routes.rebalance import DEFAULT_IMBALANCE
 from penstock.control.rules.frequency import FREQUENCY
 from penstock.control.setting import Grid, Setting

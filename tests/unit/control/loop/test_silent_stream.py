@@ -9,7 +9,7 @@ from penstock.control.goals.limits import Limits, grid_within
 from penstock.control.live.controller import Controller
 from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.observed_steps import ObservedBatch, control_steps
-from penstock.control.policy_settings import POLICY_NAMES
+from penstock.control.policy_parameters import POLICY_NAMES
 from penstock.measure.observation import ArrivalObservation, BatchTimes, Observation, ReplicaObservation
 from penstock.plan.configuration import Configuration
 from tests.unit.control.live.test_micro_batch_plant import (

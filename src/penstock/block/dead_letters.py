@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.block.block import Block
 from penstock.block.position import Integers
-from penstock.block.row_texts import json_text, row_texts
+from penstock.block.texts.row_texts import json_text, row_texts
 from penstock.errors import OperatorError
 
 SCHEMA = pa.schema([("operator", pa.string()), ("reason", pa.string()), ("row", pa.string())])

@@ -113,6 +113,25 @@ def test_letters_keep_their_order_however_they_come(sizes: list[int]) -> None:
     assert letters.drain().num_rows == 0
 
 
+@given(st.dictionaries(st.integers(0, 9), st.sampled_from(["failed", "failed with 'é'"])), st.booleans())
+def test_failures_with_reasons_of_their_own_equal_letters_one_by_one(reasons: dict[int, str], also_one: bool) -> None:
+    batch = pa.record_batch({"n": list(range(10)), "text": [None, 'a"'] * 5})
+    columnar, one_by_one = DeadLetters(), DeadLetters()
+    for letters in (columnar, one_by_one)[: 2 * also_one]:
+        letters.add("before", "because", {"n": 0})
+    columnar.add_failures("map", reasons, batch)
+    for row in sorted(reasons):
+        one_by_one.add("map", reasons[row], batch.slice(row, 1).to_pylist()[0])
+    assert len(columnar) == len(one_by_one)
+    assert columnar.table().to_pylist() == one_by_one.table().to_pylist()
+
+
+def test_a_strict_application_names_the_first_failure() -> None:
+    batch = pa.record_batch({"n": [1, 2, 3]})
+    with pytest.raises(OperatorError, match=r"operator 'm' second; got \{\"n\": 2\}; on_error='fail'"):
+        DeadLetters(fail=True).add_failures("m", {2: "third", 1: "second"}, batch)
+
+
 def test_a_strict_application_names_the_first_row() -> None:
     batch = pa.record_batch({"n": [1, 2]})
     with pytest.raises(OperatorError, match=r"operator 'w' came late; got \{\"n\": 2\}; on_error='fail'"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -11,17 +11,17 @@ import pyarrow as pa
 
 from penstock.block.block import Block
 from penstock.block.position import Integers
-from penstock.block.row_texts import json_text, row_texts
+from penstock.block.texts.row_texts import json_text, row_texts
 from penstock.errors import OperatorError
 
 SCHEMA = pa.schema([("operator", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
 
 class Letters(NamedTuple):
-    """Letters of one operator for one reason: the text of one row, or of several."""
+    """Letters of one operator: the text of one row, or of several, for one reason or with a reason each."""
 
     operator: str
-    reason: str
+    reason: str | pa.Array
     rows: str | pa.Array
 
 
@@ -49,12 +49,18 @@ class DeadLetters:
         if batch.num_rows:
             self._add(Letters(operator, reason, row_texts(batch)))
 
+    def add_failures(self, operator: str, reason_by_row: Mapping[int, str], batch: pa.RecordBatch) -> None:
+        """The rows of a batch that have a reason, in their order."""
+        if reason_by_row:
+            rows = sorted(reason_by_row)
+            reasons = _strings([reason_by_row[row] for row in rows])
+            self._add(Letters(operator, reasons, row_texts(batch.take(pa.array(rows, pa.int64())))))
+
     def _add(self, letters: Letters) -> None:
         if self.fail:
-            row = letters.rows if isinstance(letters.rows, str) else letters.rows[0].as_py()
+            row, reason = _first(letters.rows), _first(letters.reason)
             raise OperatorError(
-                f"operator '{letters.operator}' {letters.reason}; got {row}; "
-                "on_error='fail' stops at the first such tuple"
+                f"operator '{letters.operator}' {reason}; got {row}; on_error='fail' stops at the first such tuple"
             )
         self.keep(letters)
 
@@ -89,8 +95,15 @@ def _table(letters: Sequence[Letters]) -> pa.Table:
 
 
 def _batch(letters: Letters) -> pa.RecordBatch:
-    operators, reasons = (pa.repeat(text, len(letters.rows)) for text in (letters.operator, letters.reason))
+    operators, reasons = (
+        pa.repeat(text, len(letters.rows)) if isinstance(text, str) else text
+        for text in (letters.operator, letters.reason)
+    )
     return pa.RecordBatch.from_arrays([operators, reasons, letters.rows], schema=SCHEMA)
+
+
+def _first(texts: str | pa.Array) -> str:
+    return texts if isinstance(texts, str) else texts[0].as_py()
 
 
 def _strings(texts: Sequence[str]) -> pa.Array:

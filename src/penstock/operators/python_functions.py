@@ -81,16 +81,18 @@ class MapRuntime(Stateless):
 
     def _row_by_row(self, block: Block) -> Block:
         batch = block.to_arrow()
-        tables, origins = [], []
+        tables, origins, failures = [], [], dict[int, str]()
         for row in range(block.rows):
             try:
                 table, _ = self._call(batch.slice(row, 1))
             except _FAILURES as error:
-                reason = str(error) if isinstance(error, _WrongRows) else failure(error)
-                self.letters.add(self.operator.name, reason, batch.slice(row, 1).to_pylist()[0])
+                failures[row] = str(error) if isinstance(error, _WrongRows) else failure(error)
+                if self.letters.fail:
+                    break
                 continue
             tables.append(table)
             origins += [row] * table.num_rows
+        self.letters.add_failures(self.operator.name, failures, batch)
         table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
         columns = block_of(table, self.operator.schema).columns
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
@@ -142,8 +144,7 @@ def _per_row(
             if letters.fail:
                 break
     columns = block_of(given.converted(), schema).columns
-    for number, reason in sorted(given.failures.items()):
-        letters.add(name, reason, batch.slice(number, 1).to_pylist()[0])
+    letters.add_failures(name, given.failures, batch)
     return emitted(block, schema, columns, np.array(given.origins, np.int64))
 
 

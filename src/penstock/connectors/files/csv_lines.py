@@ -110,8 +110,8 @@ def _by_text(
 
 
 def _report(lines: pa.Table, wrong: np.ndarray, reason: str, source: SourceSpec, letters: DeadLetters) -> None:
-    for row in lines.take(pa.array(np.flatnonzero(wrong))).to_pylist() if wrong.any() else ():
-        letters.add(source.name, reason, row)
+    for batch in lines.take(pa.array(np.flatnonzero(wrong))).combine_chunks().to_batches() if wrong.any() else ():
+        letters.add_batch(source.name, reason, batch)
 
 
 def _text_fields(

@@ -1,0 +1,60 @@
+"""Arrays whose values do not all convert equal those whose values are tried one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.block.conversion import converted
+
+NUMBERS = st.sampled_from(
+    ["1", "-2", "+3", " 4", "5 ", "0x1F", "1e3", ".5", "5.", "-.5", "nan", "NaN", "-nan", "inf", "-Infinity", "INF",
+     "300", "99999999999999999999", "", " ", "x1", "N/A", "none", "null", "true", "1_000", "\t7", "é", "1,5", "nan(1)"]
+)  # fmt: skip
+TEXTS = st.lists(NUMBERS | st.text(max_size=3) | st.none(), max_size=20)
+TYPES = st.sampled_from(
+    [pa.float64(), pa.float32(), pa.int64(), pa.uint8(), pa.bool_(), pa.timestamp("us"), pa.list_(pa.int64())]
+)
+
+
+def one_by_one(array: pa.Array, type_: pa.DataType) -> list[Any]:
+    """The slow reference."""
+    found = []
+    for place in range(len(array)):
+        try:
+            found.append(array.slice(place, 1).cast(type_))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            found.append(pa.nulls(1, type_))
+    return pa.concat_arrays([pa.nulls(0, type_), *found]).to_pylist()
+
+
+@given(TEXTS, TYPES, st.sampled_from([pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]))
+def test_texts_convert_as_each_does_alone(texts: list[str | None], type_: pa.DataType, given_as: pa.DataType) -> None:
+    array = pa.array(texts, pa.string()).cast(given_as)
+    found = converted(array, type_)
+    assert found.type == type_
+    assert repr(found.to_pylist()) == repr(one_by_one(pa.array(texts, pa.string()), type_))
+
+
+@given(st.lists(st.floats(-500, 500) | st.integers(-500, 500).map(float) | st.none(), max_size=20))
+def test_numbers_convert_as_each_does_alone(values: list[float | None]) -> None:
+    array = pa.array(values, pa.float64())
+    assert converted(array, pa.uint8()).to_pylist() == one_by_one(array, pa.uint8())
+
+
+@given(st.lists(st.lists(st.floats(0, 3) | st.integers(0, 3).map(float), max_size=2) | st.none(), max_size=8))
+def test_lists_convert_as_each_does_alone(values: list[list[float] | None]) -> None:
+    array = pa.array(values, pa.list_(pa.float64()))
+    assert converted(array, pa.list_(pa.int64())).to_pylist() == one_by_one(array, pa.list_(pa.int64()))
+
+
+@pytest.mark.parametrize("bad", [0, 1, 4999, 9999])
+def test_one_bad_value_costs_only_itself(bad: int) -> None:
+    texts = [str(number) for number in range(10_000)]
+    texts[bad] = "1.2.3"
+    expected = [None if place == bad else place for place in range(10_000)]
+    assert converted(pa.array(texts), pa.int64()).to_pylist() == expected

@@ -22,6 +22,7 @@ def kill_at_random(run: Run, times: int) -> None:
         run.kill_driver(whole_group=run.random.random() < 0.5)
 
 
+@pytest.mark.long
 def test_a_driver_killed_after_its_manifest_and_one_at_a_random_moment(attack: Attack) -> None:
     """The first one leaves state that is at the new batch already, files unpublished, and a batch to run again."""
     run = attack(faulty=False, total=30_000)

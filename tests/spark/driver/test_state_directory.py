@@ -84,6 +84,7 @@ handle.wait()
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_session")
 def test_what_a_killed_driver_leaves_is_gone_after_the_next_start(tmp_path: Path) -> None:
     state = tmp_path / "state"

@@ -1,4 +1,4 @@
 """Rows as JSON text, as dead letters show them.
 
-May import `host` and `errors`.  Begin with `row_texts.py`; `json_rows.py` is the loop for many rows.
+May import what `block` may.  Begin with `row_texts.py`; `json_rows.py` is the loop for many rows.
 """

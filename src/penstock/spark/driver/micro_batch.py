@@ -48,6 +48,7 @@ from penstock.runtime.replica.arrivals import Arrivals, arrivals_of
 from penstock.runtime.replica.message import Message, messages_of
 from penstock.runtime.replica.result_spool import forget, spooled, sweep
 from penstock.runtime.slots.state_forms import slot_function, state_form
+from penstock.spark.driver.shuffle_cleaner import clean_shuffles
 from penstock.spark.executors.copy_job import run_copy, run_release
 from penstock.spark.executors.map_stage import MapStage
 from penstock.spark.executors.placer import Placer, placed
@@ -134,6 +135,7 @@ class MicroBatches:
         self._movables: dict[Fused, dict[str, Movable]] = {}
         self._stages: dict[tuple[Fused, int], MapStage] = {}
         self._warned: set[str] = set()
+        self._cleans_shuffles = False
 
     def run(self, frame: DataFrame, batch: int) -> None:
         """The function that `foreachBatch` calls."""
@@ -310,6 +312,9 @@ class MicroBatches:
 
     def run_tasks(self, frame: DataFrame, plan: BatchPlan) -> Iterable[Message]:
         """The one action of a batch: what its tasks have to say."""
+        if not self._cleans_shuffles:
+            self._cleans_shuffles = True
+            clean_shuffles(frame.sparkSession)
         for batch in self._pipeline(frame, plan).toArrow().to_batches():
             yield from messages_of(batch)
 

@@ -1,8 +1,4 @@
-"""A listener in Spark's JVM that sums up the CPU of tasks, and tells of some micro-batches in one call.
-
-A listener in Python would be called across the socket for every task.  This one is a few lines of Java, compiled by the
-compiler that Spark has for its own generated code; an event costs it microseconds.
-"""
+"""A listener in Spark's JVM that sums up the CPU of tasks, and tells of some micro-batches in one call."""
 
 from __future__ import annotations
 
@@ -10,6 +6,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyspark import SparkContext
+
+from penstock.spark.driver.compiled_listener import compiled_listener
 
 _NAME = "PenstockTaskCpu"
 # Stages are known by the properties that a streaming query sets for its jobs.  The compiler knows no generics.
@@ -110,15 +108,5 @@ _listeners: WeakKeyDictionary[SparkContext, Any] = WeakKeyDictionary()
 def task_listener(context: SparkContext) -> Any:
     """The listener of a context, which all its queries share."""
     if context not in _listeners:
-        _listeners[context] = _added(context)
+        _listeners[context] = compiled_listener(context, _NAME, _SOURCE)
     return _listeners[context]
-
-
-def _added(context: Any) -> Any:
-    jvm = context._jvm
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(_SOURCE)
-    listener = compiler.getClassLoader().loadClass(_NAME).newInstance()
-    context._jsc.sc().addSparkListener(listener)
-    return listener

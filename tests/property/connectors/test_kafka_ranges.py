@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from penstock.connectors.kafka import consumers as consumers_module
@@ -85,7 +85,9 @@ some = st.lists(st.integers(1, 20), min_size=1, max_size=5)
 
 
 @given(ranges, st.one_of(logs, st.just(full)), few, some, st.integers(0, 3), st.sampled_from([0, 5, 1000]))
-@settings(max_examples=300)
+@example([(0, 0, 1, False), (0, 5, 2, False)], [{0, 5, 6, 7, 8}, set(), set()], [0], [4], 1, 1000)  # hole, then more
+@example([(0, 0, 1, False), (0, 5, 4, False)], [{0, 5, 6, 7, 8}, set(), set()], [3], [1], 1, 0)  # the same twice
+@settings(max_examples=200)
 def test_what_a_client_had_before_it_was_sent_elsewhere_is_not_taken_for_what_lies_there(
     wanted: list[tuple[int, int, int, bool]], log: list[set[int]], stale: list[int], most: list[int], kept: int,
     skip: int,

@@ -167,3 +167,10 @@ def test_a_journal_that_is_not_there_has_its_sentence(capsys: pytest.CaptureFixt
 def test_compare_shows_large_figures_in_full() -> None:
     assert [_plain(value) for value in (5_598.0, 0.825, 3)] == ["5,598", "0.825", "3"]
     assert (_shown(None, _or_none), _shown(None, _plain)) == ("none", "not measured")
+
+
+def test_a_dashboard_starts_without_what_only_applications_need() -> None:
+    names = "'numba', 'pandas', 'pyarrow', 'pyspark'"
+    code = f"import sys, penstock.cli.watch.command, penstock.watch.page.serving; print({{{names}}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from penstock.control.journal.point import Point, ended_at_s
 
-_COUNTS = 7  # of a Point, between its span and its ranges
+_NUMBERS = 11  # of a Point, without its ranges
 
 
 class _Row(NamedTuple):
@@ -66,9 +66,13 @@ class PackedRows:
 
 def _unpacked(row: _Row) -> Point:
     _, names, numbers = row
-    counts, first = map(int, numbers[2 : 2 + _COUNTS]), _COUNTS + 4
+    begin_s, span_s, *counted, run_s, replica_s = numbers[:_NUMBERS]
+    batches, batch, tuples_in, tuples_out, dead_letters, steps, broken_steps = map(int, counted)
     ranges = {
         name: (numbers[place], numbers[place + 1], numbers[place + 2])
-        for name, place in zip(names, range(first, len(numbers), 3), strict=True)
+        for name, place in zip(names, range(_NUMBERS, len(numbers), 3), strict=True)
     }
-    return Point(numbers[0], numbers[1], *counts, ranges, numbers[first - 2], numbers[first - 1])
+    return Point(
+        begin_s, span_s, batches, batch, tuples_in, tuples_out, dead_letters, steps, broken_steps, ranges, run_s,
+        replica_s,
+    )  # fmt: skip

@@ -60,7 +60,24 @@ class MapRuntime(Stateless):
             )
         except _FAILURES:
             return (self._row_by_row(block),)
+        result, rows = self._without_forbidden_nulls(result, rows, block)
         return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
+
+    def _without_forbidden_nulls(
+        self, result: pa.Table, rows: Integers | None, block: Block
+    ) -> tuple[pa.Table, Integers | None]:
+        """All that a tuple gave is left out where a part of it is null and must not be: the tuple is a dead letter."""
+        nulls = [(name, np.flatnonzero(result.column(name).is_null())) for name in _with_forbidden_nulls(result)]
+        if not nulls:
+            return result, rows
+        origins = np.arange(block.rows) if rows is None else rows
+        bad = np.zeros(block.rows, np.bool_)
+        for name, places in nulls:
+            wrong = np.unique(origins[places])
+            self.letters.add_rows(self.operator.name, _null_in(name), block, wrong[~bad[wrong]])
+            bad[wrong] = True
+        good = np.flatnonzero(~bad[origins])
+        return result.take(pa.array(good)), origins[good]
 
     def _call(self, batch: pa.RecordBatch) -> tuple[pa.Table, Integers | None]:
         result = self.operator.function(batch)
@@ -69,7 +86,7 @@ class MapRuntime(Stateless):
         table = pa.Table.from_batches([result]) if isinstance(result, pa.RecordBatch) else result
         if not isinstance(table, pa.Table):
             raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
-        rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
+        rows = _origins(table.column(ORIGIN)) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
             raise _WrongRows(
                 f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
@@ -90,12 +107,22 @@ class MapRuntime(Stateless):
                 if self.letters.fail:
                     break
                 continue
+            if forbidden := _with_forbidden_nulls(table):
+                failures[row] = _null_in(forbidden[0])
+                if self.letters.fail:
+                    break
+                continue
             tables.append(table)
             origins += [row] * table.num_rows
         self.letters.add_failures(self.operator.name, failures, batch)
         table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
         columns = block_of(table, self.operator.schema).columns
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
+
+
+def _origins(column: pa.ChunkedArray) -> Integers:
+    """Numbers of input rows; -1, which none has, for what is null."""
+    return np.asarray(column.cast(pa.int64()).fill_null(-1), np.int64)
 
 
 class CustomRuntime(SnapshotFields):
@@ -170,19 +197,25 @@ class _Given:
     def converted(self) -> pa.RecordBatch:
         """All rows; those of a tuple of which one does not fit its types are left out, and the tuple fails."""
         try:
-            return self._batch(self._rows)
+            batch = self._batch(self._rows)
         except _FAILURES:
+            batch = None
+        if batch is None or _with_forbidden_nulls(batch):
             self._leave_out_misfits()
-            return self._batch(self._rows)
+            batch = self._batch(self._rows)
+        return batch
 
     def _leave_out_misfits(self) -> None:
         rows, origins = list[tuple[Any, ...]](), list[int]()
         for number, own in groupby(zip(self.origins, self._rows, strict=True), key=itemgetter(0)):
             values = [row for _, row in own]
             try:
-                self._batch(values)
+                forbidden = _with_forbidden_nulls(self._batch(values))
             except _FAILURES as error:
                 self.failures[number] = failure(error)
+                continue
+            if forbidden:
+                self.failures[number] = _null_in(forbidden[0])
                 continue
             rows += values
             origins += [number] * len(values)
@@ -192,6 +225,16 @@ class _Given:
         columns = zip(*rows, strict=True) if rows else ([] for _ in self._names)
         arrays = [pa.array(list(values), field.type) for values, field in zip(columns, self._schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _with_forbidden_nulls(rows: pa.Table | pa.RecordBatch) -> list[str]:
+    """The attributes that have a null although their schema forbids it."""
+    fields = enumerate(rows.schema)
+    return [field.name for place, field in fields if not field.nullable and rows.column(place).null_count]
+
+
+def _null_in(name: str) -> str:
+    return f"gave a null for '{name}', where its schema forbids it"
 
 
 def dicts_of(result: Any) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from benchmarks.model.dear_keys import run_dear_keys
 from benchmarks.model.errors import ElementError, element_errors, rate_errors, summary
 from benchmarks.model.widths import Widths, run_widths
 from benchmarks.report import Show
-from penstock.errors import InputError
+from penstock.errors import PenstockError
 from penstock.model.costs.choosing.choice import rates_of
 from penstock.model.costs.learning.calibration import calibrated
 from penstock.model.costs.learning.learned_profile import Overhead, learned
@@ -78,17 +78,17 @@ def run_model(effort: Effort, folder: Path, show: Show) -> Findings:
                 found.problems.append(f"{name}: left out, as {effort.minutes:g} minutes were over")
                 continue
             show(name)
-            _tried(name, found, part)
+            tried(name, found, part)
     finally:
         close_session(session)
     return found
 
 
-def _tried(name: str, found: Findings, part: Callable[[], None]) -> None:
-    """Does a part; one that cannot be done is told, and the others go on."""
+def tried(name: str, found: Findings, part: Callable[[], None]) -> None:
+    """Does a part; one that cannot be done, or takes too long, is told, and the others go on."""
     try:
         part()
-    except InputError as error:
+    except PenstockError as error:
         found.problems.append(f"{name}: {error}")
 
 

@@ -13,10 +13,11 @@ from benchmarks.model.case_run import Measurement, configured
 from benchmarks.model.cases import cases, func1
 from benchmarks.model.contention import contention
 from benchmarks.model.errors import ElementError, summary
-from benchmarks.model.model import Findings, chain_fusions, with_lent
+from benchmarks.model.model import Findings, chain_fusions, tried, with_lent
 from benchmarks.model.model_pictures import save_pictures
 from benchmarks.model.model_report import figures_of, missed
 from benchmarks.model.widths import NARROW, WIDE, compared_widths, width_case
+from penstock.errors import PenstockError
 from penstock.model.costs.communication import Communication
 from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample
 from penstock.model.costs.profile import OperatorCost, Profile
@@ -46,6 +47,15 @@ def test_the_object_has_the_names_that_others_read() -> None:
     nothing = figures_of(Findings(), quick=True)
     assert (nothing["mean_error"], nothing["overhead"]) == (None, None)
     assert "mean_error was not measured" in missed(nothing)
+
+
+def test_a_part_that_fails_is_told_and_ends_nothing() -> None:
+    def part() -> None:
+        raise PenstockError("micro-batches take too long")
+
+    found = Findings()
+    tried("vwap", found, part)
+    assert found.problems == ["vwap: micro-batches take too long"]
 
 
 def test_a_chain_is_cut_in_every_way() -> None:

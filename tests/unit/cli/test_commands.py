@@ -267,6 +267,10 @@ def test_generate_tells_what_there_is(penstock: Run) -> None:
     assert first.startswith("there is no data called 'trade'; there are: all, trades, ")
     assert first.endswith("did you mean 'trades'?")
     assert second == "--rows is at least 1; got 0"
+    ended = penstock("generate", "trades", "--rows", "9" * 20)
+    assert (ended.code, ended.err.strip()) == (
+        WRONG, "--rows is at most 1000000000, since data is made in memory; got 99999999999999999999"
+    )  # fmt: skip
 
 
 def test_generate_tells_where_it_cannot_write(penstock: Run) -> None:

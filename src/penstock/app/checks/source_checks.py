@@ -9,6 +9,7 @@ import pyarrow as pa
 from penstock.app.operators import DEFAULT_MAX_AHEAD_S, Source
 from penstock.app.workbook import Entry
 from penstock.arguments import shown
+from penstock.block.schema import word_of
 from penstock.connectors.arriving.arrival import INTAKE, Arrival, ArrivalColumn
 from penstock.connectors.kinds import SourceConnector
 from penstock.connectors.planned.source_port import MEMBERS, lacking, planned_source
@@ -88,7 +89,7 @@ def _check_time(entry: Entry, name: str | None, schema: pa.Schema, what: str) ->
         kind = schema.field(name).type
         if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             entry.problem(
-                f"has the {what.replace('_', ' ')} '{name}', which must be a timestamp or a number; got {kind}"
+                f"has the {what.replace('_', ' ')} '{name}', which must be a timestamp or a number; got {word_of(kind)}"
             )
 
 

@@ -118,8 +118,9 @@ def search(
     draw = _Draw(np.random.default_rng(stream_seed(seed, "search", "candidates")), len(space.names), most)
     (_genetic if method == "genetic" else _random)(judge, draw, first)
     history = (*judge.history, (judge.done, judge.best_s))
-    best = dict(zip(space.names, judge.best, strict=True))
-    return Search(best, judge.best_s, history, space.plan(judge.best), judge.done)
+    plan = space.plan(judge.best)
+    best = {name: plan.element(name).replicas for name in space.names}  # an element that has one only keeps it
+    return Search(best, judge.best_s, history, plan, judge.done)
 
 
 def _first(start: Mapping[str, int] | Configuration | None, names: Sequence[str], now: Candidate) -> Candidate | None:

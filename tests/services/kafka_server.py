@@ -84,7 +84,7 @@ class KafkaServer:
         text = _PROPERTIES.format(port=self.port, controller=free_port(), folder=self._folder,
                                   rebalance_delay_ms=rebalance_delay_ms)  # fmt: skip
         Path(self._properties).write_text(text)
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = urlsafe_b64encode(b"p" + uuid.uuid4().bytes[1:]).decode().rstrip("=")  # no option: begins with no "-"
         format_ = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", self._properties]
         done = subprocess.run([*self._java(), *format_], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -60,5 +60,5 @@ def _add(total: dict[str, Any], number: int, window: list[Any]) -> None:
 
 
 if __name__ == "__main__":
-    _, *places, idle, limit = sys.argv
-    main(*places[:5], float(idle), float(limit))  # type: ignore[arg-type]
+    _, servers, topic, group, words, folder, idle, limit = sys.argv
+    main(servers, topic, group, words, folder, float(idle), float(limit))

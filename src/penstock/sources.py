@@ -120,7 +120,7 @@ def kafka(
     patience_s: float | None = 60.0,
     options: Mapping[str, str] | None = None,
 ) -> KafkaSource:
-    """Messages of one topic, several, or all that match a pattern which begins with ^.  Needs the extra `kafka`.
+    """Messages of topics: names, or patterns which begin with ^, one or several.  Needs the extra `kafka`.
 
     `format`: `json`, an object a message; `avro`, a record of `avro_schema`, a schema registry's prefix or none before;
     `arrow`, a stream of Arrow's IPC format with any number of tuples; `raw`, text, as the attribute `value`.

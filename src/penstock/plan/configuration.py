@@ -1,13 +1,15 @@
-"""The Configuration: everything that can be changed while an application runs, as one frozen value."""
+"""The Configuration: everything that can be changed while an application runs, as one frozen value.
+
+What looks at a recorded run imports this module, and must not wait for all that an application is made of: methods
+that need one import it themselves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.app.application import Application, graph_of
-from penstock.app.graph import Graph
 from penstock.arguments import (
     NAMES,
     TEXT,
@@ -21,10 +23,13 @@ from penstock.arguments import (
     whole,
 )
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of, with_files_recorded
-from penstock.plan.fusion.groups import Fused, Groups, complete_groups
-from penstock.plan.fusion.requested import requested_fusion
 from penstock.plan.thread_setting import ElasticThreads, check_threads, threads_from_json, threads_to_json
+
+if TYPE_CHECKING:
+    from penstock.app.application import Application
+    from penstock.app.graph import Graph
+    from penstock.plan.elements.pipeline import Pipeline, PipelineElement
+    from penstock.plan.fusion.groups import Fused, Groups
 
 SLOTS = 512
 SLOTS_MAX = 32_768  # every batch has a plan and a manifest with all of them
@@ -95,6 +100,10 @@ class Configuration:
 
         `slots`: as many as `ps.start(slots=...)` is given.
         """
+        from penstock.app.application import graph_of
+        from penstock.plan.elements.pipeline import pipeline_of, with_files_recorded
+        from penstock.plan.fusion.requested import requested_fusion
+
         check_arguments("Configuration.of", replicas=(replicas, whole(1)), slots=(slots, whole(1, SLOTS_MAX)))
         graph = with_files_recorded(graph_of(app, "Configuration.of"))
         fused = requested_fusion(graph)
@@ -104,6 +113,8 @@ class Configuration:
     @property
     def fused(self) -> Fused:
         """How operators become elements."""
+        from penstock.plan.fusion.groups import Fused
+
         return Fused(self.unfused, self.fusion)
 
     def element(self, name: str) -> ElementConfiguration:
@@ -130,6 +141,9 @@ class Configuration:
 
     def with_unfused(self, graph: Application | Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
         """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
+        from penstock.app.application import graph_of
+        from penstock.plan.fusion.groups import Fused
+
         check_arguments("Configuration.with_unfused", unfused=(unfused, NAMES), slots=(slots, whole(1, SLOTS_MAX)))
         graph = graph_of(graph, "Configuration.with_unfused")
         unfused = (unfused,) if isinstance(unfused, str) else tuple(unfused)
@@ -143,6 +157,10 @@ class Configuration:
         A source that is not named is an element with the other such sources, a sink that is not named is in the element
         of the operator it reads, and any other operator is an element of its own.
         """
+        from penstock.app.application import graph_of
+        from penstock.plan.elements.pipeline import with_files_recorded
+        from penstock.plan.fusion.groups import Fused, complete_groups
+
         check_arguments(
             "Configuration.with_fusion", fusion=(fusion, or_none(_GROUPS)), slots=(slots, whole(1, SLOTS_MAX))
         )  # fmt: skip
@@ -151,6 +169,8 @@ class Configuration:
         return self._with_fused(graph, Fused((), groups), slots)
 
     def _with_fused(self, graph: Graph, fused: Fused, slots: int) -> Configuration:
+        from penstock.plan.elements.pipeline import pipeline_of
+
         pipeline, before = pipeline_of(graph, fused), pipeline_of(graph, self.fused)
         known = {e.name: e for e in self.elements}
         elements = []

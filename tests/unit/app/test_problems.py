@@ -144,7 +144,7 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     ),
     (
         lambda a, q: a.source("s", schema={"x": "int64"}, event_time="x", out_of_order_s=-1),
-        "needs a out_of_order_s of at least 0; got -1",
+        "needs an out_of_order_s of at least 0; got -1",
     ),
     (
         lambda a, q: a.source("s", schema={"x": "int64"}, out_of_order_s=1.5),

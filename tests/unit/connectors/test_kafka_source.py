@@ -186,6 +186,25 @@ def test_poison_messages_are_dead_letters_one_by_one(mock: Mock, topic: str, tmp
     assert letters[0][1] == {"topic": topic, "partition": 0, "offset": 50, "value": "{"}
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (b'{"n": 1}{"n": 2}', b" "),
+        (b" \n ", b'{"n": 1} {"n": 2}'),
+        (b'{"n": 1', b', "word": "a"} {"n": 2}'),
+        (b'{"word": "a', b'b"}{"n": 1}'),
+        (b'{"n": 1} {"n": 2, "word":', b'"a"}'),
+    ],
+)
+def test_bad_messages_that_are_as_many_objects_together_are_dead_letters(
+    mock: Mock, topic: str, tmp_path: Path, bad: tuple[bytes, bytes]
+) -> None:
+    mock.send(topic, [*objects(1), *bad, b' {"n": 2}\n'])
+    read = Read(ps.sources.kafka(mock.servers, topic), tmp_path)
+    assert numbers(read.batch()) == [1, 2]
+    assert [row["offset"] for _, row in read.letters] == [1, 2] * 2  # read twice
+
+
 def arrow(*numbers: int) -> bytes:
     table = pa.table({"n": list(numbers), "word": [f"w{n}" for n in numbers], "other": [0.5] * len(numbers)})
     sink = io.BytesIO()

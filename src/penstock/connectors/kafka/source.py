@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -152,16 +153,22 @@ class KafkaSource:
         after, is_arrow = Places.of(end), self.format == "arrow"
         assert after is not None
         found = []
-        for own in ranges_between(Places.of(start), after, in_pieces=not is_arrow):
+        ranges = list(ranges_between(Places.of(start), after, in_pieces=not is_arrow))
+        for own, following in itertools.zip_longest(ranges, ranges[1:]):
             first = own.begin << _ARROW_BITS if is_arrow and own.begin < _ARROW_OFFSETS else own.begin
             part = {**asdict(own), "at": str(path)}
+            if following is not None and following.name != own.name:
+                part["next"] = [*following.name, following.begin]
             found.append(Split(part, first, (own.end - own.begin) * self._tuples_by_message, own.place))
         return found
 
     def read(self, split: Split, reading: Reading) -> Iterator[pa.Table]:
-        at = split.part["at"]
-        own = OffsetRange(**{name: value for name, value in split.part.items() if name != "at"})
+        part = dict(split.part)
+        at, following = part.pop("at"), part.pop("next", None)
+        own = OffsetRange(**part)
         reader = RangeReader(self.servers, at, self.patience_s, self.on_expired == "dead_letter")
+        if following is not None:  # most often of the same task
+            reader.prepare(*following)
         for messages in reader.read(own):
             table = self._decoded(messages, reading)
             _tell_arrivals(messages, reading)

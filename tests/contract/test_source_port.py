@@ -128,6 +128,18 @@ def test_a_copy_in_another_process_plans_and_reads_the_same(
     ]
 
 
+@pytest.mark.parametrize("make", [csv, parquet], ids=["csv", "parquet"])
+def test_files_are_at_their_end_when_all_that_are_there_were_taken(make: Callable[[Path], Any], tmp_path: Path) -> None:
+    source, log = make(tmp_path), tmp_path / "log"
+    first = source.latest(None, ps.sources.Planning(log, 4, time_s=1.0))
+    assert not source.is_at_end(first, log)
+    last = source.latest(first, ps.sources.Planning(log, 100, time_s=1.0))
+    assert source.is_at_end(last, log)
+    newest = max(tmp_path.glob("*.*"))
+    newest.with_stem("later").write_bytes(newest.read_bytes())
+    assert not source.is_at_end(last, log)
+
+
 def test_the_class_of_a_source_in_place_of_an_object_has_a_hint() -> None:
     app = ps.Application("class")
     app.source("in", type(ps.sources.csv("in.csv")), SCHEMA).sink("out")  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from penstock.block.position import Frontier, Integers
 from penstock.block.row_dicts import row_dicts
 from penstock.block.value_checks import check_values, checks_of
 from penstock.kernels.snapshot import SnapshotFields
-from penstock.operators.attributes_read import attributes_read
+from penstock.operators.attributes_read import attributes_read, method_attributes_read
 from penstock.operators.protocol import Stateless
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
@@ -46,11 +46,12 @@ class MapRuntime(Stateless):
     def __init__(self, operator: Map, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self._attributes = attributes_read(operator.function) if operator.per_tuple else None
+        self._output = _Output(operator.schema)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block, own = inputs[0], self.operator
         if own.per_tuple:
-            return (_per_row(block, own.name, own.schema, own.function, self.letters, self._attributes),)
+            return (_per_row(block, own.name, self._output, own.function, self.letters, self._attributes),)
         if not block.rows:
             return (emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, None),)
         try:
@@ -62,7 +63,24 @@ class MapRuntime(Stateless):
             )
         except _FAILURES:
             return (self._row_by_row(block),)
+        result, rows = self._without_forbidden_nulls(result, rows, block)
         return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
+
+    def _without_forbidden_nulls(
+        self, result: pa.Table, rows: Integers | None, block: Block
+    ) -> tuple[pa.Table, Integers | None]:
+        """All that a tuple gave is left out where a part of it is null and must not be: the tuple is a dead letter."""
+        nulls = [(name, np.flatnonzero(result.column(name).is_null())) for name in _with_forbidden_nulls(result)]
+        if not nulls:
+            return result, rows
+        origins = np.arange(block.rows) if rows is None else rows
+        bad = np.zeros(block.rows, np.bool_)
+        for name, places in nulls:
+            wrong = np.unique(origins[places])
+            self.letters.add_rows(self.operator.name, _null_in(name), block, wrong[~bad[wrong]])
+            bad[wrong] = True
+        good = np.flatnonzero(~bad[origins])
+        return result.take(pa.array(good)), origins[good]
 
     def _call(self, batch: pa.RecordBatch) -> tuple[pa.Table, Integers | None]:
         result = self.operator.function(batch)
@@ -71,7 +89,7 @@ class MapRuntime(Stateless):
         table = pa.Table.from_batches([result]) if isinstance(result, pa.RecordBatch) else result
         if not isinstance(table, pa.Table):
             raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
-        rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
+        rows = _origins(table.column(ORIGIN)) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
             raise _WrongRows(
                 f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
@@ -92,12 +110,22 @@ class MapRuntime(Stateless):
                 if self.letters.fail:
                     break
                 continue
+            if forbidden := _with_forbidden_nulls(table):
+                failures[row] = _null_in(forbidden[0])
+                if self.letters.fail:
+                    break
+                continue
             tables.append(table)
             origins += [row] * table.num_rows
         self.letters.add_failures(self.operator.name, failures, batch)
         table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
         columns = block_of(table, self.operator.schema).columns
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
+
+
+def _origins(column: pa.ChunkedArray) -> Integers:
+    """Numbers of input rows; -1, which none has, for what is null."""
+    return np.asarray(column.cast(pa.int64()).fill_null(-1), np.int64)
 
 
 class CustomRuntime(SnapshotFields):
@@ -108,8 +136,9 @@ class CustomRuntime(SnapshotFields):
     def __init__(self, operator: Custom, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self.states: dict[tuple[Any, ...], Any] = {}
-        read = attributes_read(operator.instance.process)
+        read = method_attributes_read(operator.instance, "process")
         self._attributes = None if read is None else read | frozenset(operator.by)
+        self._output = _Output(operator.schema)
 
     @property
     def state_bytes(self) -> int:
@@ -118,7 +147,7 @@ class CustomRuntime(SnapshotFields):
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         operator = self.operator
         call = self._call_of_one_key() if len(operator.by) == 1 else self._call
-        return (_per_row(inputs[0], operator.name, operator.schema, call, self.letters, self._attributes),)
+        return (_per_row(inputs[0], operator.name, self._output, call, self.letters, self._attributes),)
 
     def _call(self, row: dict[str, Any]) -> Any:
         operator, states = self.operator, self.states
@@ -129,15 +158,14 @@ class CustomRuntime(SnapshotFields):
 
     def _call_of_one_key(self) -> Callable[[dict[str, Any]], Any]:
         """The same for one attribute, whose calls take about as long as a short function of the user's."""
-        (name,), states = self.operator.by, self.states
-        new, process = self.operator.instance.state, self.operator.instance.process
+        (name,), states, instance = self.operator.by, self.states, self.operator.instance
 
         def call(row: dict[str, Any]) -> Any:
             value = row[name]
             key = (_OneNan.NAN if value != value else value,)
             if key not in states:
-                states[key] = new()
-            return process(row, states[key])
+                states[key] = instance.state()
+            return instance.process(row, states[key])
 
         return call
 
@@ -145,7 +173,7 @@ class CustomRuntime(SnapshotFields):
 def _per_row(
     block: Block,
     name: str,
-    schema: pa.Schema,
+    output: _Output,
     function: Callable[[dict[str, Any]], Any],
     letters: DeadLetters,
     attributes: frozenset[str] | None,
@@ -155,11 +183,19 @@ def _per_row(
     Results become columns once for all tuples of the block: to convert those of each tuple apart takes ten times as
     long, and is done only where some do not fit.
     """
-    batch, given = block.to_arrow(), _Given(schema)
+    batch, given = block.to_arrow(), _Given(output)
     given.take(function, row_dicts(batch, attributes), fails=letters.fail)
-    columns = block_of(given.converted(), schema).columns
+    columns = block_of(given.converted(), output.schema).columns
     letters.add_failures(name, given.failures, batch)
-    return emitted(block, schema, columns, given.origins())
+    return emitted(block, output.schema, columns, given.origins())
+
+
+class _Output:
+    """What is known of a function's results before it is called: made once, as blocks are often small."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema, self.names, self.checks = schema, schema.names, checks_of(schema)
+        self.values_of = itemgetter(*self.names) if len(self.names) > 1 else None
 
 
 class _Given:
@@ -168,12 +204,12 @@ class _Given:
     The values lie in one list: a tuple for each row would be one more object for Python to look through for garbage.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema, self._names, self._checks = schema, schema.names, checks_of(schema)
+    def __init__(self, output: _Output) -> None:
+        self._schema, self._names, self._checks = output.schema, output.names, output.checks
         self._values: list[Any] = []
         self._tuples = 0
         self._others: dict[int, int] = {}  # how many rows the tuples gave that did not give one
-        self._values_of = itemgetter(*self._names) if len(self._names) > 1 else None
+        self._values_of = output.values_of
         self.failures: dict[int, str] = {}
 
     def take(
@@ -189,7 +225,7 @@ class _Given:
                 else:
                     self._add_several(number, dicts_of(result))
             except _FAILURES as error:
-                self._fail(number, error)
+                self._fail(number, failure(error))
                 if fails:
                     break
 
@@ -210,8 +246,8 @@ class _Given:
             self._values.extend(map(output.get, self._names))
         self._others[number] = len(outputs)
 
-    def _fail(self, number: int, error: BaseException) -> None:
-        self.failures[number], self._others[number] = failure(error), 0
+    def _fail(self, number: int, reason: str) -> None:
+        self.failures[number], self._others[number] = reason, 0
 
     def origins(self) -> Integers:
         """The tuple that each row came from."""
@@ -225,10 +261,13 @@ class _Given:
     def converted(self) -> pa.RecordBatch:
         """All rows; those of a tuple of which one does not fit its types are left out, and the tuple fails."""
         try:
-            return self._batch(self._values)
+            batch = self._batch(self._values)
         except _FAILURES:
+            batch = None
+        if batch is None or _with_forbidden_nulls(batch):
             self._leave_out_misfits()
-            return self._batch(self._values)
+            batch = self._batch(self._values)
+        return batch
 
     def _leave_out_misfits(self) -> None:
         width, fitting = len(self._names), list[Any]()
@@ -236,9 +275,12 @@ class _Given:
         for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
             values = self._values[start:stop]
             try:
-                self._batch(values)
+                forbidden = _with_forbidden_nulls(self._batch(values))
             except _FAILURES as error:
-                self._fail(number, error)
+                self._fail(number, failure(error))
+                continue
+            if forbidden:
+                self._fail(number, _null_in(forbidden[0]))
                 continue
             fitting += values
         self._values = fitting
@@ -247,6 +289,16 @@ class _Given:
         width = len(self._names)
         arrays = [pa.array(values[place::width], field.type) for place, field in enumerate(self._schema)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _with_forbidden_nulls(rows: pa.Table | pa.RecordBatch) -> list[str]:
+    """The attributes that have a null although their schema forbids it."""
+    fields = enumerate(rows.schema)
+    return [field.name for place, field in fields if not field.nullable and rows.column(place).null_count]
+
+
+def _null_in(name: str) -> str:
+    return f"gave a null for '{name}', where its schema forbids it"
 
 
 def dicts_of(result: Any) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ _SETTINGS: Mapping[str, Any] = {
     "reconnect.backoff.max.ms": 1000,
     "log_level": 0,
 }
+OWN_SETTINGS = ("auto.offset.reset", "enable.auto.commit", "enable.partition.eof", "isolation.level")
 _WAIT_MS, _SPARE_WAIT_MS = 100, 20  # of a fetch at the end of a partition; who goes elsewhere has to wait for it
 _KEPT = 24
 _IDLE_S = 30.0

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.arguments import is_number, shown
 from penstock.errors import InputError, did_you_mean
 
-_NAMES = ("cpu_cores", "tuples_in_s", "tuples_out_s", "bytes_in", "bytes_out", "operators", "replicas")
+_NAMES = ("cpu_cores", "tuples_in_s", "tuples_out_s", "bytes_in", "bytes_out", "operators", "replicas", "elapsed_cores")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class OperatorPoint:
 class ElementPoint:
     """An element at one rate: CPU in cores, tuples/s by input port and by output stream, bytes per tuple of both.
 
-    `operators` has what was measured inside, where it was.
+    `operators` has what was measured inside, where it was; `elapsed_cores` is the time that the operators took per
+    second, waiting included.
 
     >>> ElementPoint(0.5, (1000.0,), {"out": 100.0}).tuples_out_s["out"]
     100.0
@@ -45,6 +46,7 @@ class ElementPoint:
     bytes_out: Mapping[str, float] = field(default_factory=dict)
     operators: Mapping[str, OperatorPoint] = field(default_factory=dict)
     replicas: int = 1
+    elapsed_cores: float | None = None
 
 
 def element_points(points: Iterable[ElementPoint | Mapping[str, Any]], where: str) -> list[ElementPoint]:
@@ -75,7 +77,7 @@ def _element_point(body: object) -> ElementPoint:
     return ElementPoint(
         _number(body, "cpu_cores"), rates, _streams(body, "tuples_out_s"),
         _ports(body, "bytes_in") if "bytes_in" in body else (), _streams(body, "bytes_out"), operators,
-        int(body.get("replicas", 1)),
+        int(body.get("replicas", 1)), _elapsed(body),
     )  # fmt: skip
 
 
@@ -84,10 +86,13 @@ def _operator_point(body: object) -> OperatorPoint:
         return body
     if not isinstance(body, Mapping):
         raise InputError(f"an operator of a point is a mapping with cpu_cores and tuples_in_s; got {shown(body)}")
-    elapsed = _number(body, "elapsed_cores") if "elapsed_cores" in body else None
     return OperatorPoint(
-        _number(body, "cpu_cores"), _ports(body, "tuples_in_s"), _streams(body, "tuples_out_s"), elapsed
+        _number(body, "cpu_cores"), _ports(body, "tuples_in_s"), _streams(body, "tuples_out_s"), _elapsed(body)
     )
+
+
+def _elapsed(body: Mapping[str, Any]) -> float | None:
+    return _number(body, "elapsed_cores") if "elapsed_cores" in body else None
 
 
 def _number(body: Mapping[str, Any], name: str) -> float:

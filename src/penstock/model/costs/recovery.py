@@ -37,7 +37,8 @@ def recover_unfused(
     """Algorithm 1: the function of an operator that is alone in its element.
 
     A point is an `ElementPoint`, or a mapping with its names: `cpu_cores` of the element, `tuples_in_s` (one number per
-    input port), `tuples_out_s` (by stream), and bytes per tuple of both where communication depends on them.
+    input port), `tuples_out_s` (by stream), and bytes per tuple of both where communication depends on them;
+    `elapsed_cores`, where it is given, tells an operator that blocks.
 
     >>> points = [{"cpu_cores": 0.1 + 3e-6 * r, "tuples_in_s": [r], "tuples_out_s": [r / 10]} for r in (1e4, 2e4, 4e4)]
     >>> print(recover_unfused(points).cpu)
@@ -46,6 +47,7 @@ def recover_unfused(
     own = element_points(points, "penstock.costs.recover_unfused")
     table = _table(communication)
     check_points([point.tuples_in_s for point in own], "a resource function")
+    check_blocking("the operator of these points", own)
     usable = unsaturated(own)
     rates = [point.tuples_in_s for point in usable]
     outputs = _outputs([(point.tuples_in_s, point.tuples_out_s) for point in own])
@@ -84,7 +86,7 @@ def _recovered(name: str, measured: Sequence[tuple[float, OperatorPoint]]) -> Re
             f"recovery (Algorithm 2) takes operators of one input port; operator '{name}' has {max(ports)}: "
             "run it alone in an element and use recover_unfused"
         )
-    check_blocking(name, [point for _, point in measured])
+    check_blocking(f"operator '{name}'", [point for _, point in measured])
     rates = [point.tuples_in_s for _, point in measured]
     line = fit(rates, [cores for cores, _ in measured], degree=1, what=where)
     curve = fit(rates, [point.cpu_cores for _, point in measured], degree=2, what=where)
@@ -115,14 +117,14 @@ def unsaturated(points: Sequence[ElementPoint]) -> list[ElementPoint]:
     return found
 
 
-def check_blocking(name: str, points: Sequence[OperatorPoint]) -> None:
+def check_blocking(who: str, points: Sequence[OperatorPoint | ElementPoint]) -> None:
     """InputError for an operator that waits: its time is not CPU, so that no rate of CPU predicts it."""
     timed = [(point.elapsed_cores, point.cpu_cores) for point in points if point.elapsed_cores is not None]
     elapsed, cpu = sum(own for own, _ in timed), sum(own for _, own in timed)
     if elapsed > BLOCKING_RATIO * cpu and timed:
         share = f"{1 - cpu / elapsed:.0%}"
         raise InputError(
-            f"operator '{name}' blocks: {share} of its time is waiting, not CPU, and a resource function covers CPU "
+            f"{who} blocks: {share} of its time is waiting, not CPU, and a resource function covers CPU "
             "alone; give it threads (docs/threads.md) and profile the others"
         )
 

@@ -104,6 +104,14 @@ def test_fused_points_need_operators_and_three_rates() -> None:
         costs.recover_fused([{**point, "cpu_cores": 1.0} for point in fused()])
 
 
+def test_an_operator_that_blocks_alone_in_its_element_is_refused() -> None:
+    points = [{"cpu_cores": 1e-6 * r, "elapsed_cores": 4e-6 * r, "tuples_in_s": [r]} for r in RATES]
+    with pytest.raises(InputError, match="the operator of these points blocks: 75% of its time is waiting, not CPU"):
+        costs.recover_unfused(points)
+    computes = [{**point, "elapsed_cores": point["cpu_cores"]} for point in points]
+    assert costs.recover_unfused(computes).cpu.at([1e5]) == pytest.approx(0.1)
+
+
 def test_an_operator_that_blocks_is_refused() -> None:
     points = fused(bias=False)
     for point in points:

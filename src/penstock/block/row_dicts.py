@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,25 @@ _FIRST_US, _LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 _EPOCH = pa.scalar(0, pa.timestamp("us"))
 
 
-def row_dicts(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """Each row, its values by name; a new dict each, so that whoever gets it may change it.
+def row_dicts(batch: pa.RecordBatch, names: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Each row, its values by name (those of `names` alone, where given); a new dict each, so that it may be changed.
 
     >>> list(row_dicts(pa.record_batch({"key": ["a", None], "x": [1.0, 2.5]})))
     [{'key': 'a', 'x': 1.0}, {'key': None, 'x': 2.5}]
     """
-    names = batch.schema.names
-    for values in zip(*map(python_values, batch.columns), strict=True):
-        yield dict(zip(names, values, strict=True))
+    own = tuple(name for name in batch.schema.names if names is None or name in names)
+    if not own:
+        return ({} for _ in range(batch.num_rows))
+    return map(_maker(own), *(python_values(batch.column(name)) for name in own))
+
+
+@functools.cache
+def _maker(names: tuple[str, ...]) -> Callable[..., dict[str, Any]]:
+    """Makes a dict of values in order.  Written out as `{'a': v0, 'b': v1}` it takes a third of `dict(zip(...))`."""
+    given = [f"v{place}" for place in range(len(names))]
+    pairs = ", ".join(f"{name!r}: {value}" for name, value in zip(names, given, strict=True))
+    made: Callable[..., dict[str, Any]] = eval(f"lambda {', '.join(given)}: {{{pairs}}}")  # nothing but text literals
+    return made
 
 
 def python_values(array: pa.Array) -> list[Any]:

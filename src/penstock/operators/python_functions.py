@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import groupby
+from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from penstock.block.position import Frontier, Integers
 from penstock.block.row_dicts import row_dicts
 from penstock.block.value_checks import check_values, checks_of
 from penstock.kernels.snapshot import SnapshotFields
+from penstock.operators.attributes_read import attributes_read, method_attributes_read
 from penstock.operators.protocol import Stateless
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
@@ -44,11 +45,13 @@ class MapRuntime(Stateless):
 
     def __init__(self, operator: Map, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
+        self._attributes = attributes_read(operator.function) if operator.per_tuple else None
+        self._output = _Output(operator.schema)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
-        block = inputs[0]
-        if self.operator.per_tuple:
-            return (_per_row(block, self.operator.name, self.operator.schema, self.operator.function, self.letters),)
+        block, own = inputs[0], self.operator
+        if own.per_tuple:
+            return (_per_row(block, own.name, self._output, own.function, self.letters, self._attributes),)
         if not block.rows:
             return (emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, None),)
         try:
@@ -60,7 +63,24 @@ class MapRuntime(Stateless):
             )
         except _FAILURES:
             return (self._row_by_row(block),)
+        result, rows = self._without_forbidden_nulls(result, rows, block)
         return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
+
+    def _without_forbidden_nulls(
+        self, result: pa.Table, rows: Integers | None, block: Block
+    ) -> tuple[pa.Table, Integers | None]:
+        """All that a tuple gave is left out where a part of it is null and must not be: the tuple is a dead letter."""
+        nulls = [(name, np.flatnonzero(result.column(name).is_null())) for name in _with_forbidden_nulls(result)]
+        if not nulls:
+            return result, rows
+        origins = np.arange(block.rows) if rows is None else rows
+        bad = np.zeros(block.rows, np.bool_)
+        for name, places in nulls:
+            wrong = np.unique(origins[places])
+            self.letters.add_rows(self.operator.name, _null_in(name), block, wrong[~bad[wrong]])
+            bad[wrong] = True
+        good = np.flatnonzero(~bad[origins])
+        return result.take(pa.array(good)), origins[good]
 
     def _call(self, batch: pa.RecordBatch) -> tuple[pa.Table, Integers | None]:
         result = self.operator.function(batch)
@@ -69,7 +89,7 @@ class MapRuntime(Stateless):
         table = pa.Table.from_batches([result]) if isinstance(result, pa.RecordBatch) else result
         if not isinstance(table, pa.Table):
             raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
-        rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
+        rows = _origins(table.column(ORIGIN)) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
             raise _WrongRows(
                 f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
@@ -90,12 +110,22 @@ class MapRuntime(Stateless):
                 if self.letters.fail:
                     break
                 continue
+            if forbidden := _with_forbidden_nulls(table):
+                failures[row] = _null_in(forbidden[0])
+                if self.letters.fail:
+                    break
+                continue
             tables.append(table)
             origins += [row] * table.num_rows
         self.letters.add_failures(self.operator.name, failures, batch)
         table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
         columns = block_of(table, self.operator.schema).columns
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
+
+
+def _origins(column: pa.ChunkedArray) -> Integers:
+    """Numbers of input rows; -1, which none has, for what is null."""
+    return np.asarray(column.cast(pa.int64()).fill_null(-1), np.int64)
 
 
 class CustomRuntime(SnapshotFields):
@@ -106,6 +136,9 @@ class CustomRuntime(SnapshotFields):
     def __init__(self, operator: Custom, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self.states: dict[tuple[Any, ...], Any] = {}
+        read = method_attributes_read(operator.instance, "process")
+        self._attributes = None if read is None else read | frozenset(operator.by)
+        self._output = _Output(operator.schema)
 
     @property
     def state_bytes(self) -> int:
@@ -113,85 +146,159 @@ class CustomRuntime(SnapshotFields):
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         operator = self.operator
-        return (_per_row(inputs[0], operator.name, operator.schema, self._call, self.letters),)
+        call = self._call_of_one_key() if len(operator.by) == 1 else self._call
+        return (_per_row(inputs[0], operator.name, self._output, call, self.letters, self._attributes),)
 
     def _call(self, row: dict[str, Any]) -> Any:
         operator, states = self.operator, self.states
-        if len(operator.by) == 1:  # a generator for one value takes as long as a short function of the user's
-            value = row[operator.by[0]]
-            key: tuple[Any, ...] = (_OneNan.NAN if value != value else value,)
-        else:
-            key = tuple(_OneNan.NAN if row[name] != row[name] else row[name] for name in operator.by)
+        key = tuple(_OneNan.NAN if row[name] != row[name] else row[name] for name in operator.by)
         if key not in states:
             states[key] = operator.instance.state()
         return operator.instance.process(row, states[key])
 
+    def _call_of_one_key(self) -> Callable[[dict[str, Any]], Any]:
+        """The same for one attribute, whose calls take about as long as a short function of the user's."""
+        (name,), states, instance = self.operator.by, self.states, self.operator.instance
+
+        def call(row: dict[str, Any]) -> Any:
+            value = row[name]
+            key = (_OneNan.NAN if value != value else value,)
+            if key not in states:
+                states[key] = instance.state()
+            return instance.process(row, states[key])
+
+        return call
+
 
 def _per_row(
-    block: Block, name: str, schema: pa.Schema, function: Callable[[dict[str, Any]], Any], letters: DeadLetters
+    block: Block,
+    name: str,
+    output: _Output,
+    function: Callable[[dict[str, Any]], Any],
+    letters: DeadLetters,
+    attributes: frozenset[str] | None,
 ) -> Block:
-    """Calls a function with each tuple as a dict; it gives None, a dict, or several.
+    """Calls a function with each tuple as a dict, of these attributes alone where given; it gives None or dicts.
 
     Results become columns once for all tuples of the block: to convert those of each tuple apart takes ten times as
     long, and is done only where some do not fit.
     """
-    batch, given = block.to_arrow(), _Given(schema)
-    for number, row in enumerate(row_dicts(batch)):
-        try:
-            given.add(number, function(row))
-        except _FAILURES as error:
-            given.failures[number] = failure(error)
-            if letters.fail:
-                break
-    columns = block_of(given.converted(), schema).columns
+    batch, given = block.to_arrow(), _Given(output)
+    given.take(function, row_dicts(batch, attributes), fails=letters.fail)
+    columns = block_of(given.converted(), output.schema).columns
     letters.add_failures(name, given.failures, batch)
-    return emitted(block, schema, columns, np.array(given.origins, np.int64))
+    return emitted(block, output.schema, columns, given.origins())
+
+
+class _Output:
+    """What is known of a function's results before it is called: made once, as blocks are often small."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema, self.names, self.checks = schema, schema.names, checks_of(schema)
+        self.values_of = itemgetter(*self.names) if len(self.names) > 1 else None
 
 
 class _Given:
-    """What a function gave for the tuples of a block: values by row, each row's origin, and why tuples failed."""
+    """What a function gave for the tuples of a block: all values, row by row, and why tuples failed.
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema, self._names, self._checks = schema, schema.names, checks_of(schema)
-        self._rows: list[tuple[Any, ...]] = []
-        self.origins: list[int] = []
+    The values lie in one list: a tuple for each row would be one more object for Python to look through for garbage.
+    """
+
+    def __init__(self, output: _Output) -> None:
+        self._schema, self._names, self._checks = output.schema, output.names, output.checks
+        self._values: list[Any] = []
+        self._tuples = 0
+        self._others: dict[int, int] = {}  # how many rows the tuples gave that did not give one
+        self._values_of = output.values_of
         self.failures: dict[int, str] = {}
 
-    def add(self, number: int, result: Any) -> None:
+    def take(
+        self, function: Callable[[dict[str, Any]], Any], rows: Iterable[dict[str, Any]], *, fails: bool
+    ) -> None:  # fmt: skip
+        """Calls the function with each row; where a failure fails the run, rows behind it are not tried."""
+        for number, row in enumerate(rows):
+            self._tuples = number + 1
+            try:
+                result = function(row)
+                if type(result) is dict:
+                    self._add(result)
+                else:
+                    self._add_several(number, dicts_of(result))
+            except _FAILURES as error:
+                self._fail(number, failure(error))
+                if fails:
+                    break
+
+    def _add(self, output: dict[str, Any]) -> None:
         """Values are taken at once: the function may go on changing its dict."""
-        outputs = (result,) if type(result) is dict else dicts_of(result)
         if self._checks:
-            for output in outputs:
-                check_values(output, self._checks)
+            check_values(output, self._checks)
+        try:
+            values = self._values_of(output) if self._values_of else (output[self._names[0]],)
+        except (KeyError, IndexError):  # what is left out is null; a schema may have no attribute
+            values = map(output.get, self._names)
+        self._values.extend(values)
+
+    def _add_several(self, number: int, outputs: list[dict[str, Any]]) -> None:
         for output in outputs:
-            self._rows.append(tuple(map(output.get, self._names)))
-            self.origins.append(number)
+            check_values(output, self._checks)
+        for output in outputs:
+            self._values.extend(map(output.get, self._names))
+        self._others[number] = len(outputs)
+
+    def _fail(self, number: int, reason: str) -> None:
+        self.failures[number], self._others[number] = reason, 0
+
+    def origins(self) -> Integers:
+        """The tuple that each row came from."""
+        return np.repeat(np.arange(self._tuples), self._counts())
+
+    def _counts(self) -> Integers:
+        counts: Integers = np.ones(self._tuples, np.int64)
+        counts[list(self._others)] = list(self._others.values())
+        return counts
 
     def converted(self) -> pa.RecordBatch:
         """All rows; those of a tuple of which one does not fit its types are left out, and the tuple fails."""
         try:
-            return self._batch(self._rows)
+            batch = self._batch(self._values)
         except _FAILURES:
+            batch = None
+        if batch is None or _with_forbidden_nulls(batch):
             self._leave_out_misfits()
-            return self._batch(self._rows)
+            batch = self._batch(self._values)
+        return batch
 
     def _leave_out_misfits(self) -> None:
-        rows, origins = list[tuple[Any, ...]](), list[int]()
-        for number, own in groupby(zip(self.origins, self._rows, strict=True), key=itemgetter(0)):
-            values = [row for _, row in own]
+        width, fitting = len(self._names), list[Any]()
+        stops = np.cumsum(self._counts()) * width
+        for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
+            values = self._values[start:stop]
             try:
-                self._batch(values)
+                forbidden = _with_forbidden_nulls(self._batch(values))
             except _FAILURES as error:
-                self.failures[number] = failure(error)
+                self._fail(number, failure(error))
                 continue
-            rows += values
-            origins += [number] * len(values)
-        self._rows, self.origins = rows, origins
+            if forbidden:
+                self._fail(number, _null_in(forbidden[0]))
+                continue
+            fitting += values
+        self._values = fitting
 
-    def _batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-        columns = zip(*rows, strict=True) if rows else ([] for _ in self._names)
-        arrays = [pa.array(list(values), field.type) for values, field in zip(columns, self._schema, strict=True)]
+    def _batch(self, values: list[Any]) -> pa.RecordBatch:
+        width = len(self._names)
+        arrays = [pa.array(values[place::width], field.type) for place, field in enumerate(self._schema)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _with_forbidden_nulls(rows: pa.Table | pa.RecordBatch) -> list[str]:
+    """The attributes that have a null although their schema forbids it."""
+    fields = enumerate(rows.schema)
+    return [field.name for place, field in fields if not field.nullable and rows.column(place).null_count]
+
+
+def _null_in(name: str) -> str:
+    return f"gave a null for '{name}', where its schema forbids it"
 
 
 def dicts_of(result: Any) -> list[dict[str, Any]]:

@@ -55,6 +55,17 @@ def test_rows_are_those_of_arrow(batch: pa.RecordBatch) -> None:
     assert told(row_dicts(batch)) == told(batch.to_pylist())
 
 
+@given(batches(), st.sets(st.sampled_from(["c0", "c1", "c2", "more"])))
+def test_rows_of_some_attributes_are_those_of_arrow_without_the_others(batch: pa.RecordBatch, names: set[str]) -> None:
+    kept = [{name: value for name, value in row.items() if name in names} for row in batch.to_pylist()]
+    assert told(row_dicts(batch, names)) == told(kept)
+
+
+def test_attributes_may_have_any_names() -> None:
+    batch = pa.record_batch({"it's": [1], 'a "b"\n': [2], "{v0}": [3], "": [4]})
+    assert list(row_dicts(batch)) == batch.to_pylist()
+
+
 def test_codes_may_be_null_and_so_may_words() -> None:
     codes = pa.DictionaryArray.from_arrays(pa.array([0, None, 1], pa.int32()), pa.array(["a", None]))
     assert list(row_dicts(pa.record_batch({"key": codes}))) == [{"key": "a"}, {"key": None}, {"key": None}]

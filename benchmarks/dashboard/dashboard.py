@@ -19,6 +19,7 @@ import penstock as ps
 from benchmarks.machine import this_machine
 from benchmarks.report import Show, finish, measured, table_of, wide_console
 from penstock.cli.demo.vwap import vwap_per_ticker
+from penstock.errors import InputError
 from penstock.host.cores import own_cores
 from penstock.watch.dashboard_process import DashboardProcess, start_dashboard
 
@@ -88,7 +89,7 @@ def measure(effort: Effort, folder: Path, show: Show) -> Found:
     handle = ps.start(app, checkpoint=folder / "checkpoint", session=None)
     try:
         show("warming up")
-        handle.wait(effort.warm_s)
+        warm_up(handle, effort.warm_s)
         for turn in range(effort.pairs):
             show(f"turns without and with a client: {turn + 1} of {effort.pairs}")
             found.without.append(throughput(handle, effort.turn_s))
@@ -108,6 +109,15 @@ def measure(effort: Effort, folder: Path, show: Show) -> Found:
     finally:
         handle.stop()
     return found
+
+
+def warm_up(handle: ps.Handle, seconds: float) -> None:
+    """Waits so long, and until the first micro-batch is over: a busy machine takes a minute to get there."""
+    is_over = handle.wait(seconds)
+    while not is_over and handle.observe() is None:
+        is_over = handle.wait(1.0)
+    if is_over:
+        raise InputError("the run that the dashboard was to show has ended")
 
 
 def throughput(handle: ps.Handle, seconds: float) -> float:

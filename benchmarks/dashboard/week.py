@@ -8,6 +8,7 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.dashboard.dashboard import cpu_s
 from benchmarks.machine import this_machine
 from benchmarks.report import Show, finish, measured, table_of, wide_console
 from penstock.control.decision import Alternative, Expectation
@@ -52,23 +53,26 @@ class Effort:
 def run_week(*, quick: bool, json_file: Path | None, folder: Path | None) -> None:
     """Prints how long it takes to open the journal, and ends with one JSON object."""
     effort = Effort(86_400.0, 3) if quick else Effort()
-    opened_s, megabytes = measured(_measure, effort, folder)
+    opened, megabytes = measured(_measure, effort, folder)
+    opened_s, cpu = zip(*opened, strict=True)
     body = {
         "week_open_s": round(statistics.median(opened_s), 3), "slowest_s": round(max(opened_s), 3),
+        "week_open_cpu_s": round(statistics.median(cpu), 3),
         "journal_mb": round(megabytes, 1), "days": effort.span_s / 86_400, "times": effort.times,
     }  # fmt: skip
     table = table_of("the dashboard of a run that ended, from the start of its process", "figure", "found", "bound")
     table.add_row(f"opened, {body['days']:g} days of journal (s)", f"{body['week_open_s']}", f"at most {MOST_S:g}")
+    table.add_row("CPU of its process until then (s)", f"{body['week_open_cpu_s']}", "")
     wide_console(100).print(table)
     finish(body, this_machine(), json_file)
 
 
-def _measure(effort: Effort, folder: Path, show: Show) -> tuple[list[float], float]:
+def _measure(effort: Effort, folder: Path, show: Show) -> tuple[list[tuple[float, float]], float]:
     show("writing the journal")
     checkpoint = write_week(folder / "week", effort.span_s).parent
     show("opening it")
     size = sum(path.stat().st_size for path in checkpoint.iterdir())
-    return [open_s(checkpoint) for _ in range(effort.times)], size / 1e6
+    return [opened_s(checkpoint) for _ in range(effort.times)], size / 1e6
 
 
 def write_week(folder: Path, span_s: float = WEEK_S) -> Path:
@@ -97,15 +101,15 @@ def write_week(folder: Path, span_s: float = WEEK_S) -> Path:
     return path
 
 
-def open_s(checkpoint: Path) -> float:
-    """From the start of the dashboard's process until all that the page asks for is answered."""
+def opened_s(checkpoint: Path) -> tuple[float, float]:
+    """From the start of the dashboard's process until all that the page asks for is answered, and its CPU till then."""
     begin_s = time.monotonic()
     page = start_dashboard(checkpoint)
     try:
         for path in _REQUESTS:
             with urllib.request.urlopen(f"{page.url}{path}", timeout=60) as answer:
                 answer.read()
-        return time.monotonic() - begin_s
+        return time.monotonic() - begin_s, cpu_s(page)
     finally:
         page.close()
 

@@ -28,6 +28,7 @@ from tests.reference.made_run import write_run
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser") if (found := shutil.which(name))), None)
 PATIENCE_S = 240.0
+START_PATIENCE_S = 480.0  # Spark's start and the warm-up, beside other work
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -70,8 +71,8 @@ class Run:
         self.driver.wait()
 
 
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+def wait_until(is_so: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+    deadline = time.monotonic() + patience_s
     while not is_so():
         assert time.monotonic() < deadline, what
         time.sleep(0.2)
@@ -99,7 +100,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         )
     own = Run(folder, driver)
     try:
-        wait_until(lambda: len(own.observed()) > 8 or driver.poll() is not None, "no micro-batch came")
+        wait_until(
+            lambda: len(own.observed()) > 8 or driver.poll() is not None, "no micro-batch came", START_PATIENCE_S
+        )
         assert driver.poll() is None, (folder / "driver.log").read_text()
         own.watch = subprocess.Popen(
             [sys.executable, "-m", "penstock", "watch", str(own.checkpoint), "--token-file", str(folder / "token")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Callable
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -32,6 +33,15 @@ def attributes_read(function: Callable[..., Any]) -> frozenset[str] | None:
     return None if row in code.co_cellvars else _subscripts(code, row)
 
 
+def method_attributes_read(instance: Any, name: str) -> frozenset[str] | None:
+    """The same of a method; None, too, where the class names it: it may put another in its place."""
+    methods = [own for kind in type(instance).__mro__ for own in vars(kind).values() if isinstance(own, FunctionType)]
+    if any(name in method.__code__.co_names for method in methods):
+        return None
+    return attributes_read(getattr(instance, name))
+
+
+@functools.lru_cache(maxsize=64)
 def _subscripts(code: CodeType, row: str) -> frozenset[str] | None:
     steps, read = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"], set[str]()
     for place, step in enumerate(steps):

@@ -22,7 +22,7 @@ from penstock.block.position import Frontier, Integers
 from penstock.block.row_dicts import row_dicts
 from penstock.block.value_checks import check_values, checks_of
 from penstock.kernels.snapshot import SnapshotFields
-from penstock.operators.attributes_read import attributes_read
+from penstock.operators.attributes_read import attributes_read, method_attributes_read
 from penstock.operators.protocol import Stateless
 
 ORIGIN = "input_row"  # a block function that drops or adds rows tells here which input row each row came from
@@ -46,11 +46,12 @@ class MapRuntime(Stateless):
     def __init__(self, operator: Map, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self._attributes = attributes_read(operator.function) if operator.per_tuple else None
+        self._output = _Output(operator.schema)
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         block, own = inputs[0], self.operator
         if own.per_tuple:
-            return (_per_row(block, own.name, own.schema, own.function, self.letters, self._attributes),)
+            return (_per_row(block, own.name, self._output, own.function, self.letters, self._attributes),)
         if not block.rows:
             return (emitted(block, self.operator.schema, empty_block(self.operator.schema).columns, None),)
         try:
@@ -135,8 +136,9 @@ class CustomRuntime(SnapshotFields):
     def __init__(self, operator: Custom, letters: DeadLetters) -> None:
         self.operator, self.letters = operator, letters
         self.states: dict[tuple[Any, ...], Any] = {}
-        read = attributes_read(operator.instance.process)
+        read = method_attributes_read(operator.instance, "process")
         self._attributes = None if read is None else read | frozenset(operator.by)
+        self._output = _Output(operator.schema)
 
     @property
     def state_bytes(self) -> int:
@@ -145,7 +147,7 @@ class CustomRuntime(SnapshotFields):
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         operator = self.operator
         call = self._call_of_one_key() if len(operator.by) == 1 else self._call
-        return (_per_row(inputs[0], operator.name, operator.schema, call, self.letters, self._attributes),)
+        return (_per_row(inputs[0], operator.name, self._output, call, self.letters, self._attributes),)
 
     def _call(self, row: dict[str, Any]) -> Any:
         operator, states = self.operator, self.states
@@ -156,15 +158,14 @@ class CustomRuntime(SnapshotFields):
 
     def _call_of_one_key(self) -> Callable[[dict[str, Any]], Any]:
         """The same for one attribute, whose calls take about as long as a short function of the user's."""
-        (name,), states = self.operator.by, self.states
-        new, process = self.operator.instance.state, self.operator.instance.process
+        (name,), states, instance = self.operator.by, self.states, self.operator.instance
 
         def call(row: dict[str, Any]) -> Any:
             value = row[name]
             key = (_OneNan.NAN if value != value else value,)
             if key not in states:
-                states[key] = new()
-            return process(row, states[key])
+                states[key] = instance.state()
+            return instance.process(row, states[key])
 
         return call
 
@@ -172,7 +173,7 @@ class CustomRuntime(SnapshotFields):
 def _per_row(
     block: Block,
     name: str,
-    schema: pa.Schema,
+    output: _Output,
     function: Callable[[dict[str, Any]], Any],
     letters: DeadLetters,
     attributes: frozenset[str] | None,
@@ -182,11 +183,19 @@ def _per_row(
     Results become columns once for all tuples of the block: to convert those of each tuple apart takes ten times as
     long, and is done only where some do not fit.
     """
-    batch, given = block.to_arrow(), _Given(schema)
+    batch, given = block.to_arrow(), _Given(output)
     given.take(function, row_dicts(batch, attributes), fails=letters.fail)
-    columns = block_of(given.converted(), schema).columns
+    columns = block_of(given.converted(), output.schema).columns
     letters.add_failures(name, given.failures, batch)
-    return emitted(block, schema, columns, given.origins())
+    return emitted(block, output.schema, columns, given.origins())
+
+
+class _Output:
+    """What is known of a function's results before it is called: made once, as blocks are often small."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema, self.names, self.checks = schema, schema.names, checks_of(schema)
+        self.values_of = itemgetter(*self.names) if len(self.names) > 1 else None
 
 
 class _Given:
@@ -195,12 +204,12 @@ class _Given:
     The values lie in one list: a tuple for each row would be one more object for Python to look through for garbage.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema, self._names, self._checks = schema, schema.names, checks_of(schema)
+    def __init__(self, output: _Output) -> None:
+        self._schema, self._names, self._checks = output.schema, output.names, output.checks
         self._values: list[Any] = []
         self._tuples = 0
         self._others: dict[int, int] = {}  # how many rows the tuples gave that did not give one
-        self._values_of = itemgetter(*self._names) if len(self._names) > 1 else None
+        self._values_of = output.values_of
         self.failures: dict[int, str] = {}
 
     def take(

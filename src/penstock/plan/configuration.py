@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SLOTS = 512
 SLOTS_MAX = 32_768  # every batch has a plan and a manifest with all of them
+MOST_REPLICAS = 65_536
+MOST_TUPLES = 1 << 40  # of a block or a micro-batch: a source's sequence has no more
 _NUMBERS = many("a tuple of whole numbers", whole())
 _GROUPS = many("lists of operator names, one for each element", NAMES)
 
@@ -236,6 +238,8 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
     for element, own in zip(pipeline.elements, configuration.elements, strict=True):
         if own.replicas < 1:
             raise InputError(f"an element has at least one replica; got {own.replicas} for '{own.name}'")
+        if own.replicas > MOST_REPLICAS:
+            raise InputError(f"an element has at most {MOST_REPLICAS:,} replicas; got {own.replicas} for '{own.name}'")
         if element.scope == "stream" and own.replicas != 1:
             raise InputError(
                 f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}"
@@ -249,8 +253,10 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
             raise InputError(f"the split slots of element '{own.name}' are among its {len(own.route)} slots; "
                              f"got {', '.join(map(str, own.split))}")  # fmt: skip
         check_threads(own.name, own.threads)
-    if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
-        raise InputError("block_rows and micro_batch_tuples are at least 1")
+    sizes = configuration.block_rows, configuration.micro_batch_tuples
+    if min(sizes) < 1 or max(sizes) > MOST_TUPLES:
+        raise InputError(f"block_rows and micro_batch_tuples are from 1 to {MOST_TUPLES:,}; "
+                         f"got {sizes[0]} and {sizes[1]}")  # fmt: skip
     if configuration.frequency_ghz is not None and configuration.frequency_ghz <= 0:
         raise InputError(f"a frequency is above 0 GHz; got {configuration.frequency_ghz:g}")
 

@@ -22,6 +22,17 @@ def count_text(count: float) -> str:
     return f"{count:,.0f}"
 
 
+def size_text(count_bytes: float) -> str:
+    """
+    >>> [size_text(n) for n in (7, 12_345, 3_456_789, 2.5e9)]
+    ['7 bytes', '12.3 kB', '3.5 MB', '2.5 GB']
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count_bytes >= factor:
+            return f"{count_bytes / factor:,.1f} {unit}"
+    return f"{count_bytes:.0f} bytes"
+
+
 def time_text(seconds: float) -> str:
     """
     >>> [time_text(s) for s in (0.0042, 0.182, 1.5, 75)]

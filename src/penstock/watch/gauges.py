@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.measure.observation import Latency, Observation
 from penstock.watch.element_rows import recent
-from penstock.watch.figures import count_text, time_text
+from penstock.watch.figures import count_text, size_text, time_text
 from penstock.watch.timeline import Step, highest_by_bin, rates_by_bin, timeline_of
 
 HISTORY_S = 60.0
@@ -71,6 +71,12 @@ def cpu_text(observations: Sequence[Observation]) -> str | None:
     told = ", ".join(f"{name} {share_s / total_s:.0%}" for name, share_s in shares_s.items())
     measuring = sum(cpu.measuring_s for cpu in used) / total_s
     return f"{total_s / span_s:.2f} cores: {told}; measuring {measuring:.1%}"
+
+
+def state_text(observations: Sequence[Observation]) -> str | None:
+    """Memory of what operators hold, all replicas together; None where none holds anything."""
+    held = {name: own.state_bytes for name, own in observations[-1].operators.items() if own.state_bytes}
+    return ", ".join(f"{name} {size_text(count)}" for name, count in held.items()) or None
 
 
 def watermark_text(observation: Observation) -> str | None:

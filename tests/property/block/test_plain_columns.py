@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,3 +34,10 @@ def test_pieces_are_the_rows_between_their_bounds(data: st.DataObject, type_: pa
     for start, stop in itertools.pairwise(bounds):
         plain = pickle.loads(pickle.dumps(pieces.piece(start, stop)))
         assert column_from(plain, type_).to_arrow().to_pylist() == rows[start:stop]
+
+
+def test_pieces_of_older_versions_are_read() -> None:
+    valid, numbers = np.array([True, False]), np.array([1, 2])
+    assert column_from((valid, numbers), pa.int64()).to_arrow().to_pylist() == [1, None]
+    text = (None, np.array([0, 1, 3], np.int32), np.frombuffer(b"abc", np.uint8))
+    assert column_from(text, pa.string()).to_arrow().to_pylist() == ["a", "bc"]

@@ -130,6 +130,10 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
         "has the stamp 'x', which must be a timestamp or a number",
     ),
     (
+        lambda a, q: a.source("s", schema={"x": "symbol"}, event_time="x"),
+        "has the event time 'x', which must be a timestamp or a number; got symbol",
+    ),
+    (
         lambda a, q: a.source("s", schema={"x": "string"}, stamp="y"),
         "reads 'y' in stamp, which its input does not have",
     ),

@@ -175,12 +175,13 @@ def test_a_running_one_is_running(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["status"] == "interrupted"
 
 
+@pytest.mark.parametrize("text", ["nothing\n", "{}", "x,k\n1,2", "{" * 20])
 @pytest.mark.parametrize("command", ["watch", "report", "compare"])
 def test_a_file_that_is_no_journal_is_refused(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("notes.txt").write_text("nothing\n")
+    Path("notes.txt").write_text(text)
     assert ran(command, "notes.txt", *(["notes.txt"] if command == "compare" else [])) == 2
     assert "is not a journal; give a checkpoint, or the file journal.jsonl in it" in capsys.readouterr().err
 

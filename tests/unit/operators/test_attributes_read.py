@@ -11,7 +11,7 @@ import pytest
 
 import penstock as ps
 from penstock.element.evaluation import evaluate
-from penstock.operators.attributes_read import attributes_read
+from penstock.operators.attributes_read import attributes_read, method_attributes_read
 
 ROW = {"a": 1, "b": 2, "c": {"a": 3}, "row": 4}
 FACTOR = 2
@@ -100,6 +100,19 @@ def test_functions_that_only_name_attributes(function: Callable[..., Any], expec
 
 def test_a_method_reads_of_what_comes_behind_self() -> None:
     assert attributes_read(Keyed().process) == {"b"}
+
+
+def test_a_method_that_its_class_may_replace_may_read_anything() -> None:
+    class Switching:
+        def process(self, row: dict[str, Any], state: Any) -> Any:
+            self.process = self.later  # type: ignore[method-assign]
+            return {"x": row["a"]}
+
+        def later(self, row: dict[str, Any], state: Any) -> Any:
+            return {"x": row["b"]}
+
+    assert method_attributes_read(Switching(), "process") is None
+    assert method_attributes_read(Keyed(), "process") == {"b"}
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,20 @@ def test_the_watermark_is_shown_with_its_lag_where_there_is_one() -> None:
     assert "watermark    1,234.500 s" in "\n".join(drawn(view_of([other]), 100))
 
 
+def test_the_memory_of_what_operators_hold_is_shown() -> None:
+    last = with_operators(run_of(1)[0])
+    assert not any(line.startswith("state") for line in drawn(view_of([last]), 100))
+    holding = {
+        name: tuple(
+            replace(own, operators=tuple(replace(operator, state_bytes=1_200_000) for operator in own.operators[1:]))
+            for own in replicas
+        )
+        for name, replicas in last.replicas_by_element.items()
+    }
+    lines = drawn(view_of([replace(last, replicas_by_element=holding)]), 100)
+    assert [line.split() for line in lines if line.startswith("state")] == [["state", "filter", "2.4", "MB"]]
+
+
 def test_a_low_terminal_goes_without_operators() -> None:
     observations = [with_operators(o) for o in run_of(3)]
     assert any("· quotes" in line for line in drawn(view_of(observations), 100, height=40))

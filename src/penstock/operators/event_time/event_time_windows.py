@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.app.windows import Window
 from penstock.block.column import concat
-from penstock.block.plain_columns import Pieces, column_from
+from penstock.block.plain_columns import Pieces, array_from, column_from
 from penstock.block.position import Integers
 from penstock.kernels.windows.time.parts import arrays_of, clock_of, entries_of, prefixes_of, records_of, window_of
 from penstock.kernels.windows.time.time_window import TimeWindow
@@ -116,12 +116,13 @@ class _HeldRows:
         keys = rows.group[live] - 1
         key_pieces = self._slots.key_pieces(keys)
         columns = [Pieces(column.take(live)) for column in self._held.columns or ()]
+        values = rows.value[live]
         states: dict[int, SlotState] = {}
         for slot, start, stop in runs:
             states[slot] = {
                 "clock": int(rows.clock[0]),
                 "keys": (stop - start, [piece.piece(start, stop) for piece in key_pieces]),
-                "values": rows.value[live[start:stop]].copy(),
+                "values": values[start:stop].tobytes(),
                 "columns": [piece.piece(start, stop) for piece in columns],
                 "types": [column.type for column in self._held.columns or ()],
             }
@@ -138,7 +139,7 @@ class _HeldRows:
             concat([column_from(state["columns"][place], type_) for state in full])
             for place, type_ in enumerate(full[0]["types"])
         ]
-        values = np.concatenate([state["values"] for state in full])
+        values = np.concatenate([array_from(state["values"], rows.value.dtype) for state in full])
         tags = [column.values for column in columns[len(columns) - self._tags :]] if self._tags else []  # type: ignore[union-attr]
         order = np.lexsort(tags[::-1]) if tags else np.arange(len(groups))
         self._held.columns = tuple(column.take(order) for column in columns)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.block.column import Column, concat, empty_column
-from penstock.block.plain_columns import Pieces, column_from
+from penstock.block.plain_columns import Pieces, array_from, column_from
 from penstock.block.position import Integers
 from penstock.operators.event_time.keyed_event_time import KeyedSlots, runs_by_slot
 from penstock.operators.windows.join import JoinRuntime
@@ -41,16 +41,16 @@ class JoinSides:
         keys, rows, values = self._join.kernel.held(port)
         order, runs = runs_by_slot(self._slots.by_key()[keys], slots)
         columns, missing = self._join.stores[port].taken(rows[order])
-        key_pieces, values = self._slots.key_pieces(keys[order]), values[order]
+        key_pieces, values = self._slots.key_pieces(keys[order]), values[order].astype(np.float64, copy=False)
         pieces = {place: Pieces(column) for place, column in columns.items()}
         for slot, start, stop in runs:
             yield (
                 slot,
                 {
                     "keys": (stop - start, [piece.piece(start, stop) for piece in key_pieces]),
-                    "values": values[start:stop].copy(),
+                    "values": values[start:stop].tobytes(),
                     "columns": {place: piece.piece(start, stop) for place, piece in pieces.items()},
-                    "missing": None if missing is None else missing[start:stop].copy(),
+                    "missing": None if missing is None else missing[start:stop].tobytes(),
                 },
             )
 
@@ -62,10 +62,13 @@ class JoinSides:
         missing = None
         if any(side["missing"] is not None for side in full):
             masks = zip((side["missing"] for side in full), counts, strict=True)
-            missing = np.concatenate([np.zeros(rows, np.bool_) if mask is None else mask for mask, rows in masks])
+            missing = np.concatenate(
+                [np.zeros(rows, np.bool_) if mask is None else array_from(mask, np.bool_) for mask, rows in masks]
+            )
         columns = {place: self._column(port, place, full) for place in self._join.emits.columns_of(port)}
         self._join.stores[port].hold(columns, missing, sum(counts))
-        return np.concatenate(keys), np.concatenate([np.zeros(0), *(side["values"] for side in full)])
+        values = [array_from(side["values"], np.float64) for side in full]
+        return np.concatenate(keys), np.concatenate([np.zeros(0), *values])
 
     def _column(self, port: int, place: int, sides: Sequence[Mapping[str, Any]]) -> Column:
         type_ = self._schemas[port].field(place).type

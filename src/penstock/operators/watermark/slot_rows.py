@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.block.block import Block, concat_blocks
-from penstock.block.column import concat
-from penstock.block.plain_columns import Pieces, column_from
+from penstock.block.column import Array, concat
+from penstock.block.plain_columns import Pieces, array_from, column_from
 from penstock.block.position import Integers, Position
 from penstock.kernels.keys.hashing import Slots
 from penstock.operators.event_time.keyed_event_time import runs_by_slot
 
 Rows = Mapping[str, Any]
 SlotsOf = Callable[[Block], Slots]
+_ROOT = (np.float64, np.int64, np.int64, np.int64)  # types of stamp, place, sequence and levels
 
 
 def rows_by_slot(blocks: Sequence[Block], slots_of: SlotsOf, slots: Integers) -> dict[int, Rows]:
@@ -26,17 +27,16 @@ def rows_by_slot(blocks: Sequence[Block], slots_of: SlotsOf, slots: Integers) ->
     block = concat_blocks(blocks)
     order, runs = runs_by_slot(slots_of(block).astype(np.int64), slots)
     block = block.take(order)
-    pieces = [Pieces(column) for column in block.columns]
-    return {slot: _piece(block, pieces, start, stop) for slot, start, stop in runs if stop > start}
-
-
-def _piece(block: Block, pieces: Sequence[Pieces], start: int, stop: int) -> Rows:
-    position = block.position
+    pieces, position = [Pieces(column) for column in block.columns], block.position
     assert position is not None
-    part = slice(start, stop)
-    root = [array[part].copy() for array in (position.stamp, position.place, position.sequence)]
-    columns = [piece.piece(start, stop) for piece in pieces]
-    return {"columns": columns, "root": root, "levels": position.levels[:, part].copy()}
+    given = (position.stamp, position.place, position.sequence, position.levels)
+    roots = [array.astype(dtype, copy=False) for array, dtype in zip(given, _ROOT, strict=True)]
+    return {slot: _piece(pieces, roots, start, stop) for slot, start, stop in runs if stop > start}
+
+
+def _piece(pieces: Sequence[Pieces], position: Sequence[Array], start: int, stop: int) -> Rows:
+    root = [array[..., start:stop].tobytes() for array in position]
+    return {"columns": [piece.piece(start, stop) for piece in pieces], "root": root[:-1], "levels": root[-1]}
 
 
 def block_of_rows(rows: Iterable[Rows], schema: pa.Schema) -> Block | None:
@@ -47,6 +47,8 @@ def block_of_rows(rows: Iterable[Rows], schema: pa.Schema) -> Block | None:
     columns = tuple(
         concat([column_from(own["columns"][place], field.type) for own in full]) for place, field in enumerate(schema)
     )
-    stamp, place, sequence = (np.concatenate([own["root"][part] for own in full]) for part in range(3))
-    position = Position(stamp, place, sequence, np.concatenate([own["levels"] for own in full], axis=1))
-    return Block(schema, columns, len(stamp), position)
+    roots = [[array_from(own["root"][part], _ROOT[part]) for own in full] for part in range(3)]
+    levels = [array_from(own["levels"], _ROOT[-1]) for own in full]
+    tall = [own.reshape(-1, len(stamp)) for own, stamp in zip(levels, roots[0], strict=True)]
+    stamp, place, sequence = (np.concatenate(parts) for parts in roots)
+    return Block(schema, columns, len(stamp), Position(stamp, place, sequence, np.concatenate(tall, axis=1)))

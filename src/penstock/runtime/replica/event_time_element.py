@@ -13,7 +13,7 @@ from penstock.element.element import Element
 from penstock.errors import StateError
 from penstock.operators.event_time.keyed_event_time import KeyedEventTimeOperator, SideInput, SlotState
 from penstock.runtime.replica.element_by_slot import Before
-from penstock.state.checkpoint.entries import Entries, token_of
+from penstock.state.checkpoint.entries import Entries, tokens_of
 from penstock.state.rows.blob_store import BlobStore, BlobTask
 from penstock.state.token import Token
 
@@ -76,7 +76,7 @@ class EventTimeElement:
         if len(heads) != self._store.slots:
             raise StateError(f"the state of operator '{self._name}' is in {len(heads)} parts, and has to be in "
                              f"{self._store.slots}: an older version wrote it; take another checkpoint")  # fmt: skip
-        wanted = {int(slot): token_of(heads[slot]) for slot in held[heads["epoch"][held] > 0]}
+        wanted = tokens_of(heads, held)
         self._task = self._store.open(held, heads, own.history, token)
         if self._tokens != wanted or not np.array_equal(held, self._held):
             self._rebuild(self._task, wanted)

@@ -48,5 +48,12 @@ def no_heads(slots: int) -> Heads:
     return np.zeros(slots, HEAD)
 
 
+def tokens_of(heads: Heads, slots: npt.NDArray[np.int64]) -> dict[int, Token]:
+    """The tokens of those of some slots that were ever written to."""
+    written = slots[heads["epoch"][slots] > 0]
+    fields = [heads[name][written].tolist() for name in ("epoch", "batch", "attempt")]
+    return dict(zip(written.tolist(), map(Token, *fields), strict=True))
+
+
 def token_of(entry: Any) -> Token:
     return Token(int(entry["epoch"]), int(entry["batch"]), int(entry["attempt"]))

@@ -14,8 +14,8 @@ import numpy as np
 
 from penstock.errors import StateError
 from penstock.state.checkpoint.checksum import checksums
-from penstock.state.checkpoint.entries import ENTRY, Entries, Heads, no_entries, token_of
-from penstock.state.checkpoint.logs import Logs
+from penstock.state.checkpoint.entries import ENTRY, Entries, Heads, no_entries, tokens_of
+from penstock.state.checkpoint.logs import Logs, LogWriter
 from penstock.state.extents import Integers
 from penstock.state.rows.row_store import History
 from penstock.state.token import Token
@@ -23,6 +23,7 @@ from penstock.state.token import Token
 _RETAINED_BATCHES = 16  # that a slot may be elsewhere: replicas of one host change workers from batch to batch
 _MOST_PIECES = 128  # files that a rebuild reads
 _LEAST_BYTES = 1 << 16  # a history below this is not worth a whole object
+_BUFFER_BYTES = 1 << 26  # objects that are written together
 
 
 class Piece(Protocol):
@@ -51,7 +52,7 @@ class BlobStore:
         held = np.unique(np.asarray(slots, np.int64))
         if len(held) and not 0 <= held[0] <= held[-1] < self.slots:
             raise StateError(f"an operator of {self.slots} slots was asked for slots {held[0]} to {held[-1]}")
-        wanted = {int(slot): token_of(heads[slot]) for slot in held[heads["epoch"][held] > 0]}
+        wanted = tokens_of(heads, held)
         values = {slot: self._cached[slot][1] for slot, own in wanted.items() if self._is_cached(slot, own)}
         self._served[held] = token.batch
         # What a task may change is nobody's until it commits; what this process serves no more is nobody's either.
@@ -147,24 +148,41 @@ class BlobTask:
         entries["slot"] = slots
         entries["epoch"], entries["batch"], entries["attempt"] = self.token.epoch, self.token.batch, self.token.attempt
         with self._store.logs.writer(self.token) as writer:
+            first, parts, held_bytes = 0, list[bytes](), 0
             for place, slot in enumerate(slots):
-                words, entries["whole"][place] = self._logged(slot)
-                entries["offset"][place], entries["length"][place] = writer.write(words), words.nbytes
-                entries["checksum"][place] = checksums(words, np.zeros(1, np.int64), np.array([len(words)]))[0]
+                data, entries["whole"][place] = self._logged(slot)
+                parts.append(data)
+                held_bytes += len(data)
+                if held_bytes > _BUFFER_BYTES or place == len(slots) - 1:
+                    _append(self._store.logs, writer, parts, entries[first : place + 1])
+                    first, parts, held_bytes = place + 1, [], 0
         return entries
 
-    def _logged(self, slot: int) -> tuple[Integers, bool]:
-        """The words of a slot's piece, or of all of it; the history of a slot begins with a whole object."""
+    def _logged(self, slot: int) -> tuple[bytes, bool]:
+        """A slot's piece, or all of it; the history of a slot begins with a whole object."""
         if slot in self._pieces and slot in self._sizes:
             piece, (pieces, size_bytes) = self._pieces[slot], self._sizes[slot]
-            words = _words(self._store.dumps(piece))
-            if pieces < _MOST_PIECES and size_bytes + words.nbytes < max(2 * piece.whole_bytes, _LEAST_BYTES):
-                return words, False
-        return _words(self._store.dumps(self._values[slot])), True
+            data = self._store.dumps(piece)
+            if pieces < _MOST_PIECES and size_bytes + _logged_bytes(data) < max(2 * piece.whole_bytes, _LEAST_BYTES):
+                return data, False
+        return self._store.dumps(self._values[slot]), True
 
 
-def _words(data: bytes) -> Integers:
-    words: Integers = np.zeros(1 + -(-len(data) // 8), np.int64)
-    words[0] = len(data)
-    words[1:].view(np.uint8)[: len(data)] = np.frombuffer(data, np.uint8)
-    return words
+def _logged_bytes(data: bytes) -> int:
+    """Its length, then the data in whole words."""
+    return 8 * (1 + -(-len(data) // 8))
+
+
+def _append(logs: Logs, writer: LogWriter, parts: Sequence[bytes], entries: Entries) -> None:
+    """Writes objects at once, each as `_logged_bytes` says, and says in its entry where it lies."""
+    entries["length"] = [_logged_bytes(data) for data in parts]
+    stops = np.cumsum(entries["length"]) // 8
+    starts = stops - entries["length"] // 8
+    words = logs.buffer(int(stops[-1]))
+    words[stops - 1] = 0  # what fills the last word up
+    words[starts] = [len(data) for data in parts]
+    octets = words.data.cast("B")
+    for start, data in zip((8 * starts + 8).tolist(), parts, strict=True):
+        octets[start : start + len(data)] = data
+    entries["offset"] = writer.write(words) + 8 * starts
+    entries["checksum"] = checksums(words, starts, stops)

@@ -14,12 +14,12 @@ from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 from penstock.watch.element_rows import ElementRow, element_rows
 from penstock.watch.figures import clock_text, configuration_text, count_text
-from penstock.watch.gauges import cpu_text, gauges, watermark_text
+from penstock.watch.gauges import cpu_text, gauges, state_text, watermark_text
 
 _WIDE, _NARROW = 80, 56
 _LABEL_WIDTH, _FIGURE_WIDTH = 13, 52
 _BARS_WIDTH = 60
-_OTHER_LINES = 14  # of a full view, beside elements, operators and events
+_OTHER_LINES = 15  # of a full view, beside elements, operators and events
 _COLOURS = {"latency": "magenta", "throughput": "green", "micro-batch": "yellow", "backlog": "blue"}
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -51,6 +51,9 @@ class ConsoleView:
         cpu = cpu_text(self.observations)
         if cpu is not None:
             yield _labelled("CPU", cpu)
+        state = state_text(self.observations)
+        if state is not None:
+            yield _labelled("state", state)
         watermark = watermark_text(self.observations[-1])
         if watermark is not None:
             yield _labelled("watermark", watermark)

@@ -36,7 +36,7 @@ from penstock.spark.driver.start import start
 from penstock.testing import local_session
 
 _BLOCK_ROWS = 65_536
-_REBALANCE_MS = 3000  # for which brokers wait for all members of a new group
+_REBALANCE_MS = 15_000  # for which a broker waits for all members of a new group
 
 
 @dataclass(frozen=True, slots=True)

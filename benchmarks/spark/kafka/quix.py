@@ -14,7 +14,7 @@ from benchmarks.spark.kafka.peer import PeerRun
 from benchmarks.spark.vwap.stock_tuples import Sums
 
 VERSION = "3.28.1"
-_IDLE_S = 15.0  # without messages, after which a process is done
+_IDLE_S = 40.0  # without messages, after which a process is done
 _SCRIPT = Path(__file__).with_name("quix_process.py")
 
 

@@ -326,12 +326,18 @@ def saso(
         typer.Option(metavar="twin", help="Every policy as published over --trace and --seeds, rivals with restarts."),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", help="With --engine twin: runs of each case.")] = 3,
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="POLICY", help="Compare this one, too: MODULE:CLASS, FILE.py:CLASS, or a name."),
+    ] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Policies for replicas: all of them on the twin, MPC and the two best rivals on Spark."""
     from benchmarks.saso.command import run_saso
     from benchmarks.saso.twin_command import run_saso_twin
     from penstock.errors import InputError
+
+    _check_given_policy(policy, engine, only)
 
     if engine is not None:
         if engine != "twin":
@@ -340,7 +346,22 @@ def saso(
         return
     if only not in (None, *_SASO_PARTS):
         raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")
-    run_saso(trace or [], seed, pictures, json_file, only, quick=quick)
+    run_saso(trace or [], seed, pictures, json_file, only, quick=quick, policy=policy)
+
+
+def _check_given_policy(policy: str | None, engine: str | None, only: str | None) -> None:
+    """One sentence for a policy that cannot be had, before minutes of comparisons."""
+    from penstock.cli.options.policy_option import policy_of_option
+    from penstock.control.policy_text import policy_text
+    from penstock.errors import InputError
+
+    if policy is None:
+        return
+    if engine is not None or only not in (None, "comparisons"):
+        raise InputError("--policy is for the comparisons; leave out --engine, and take --only comparisons or no part")
+    found = policy_of_option(policy)
+    if isinstance(found, str):
+        policy_text(found)
 
 
 @app.command()

@@ -76,7 +76,9 @@ def _printed(program: str, last: str, folder: Path) -> Graph:
     kept = printed.operators[: names.index(last) + 1]
     app = Application.from_graph(replace(printed, operators=kept, requests=()))
     app.stream(last).sink("result", ps.sinks.discard())
-    return profiled(app.graph, {}, folder)
+    own = folder / f"{program} {last}"  # sources of several programs have the same name, and their files too
+    own.mkdir(exist_ok=True)
+    return profiled(app.graph, {}, own)
 
 
 def _behind_functor(graph: Graph) -> Graph:

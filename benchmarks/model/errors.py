@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
+from benchmarks.model.biased import biased_cores
 from benchmarks.model.case_run import Measurement
 from benchmarks.model.cases import Case
 from penstock.model.costs.flows import flows_of
@@ -19,7 +20,10 @@ BELOW_CORES = 0.03  # of a core: what counts below half of the highest rate
 
 @dataclass(frozen=True, slots=True)
 class ElementError:
-    """An element of a fusion at a rate; `repeat` is by how much the rounds of the measurement differ; None of one."""
+    """An element of a fusion at a rate; `repeat` is by how much the rounds of the measurement differ; None of one.
+
+    `biased` is what is predicted with the biased estimate of its operators in place of their functions.
+    """
 
     case: str
     fusion: str
@@ -31,6 +35,7 @@ class ElementError:
     low: float
     high: float
     repeat: float | None
+    biased: float | None = None
 
     @property
     def is_high(self) -> bool:
@@ -63,6 +68,7 @@ def element_errors(
             yield ElementError(
                 case.name, fusion, name, own.sample.tuples, own.rate / highest, element.cpu_s, found.cpu_cores,
                 found.low, found.high, repeat,
+                found.cpu_cores - found.parts["operators"] + sum(biased_cores(element).values()),
             )  # fmt: skip
 
 

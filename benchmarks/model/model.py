@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from benchmarks.model.biased import RecoveredOperator, recovered_operators
 from benchmarks.model.case_run import FEW, LEARNED, PREDICTED, ROUNDS, CaseRun, Measurement
 from benchmarks.model.cases import Case, Groups, cases, func1
 from benchmarks.model.contention import Contention, run_contention
@@ -18,7 +19,7 @@ from benchmarks.model.dear_keys import run_dear_keys
 from benchmarks.model.errors import ElementError, element_errors, rate_errors, summary
 from benchmarks.model.widths import Widths, run_widths
 from benchmarks.report import Show
-from penstock.errors import InputError
+from penstock.errors import PenstockError
 from penstock.model.costs.choosing.choice import rates_of
 from penstock.model.costs.learning.calibration import calibrated
 from penstock.model.costs.learning.learned_profile import Overhead, learned
@@ -57,6 +58,7 @@ class Findings:
     dear_keys: tuple[float, float] | None = None  # imbalance before and after
     widths: Widths | None = None
     contention: Contention | None = None
+    recovered: list[RecoveredOperator] = field(default_factory=list)  # by Algorithm 2, out of the biased estimate
     problems: list[str] = field(default_factory=list)
 
 
@@ -76,17 +78,17 @@ def run_model(effort: Effort, folder: Path, show: Show) -> Findings:
                 found.problems.append(f"{name}: left out, as {effort.minutes:g} minutes were over")
                 continue
             show(name)
-            _tried(name, found, part)
+            tried(name, found, part)
     finally:
         close_session(session)
     return found
 
 
-def _tried(name: str, found: Findings, part: Callable[[], None]) -> None:
-    """Does a part; one that cannot be done is told, and the others go on."""
+def tried(name: str, found: Findings, part: Callable[[], None]) -> None:
+    """Does a part; one that cannot be done, or takes too long, is told, and the others go on."""
     try:
         part()
-    except InputError as error:
+    except PenstockError as error:
         found.problems.append(f"{name}: {error}")
 
 
@@ -124,6 +126,7 @@ def _case(case: Case, session: Session, effort: Effort, found: Findings) -> None
         profile = with_lent(profile, _lent_profile(case.lent, session, effort, found.overhead))
     errors = list(element_errors(case, profile, facts, run.highest, judged))
     found.errors += errors
+    found.recovered += recovered_operators(case.name, learning)
     print(f"{case.name}: mean {summary(errors)[0]:.1%}, worst {summary(errors)[1]:.1%}", file=sys.stderr)
     found.rate_errors += rate_errors(profile, facts, judged)
     found.overheads += [own.sample.measuring_ratio for own in seen if own.sample.measuring_ratio is not None]

@@ -1,4 +1,5 @@
-"""Pictures of the benchmark: measured and predicted CPU against the rate with bands and residuals; communication."""
+"""Pictures of the benchmark: measured, predicted and biased CPU against the rate with bands and residuals; operators
+recovered from the biased estimate; communication; a busy neighbour."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.model.biased import RecoveredOperator
+from benchmarks.model.contention import Contention
 from benchmarks.model.errors import ElementError
 from benchmarks.model.model import Findings
 from benchmarks.pictures import figure_of, plain
@@ -15,12 +18,21 @@ _MOST_PANELS = 12
 
 
 def save_pictures(found: Findings, folder: Path) -> None:
-    """One file for each case, and one for communication (Figures 7 and 9 to 28 of MODEL)."""
+    """The counterparts of MODEL's Figures 7 and 9 to 28, but for Figure 9, which needs machines of several types.
+
+    A file for each case, one for its operators where they were recovered, communication.svg (Figure 7), and
+    contention.svg (Figures 21 and 25).
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for case in dict.fromkeys(own.case for own in found.errors):
         _save_case([own for own in found.errors if own.case == case], folder / f"{_file(case)}.svg")
+    for case in dict.fromkeys(own.case for own in found.recovered):
+        own = [operator for operator in found.recovered if operator.case == case]
+        _save_recovered(own, folder / f"{_file(case)}-recovered.svg")
     if found.overhead is not None:
         _save_communication(found, folder / "communication.svg")
+    if found.contention is not None:
+        _save_contention(found.contention, folder / "contention.svg")
 
 
 def _file(case: str) -> str:
@@ -43,12 +55,34 @@ def _draw(panel: Any, key: tuple[str, str], points: list[ElementError]) -> None:
     above.fill_between(rates, [own.low for own in points], [own.high for own in points], alpha=0.3, label="98 % band")
     above.plot(rates, [own.predicted for own in points], label="predicted")
     above.plot(rates, [own.measured for own in points], "k.", label="measured")
+    if all(own.biased is not None for own in points):
+        above.plot(rates, [own.biased for own in points], "x", label="biased")
     plain(above, f"{key[1]} in {key[0]}"[:48], y="cores", size=6)
     above.legend(fontsize=5)
     residuals = [100 * (own.measured / own.predicted - 1) if own.predicted else 0.0 for own in points]
     below.axhline(0, color="grey", linewidth=0.5)
     below.plot(rates, residuals, "k.")
     plain(below, x="tuples/s", y="off, %", size=6)
+
+
+def _save_recovered(operators: list[RecoveredOperator], path: Path) -> None:
+    figure = figure_of(3.2 * len(operators), 3)
+    panels = figure.subplots(1, len(operators), squeeze=False)
+    for axes, own in zip(panels.flat, operators, strict=True):
+        axes.plot(own.rates, own.recovered, label="recovered")
+        axes.plot(own.rates, own.measured, "k.", label="thread clock")
+        axes.plot(own.rates, own.biased, "x", label="biased")
+        plain(axes, own.name, "tuples/s", "cores", size=6)
+        axes.legend(fontsize=5)
+    figure.savefig(path)
+
+
+def _save_contention(own: Contention, path: Path) -> None:
+    figure = figure_of(4, 3)
+    axes = figure.subplots()
+    axes.bar(["alone", "measured", "predicted"], [own.alone, own.measured, own.predicted])
+    plain(axes, "beside a neighbour that writes 10 MB", y="cores")
+    figure.savefig(path)
 
 
 def _save_communication(found: Findings, path: Path) -> None:

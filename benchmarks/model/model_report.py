@@ -52,6 +52,7 @@ def figures_of(found: Findings, *, quick: bool) -> dict[str, Any]:
         "max_rate_error_worst": max((abs(p / s - 1) for _, p, s in found.max_rates), default=None),
         "fusion_ratio_worst": max((ratio for *_, ratio in found.fusion_ratios), default=None),
         "overhead": median(found.overheads) if found.overheads else None,
+        "algorithm_2_error_worst": max((own.error for own in found.recovered), default=None),
         "quick": quick,
         "cases": {name: _of_case([own for own in found.errors if own.case == name]) for name in _names(found)},
         "max_rates": {name: {"predicted": p, "searched": s} for name, p, s in found.max_rates},
@@ -77,6 +78,12 @@ def _notes(found: Findings) -> list[str]:
     notes = [f"highest rate of {name}: {p:,.0f} predicted, {s:,.0f} found" for name, p, s in found.max_rates]
     notes += [
         f"fusion of {name}: {text} takes {ratio:.3f} of the best's CPU" for name, text, ratio in found.fusion_ratios
+    ]
+    notes += [
+        f"Algorithm 2 on the biased estimate, {own.case}, {own.name}: {own.recovered[-1]:.3f} cores recovered, "
+        f"{own.measured[-1]:.3f} by the thread clock; at the lowest rate the estimate is "
+        f"{own.biased[0] / own.measured[0]:.2f} of that"
+        for own in found.recovered
     ]
     if found.dear_keys is not None:
         before, after = found.dear_keys

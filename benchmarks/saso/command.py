@@ -16,11 +16,18 @@ from benchmarks.saso.live.report import live_summary, print_live, print_spark, s
 from benchmarks.saso.live.scenarios import LiveOutcome, run_lives
 from benchmarks.saso.report import draw_runs, file_name, print_comparisons, print_paper, print_scenarios, summary
 
-_DRAWN = ("mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
+_DRAWN = ("given", "mpc", "oracle", "thresholds 0.9/0.8", "ds2", "flink autoscaler", "kubernetes hpa")
 
 
 def run_saso(
-    traces: Sequence[Path], seed: int, pictures: Path | None, json_file: Path | None, only: str | None, *, quick: bool
+    traces: Sequence[Path],
+    seed: int,
+    pictures: Path | None,
+    json_file: Path | None,
+    only: str | None,
+    *,
+    quick: bool,
+    policy: str | None = None,
 ) -> None:
     """Comparisons, the paper's strategies, the situations; each part is printed when it is done."""
     console, errors, machine = wide_console(150), Console(stderr=True), this_machine()
@@ -32,7 +39,7 @@ def run_saso(
     comparisons, runs, outcomes = [], [], []
     on_spark: dict[str, Any] = {}
     if only in (None, "comparisons"):
-        for comparison in processes.comparisons(seed, traces, quick=quick):
+        for comparison in processes.comparisons(seed, traces, quick=quick, policy=policy):
             comparisons.append(comparison)
             print_comparisons(console, [comparison])
     if only in (None, "paper"):

@@ -22,10 +22,10 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
-def comparisons(seed: int, traces: Sequence[Path], *, quick: bool) -> Iterator[Comparison]:
+def comparisons(seed: int, traces: Sequence[Path], *, quick: bool, policy: str | None = None) -> Iterator[Comparison]:
     """Every case, in order."""
     known = cases(seed, traces, quick=quick)
-    found = _in_order(partial(_compared, seed, tuple(traces), quick), range(len(known)))
+    found = _in_order(partial(_compared, seed, tuple(traces), quick, policy), range(len(known)))
     return (Comparison(case, *parts) for case, parts in zip(known, found, strict=True))
 
 
@@ -40,9 +40,9 @@ def outcomes() -> list[Outcome]:
     return [Outcome(s, *parts) for s, parts in zip(known, _in_order(_outcome, range(len(known))), strict=True)]
 
 
-def _compared(seed: int, traces: tuple[Path, ...], quick: bool, number: int) -> tuple[Any, ...]:
-    done = compare(cases(seed, traces, quick=quick)[number], quick=quick)
-    return done.mpc, done.mpc_best, done.oracle, done.published, done.best, done.records
+def _compared(seed: int, traces: tuple[Path, ...], quick: bool, policy: str | None, number: int) -> tuple[Any, ...]:
+    done = compare(cases(seed, traces, quick=quick)[number], quick=quick, policy=policy)
+    return done.mpc, done.mpc_best, done.oracle, done.published, done.best, done.records, done.given
 
 
 def _paper(seeds: tuple[int, ...], strategy: Any) -> list[PaperRun]:

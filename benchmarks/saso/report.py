@@ -28,7 +28,9 @@ def print_comparisons(console: Console, comparisons: Sequence[Comparison]) -> No
     """One table per application, load and goal: ours, the oracle, and every rival as published and at its best."""
     for comparison in comparisons:
         table = table_of(comparison.case.name, "policy", *_COLUMNS, "<setting")
-        for result in (comparison.mpc, comparison.mpc_best, comparison.oracle, *comparison.published, *comparison.best):
+        given = () if comparison.given is None else (comparison.given,)
+        ours = comparison.mpc, comparison.mpc_best, comparison.oracle
+        for result in (*given, *ours, *comparison.published, *comparison.best):
             keeps = result.violations <= comparison.allowed_violations
             table.add_row(*_cells(result, overshoot(result, comparison.oracle), keeps=keeps))
         console.print(table)
@@ -108,6 +110,7 @@ def summary(
 
 def _case(comparison: Comparison) -> dict[str, Any]:
     named = {"mpc": comparison.mpc, "mpc, best": comparison.mpc_best, "oracle": comparison.oracle}
+    named |= {} if comparison.given is None else {"given": comparison.given}
     named |= {result.policy: result for result in comparison.published}
     best = {f"{result.policy.split(' 0')[0]}, best": result for result in comparison.best}
     return {name: _figures(result, comparison.oracle) for name, result in (named | best).items()}

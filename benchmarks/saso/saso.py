@@ -9,8 +9,10 @@ from pathlib import Path
 from benchmarks.saso.loads import Load, generated_loads, trace_load
 from benchmarks.saso.metrics import PlantFactory, Saso, measure
 from benchmarks.saso.policies import oracles, our_policy, our_variants, rivals
+from penstock.cli.options.policy_option import policy_of_option
 from penstock.control.goals.goal import MEAN_TO_P95, Goal, latency, throughput
 from penstock.control.loop.loop import Loop, Record
+from penstock.control.loop.named_policies import named_policy
 from penstock.control.policy import Policy
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
@@ -78,6 +80,7 @@ class Comparison:
     """All policies in one case: ours, the oracle, and the rivals as published and at their best.
 
     The goal is judged by `mpc`, which is set once for all cases; `mpc_best` is tuned on the case, as the rivals are.
+    `given` is the policy that a user asked for, which counts for nothing else.
     """
 
     case: Case
@@ -87,6 +90,7 @@ class Comparison:
     published: tuple[Saso, ...]
     best: tuple[Saso, ...]
     records: dict[str, list[Record]]
+    given: Saso | None = None
 
     @property
     def rivals(self) -> tuple[Saso, ...]:
@@ -153,8 +157,8 @@ def cases(seed: int, traces: Sequence[Path], *, quick: bool) -> list[Case]:
     return chosen
 
 
-def compare(case: Case, *, quick: bool) -> Comparison:
-    """Runs everything in one case."""
+def compare(case: Case, *, quick: bool, policy: str | None = None) -> Comparison:
+    """Runs everything in one case; `policy`: a user's too, as `--policy` takes it."""
     shape, factory = case.application.shape, case_plant(case)
     ours = our_policy(case.goal, case.grid, shape)
     mpc, mpc_records = measure(factory, Loop(ours, case.goal, application_rules(Guard())), case.grid)
@@ -177,7 +181,17 @@ def compare(case: Case, *, quick: bool) -> Comparison:
     oracle = best_of([run[0] for run in known], min(run[0].violations for run in known))
     records["oracle"] = next(run[1] for run in known if run[0] == oracle)
     mpc_best = best_of([mpc, *own], allowed)
-    return Comparison(case, mpc, mpc_best, oracle, tuple(published), best, records)
+    given = None
+    if policy is not None:
+        given, records["given"] = _run_given(factory, case, policy)
+    return Comparison(case, mpc, mpc_best, oracle, tuple(published), best, records, given)
+
+
+def _run_given(factory: PlantFactory, case: Case, text: str) -> tuple[Saso, list[Record]]:
+    """A policy as it would run in an application, with the guard behind it."""
+    found = policy_of_option(text)
+    policy = named_policy(found, case.goal, case.grid, case.load.speed_up) if isinstance(found, str) else found
+    return measure(factory, Loop(policy, case.goal, application_rules(Guard())), case.grid, setting=text)
 
 
 def _run(factory: PlantFactory, case: Case, policy: Policy, text: str) -> tuple[Saso, list[Record]]:

@@ -120,7 +120,7 @@ def kafka(
     patience_s: float | None = 60.0,
     options: Mapping[str, str] | None = None,
 ) -> KafkaSource:
-    """Messages of one topic, several, or all that match a pattern which begins with ^.  Needs the extra `kafka`.
+    """Messages of topics: names, or patterns which begin with ^, one or several.  Needs the extra `kafka`.
 
     `format`: `json`, an object a message; `avro`, a record of `avro_schema`, a schema registry's prefix or none before;
     `arrow`, a stream of Arrow's IPC format with any number of tuples; `raw`, text, as the attribute `value`.
@@ -140,8 +140,10 @@ def kafka(
         patience_s=(patience_s, or_none(number(least=0))), start=(start, _START), options=(options, or_none(_OPTIONS)),
         avro_schema=(avro_schema, or_none(kind("an Avro schema as JSON text or a dict", str, dict))),
     )  # fmt: skip
-    if not topics:
-        raise InputError("ps.sources.kafka needs a topic; got none")
+    if not topics or not all(topics):
+        raise InputError(f"ps.sources.kafka needs a topic; got {'none' if not topics else 'an empty name'}")
+    if not servers:
+        raise InputError("servers of ps.sources.kafka is a text such as 'localhost:9092'; got an empty one")
     require("ps.sources.kafka", "kafka")
     begin = start if isinstance(start, str) else _as_json("start", start)
     avro = avro_schema if avro_schema is None or isinstance(avro_schema, str) else _as_json("avro_schema", avro_schema)

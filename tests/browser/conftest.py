@@ -77,6 +77,19 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
         time.sleep(0.2)
 
 
+@contextlib.contextmanager
+def watching(checkpoint: Path, port: int = 0) -> Iterator[str]:
+    """The link of `penstock watch`, as long as it is needed."""
+    command = [sys.executable, "-m", "penstock", "watch", str(checkpoint), "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().removeprefix("dashboard: ").strip()
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     folder = tmp_path_factory.mktemp("run")

@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from penstock.control.journal.journal import read_journal
-from tests.browser.conftest import PATIENCE_S, Run, wait_until
+from tests.browser.conftest import PATIENCE_S, Run, wait_until, watching
 from tests.browser.driver import MARKUP, OPERATORS
 from tests.reference.damaged_journals import damage, whole_run
+from tests.reference.made_run import write_run
 
 FIGURES = ("Arrivals", "Served", "Backlog", "p95 latency")
 DAMAGED = 15  # of the 10,000 of make journals
@@ -121,12 +122,45 @@ def test_damaged_journals_never_break_the_page(shown: Callable[[Path], Any], tmp
     for seed in range(DAMAGED):
         damage(folder, wholes, random.Random(seed))
         page = shown(folder / "journal.jsonl")
-        page.wait_for_function("document.getElementById('connection').textContent === 'live'")
+        page.locator("#connection", has_text="live").wait_for()
         opening = page.locator("#decision-rows button")
         if opening.count():
             opening.first.click()
             page.wait_for_selector("dialog[open]")
         assert page.wrong == [], seed
+
+
+def test_keys_and_focus_do_what_the_mouse_does(shown: Callable[[Path], Any], tmp_path: Path) -> None:
+    page = shown(write_run(tmp_path / "own"))
+    page.keyboard.press("1")
+    assert page.get_by_role("button", name="2 min").get_attribute("aria-pressed") == "true"
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.keyboard.press("t")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    page.keyboard.press("d")
+    assert page.evaluate("document.activeElement.id") == "decisions"
+    page.get_by_role("group", name="Graph").get_by_role("button", name="window", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#operator").inner_text().startswith("window (aggregate, element window)")
+    page.locator("#decision-rows button").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog:not([open])", state="attached")
+    assert page.wrong == []
+
+
+def test_the_page_connects_again_by_itself(browser: Any, tmp_path: Path) -> None:
+    write_run(tmp_path)
+    context = browser.new_context()
+    page = context.new_page()
+    with watching(tmp_path) as url:
+        page.goto(url)
+        page.locator("#connection", has_text="live").wait_for()
+    page.locator("#connection", has_text="reconnecting").wait_for()
+    with watching(tmp_path, port=int(url.rstrip("/").rpartition(":")[2])):
+        page.locator("#connection", has_text="live").wait_for()
+    context.close()
 
 
 def test_a_run_cut_by_sigkill_shows_as_interrupted(page: Any, run: Run) -> None:

@@ -32,9 +32,9 @@ class RowsPlane(Plane):
 
     def __init__(
         self, graph: Graph, deliveries: Sequence[Delivery], directory: Path, seed: int = 0, kills: float = 0.0,
-        trace_tuples: int = 10,
+        trace_tuples: int = 10, **settings: Any,
     ) -> None:  # fmt: skip
-        super().__init__(graph, None, directory, seed, kills)
+        super().__init__(graph, None, directory, seed, kills, **settings)
         self.deliveries, self.trace_tuples, self.plans = deliveries, trace_tuples, list[BatchPlan]()
         self.measured: list[MeasuredBatch] = []
         self._files = dict.fromkeys((source.name for source in graph.sources), 0)

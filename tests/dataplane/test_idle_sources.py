@@ -63,6 +63,31 @@ def test_an_idle_source_holds_nobody_and_what_it_delivers_behind_them_is_a_dead_
     ]
 
 
+@pytest.mark.parametrize(
+    ("idle_timeout_s", "let_go", "fired"),
+    [(None, [1.0, 1.5, 2.0, 5.0], []), (2.0, [1.0, 1.5, 2.0, 5.0, 5.5], [[1.0, 1.5], [2.0]])],
+)
+def test_the_timeline_of_an_input_that_pauses_in_the_semantics(
+    idle_timeout_s: float | None, let_go: list[float], fired: list[list[float]]
+) -> None:
+    app = ps.Application("paused")
+    one, two = (
+        app.source(
+            name, ps.sources.csv(name), SCHEMA, event_time="s", out_of_order_s=1, idle_timeout_s=idle_timeout_s
+        )
+        for name in "ab"
+    )  # fmt: skip
+    both = one.union("both", two)
+    both.sink("out")
+    both.aggregate("bars", window=ps.tumbling(time_s=2, on="s"), emit={"all": "collect(s)"}).sink("o")
+    deliveries: list[Delivery] = [{"a": [table(0, 1, 2, 5)], "b": [table(1, 1.5, 5.5)]}, *[{}] * 4]
+    with tempfile.TemporaryDirectory() as directory:
+        tables, letters = RowsPlane(app.graph, deliveries, Path(directory), 0, 0.1).run_all()
+    assert tables["out"].column("s").to_pylist() == let_go
+    assert tables["o"].column("all").to_pylist() == fired
+    assert letters.num_rows == 0
+
+
 def test_partitions_are_idle_one_by_one() -> None:
     app = ps.Application("partitions")
     app.source("rate", ps.sources.rate(10), idle_timeout_s=2.0).sink("out")

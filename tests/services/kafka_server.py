@@ -19,9 +19,11 @@ from tests.services.postgres_server import WITHIN_S, free_port
 VERSION = "4.1.0"
 JARS = ROOT / ".services" / f"kafka-{VERSION}"
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>penstock</groupId><artifactId>services</artifactId><version>1</version><dependencies><dependency>
-<groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{version}</version>
-</dependency></dependencies></project>"""
+<groupId>penstock</groupId><artifactId>services</artifactId><version>1</version><dependencies>
+{dependencies}
+</dependencies></project>"""
+_DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=127.0.0.1:{controller}
@@ -36,41 +38,53 @@ offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
-group.initial.rebalance.delay.ms=0
+group.initial.rebalance.delay.ms={rebalance_delay_ms}
 """
 
 
 def fetch(within_s: float = 900.0) -> str | None:
     """Fetches the broker's jars, once; gives what went wrong, None where they are there."""
-    if any(JARS.glob("kafka_*.jar")):
+    return fetch_jars(JARS, [("org.apache.kafka", "kafka_2.13", VERSION)], within_s=within_s)
+
+
+def fetch_jars(
+    folder: Path, wanted: list[tuple[str, str, str]], *, alone: bool = False, within_s: float = 900.0
+) -> str | None:
+    """Fetches artifacts (group, name, version) with Maven into a folder that is not there yet.
+
+    `alone`: without what they depend on.  Gives what went wrong, None where the jars are there.
+    """
+    if any(folder.glob("*.jar")):
         return None
     maven = shutil.which("mvn")
     if maven is None or shutil.which("java") is None:
         return "Maven or Java is not installed"
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "pom.xml").write_text(_POM.format(version=VERSION))
-        command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={folder}/jars"]
+    dependencies = "\n".join(_DEPENDENCY.format(*own, _ALONE if alone else "") for own in wanted)
+    with tempfile.TemporaryDirectory() as drafts:
+        Path(drafts, "pom.xml").write_text(_POM.format(dependencies=dependencies))
+        command = [maven, "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={drafts}/jars"]
         try:
-            done = subprocess.run(command, cwd=folder, check=False, timeout=within_s, stdout=subprocess.DEVNULL)
+            done = subprocess.run(command, cwd=drafts, check=False, timeout=within_s, stdout=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
             return f"Maven did not end within {within_s:g} s"
         if done.returncode != 0:
-            return "Maven could not fetch Kafka"
-        JARS.parent.mkdir(exist_ok=True)
-        shutil.copytree(f"{folder}/jars", JARS)
+            return f"Maven could not fetch {wanted[0][1]} {wanted[0][2]}"
+        folder.parent.mkdir(exist_ok=True)
+        shutil.copytree(f"{drafts}/jars", folder)
     return None
 
 
 class KafkaServer:
     """Runs until `stop`; `kill` ends it as a crash does, `start` brings it back with what its disk has."""
 
-    def __init__(self) -> None:
+    def __init__(self, rebalance_delay_ms: int = 0) -> None:
         self._folder = tempfile.mkdtemp(prefix="penstock-kafka-")
         self.port = free_port()
         self._properties = f"{self._folder}/server.properties"
-        text = _PROPERTIES.format(port=self.port, controller=free_port(), folder=self._folder)
+        text = _PROPERTIES.format(port=self.port, controller=free_port(), folder=self._folder,
+                                  rebalance_delay_ms=rebalance_delay_ms)  # fmt: skip
         Path(self._properties).write_text(text)
-        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = urlsafe_b64encode(b"p" + uuid.uuid4().bytes[1:]).decode().rstrip("=")  # no option: begins with no "-"
         format_ = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", self._properties]
         done = subprocess.run([*self._java(), *format_], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -15,7 +15,7 @@ import penstock as ps
 
 def spins(row):
     total = 0
-    for i in range(100_000):
+    for i in range(400_000):  # longer than the switch interval: every look at it is late
         total += i
     return {"x": 1000 // (row["x"] - 70)}
 
@@ -28,7 +28,7 @@ app.source("numbers", schema={"x": "int64"}).map("spins", spins, {"x": "int64"},
 def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spinning.py").write_text(APP)
-    pq.write_table(pa.table({"x": list(range(100, 350))}), tmp_path / "numbers.parquet")
+    pq.write_table(pa.table({"x": list(range(100, 250))}), tmp_path / "numbers.parquet")
     pq.write_table(pa.table({"x": list(range(60, 80))}), tmp_path / "bad.parquet")
 
 

@@ -16,12 +16,16 @@ from benchmarks.report import Show
 from benchmarks.spark.applications import SINK, SOURCE
 from benchmarks.spark.batches import committed_at_s
 from benchmarks.spark.kafka.bare import bare_tuples_s
+from benchmarks.spark.kafka.peer import PeerRun, numbered
+from benchmarks.spark.kafka.quix import quix_run
+from benchmarks.spark.kafka.stock import stock_runs
 from benchmarks.spark.kafka.topics import fill, new_topic, send_paced, trades
 from benchmarks.spark.sustained import configuration_of
+from benchmarks.spark.vwap.stock_tuples import Sums
 from benchmarks.spark.watching import observations_of, started
 from penstock import sinks, sources
 from penstock.app.application import Application
-from penstock.block.block import block_of
+from penstock.block.block import Block, block_of
 from penstock.cli.demo.vwap import vwap_per_ticker
 from penstock.control.goals.goal import latency
 from penstock.element.engine import Engine
@@ -32,10 +36,7 @@ from penstock.spark.driver.start import start
 from penstock.testing import local_session
 
 _BLOCK_ROWS = 65_536
-LEFT_OUT = (
-    "stock PySpark: Maven Central had no Kafka connector for PySpark 4.3.0 in November 2026",
-    "quix-streams: not among the packages that requirements.lock pins",
-)
+_REBALANCE_MS = 3000  # for which brokers wait for all members of a new group
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +67,47 @@ class KafkaRun:
     lost: int
     repeated: int
     equal: bool
+    tuples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaResult:
-    """Everything that one run of the bench measured; None: the rival is not here."""
+    """Everything that one run of the bench measured; peers that are not here are left out, each with a sentence."""
 
     json: KafkaRun
     arrow: KafkaRun
-    spark_tuples_s: float | None
-    quix_tuples_s: float | None
+    spark: tuple[PeerRun, ...]
+    quix: tuple[PeerRun, ...]
     p95_ms: float | None
     left_out: tuple[str, ...]
+    expected: Sums
+
+    @property
+    def unequal(self) -> tuple[str, ...]:
+        """Peers that have not the results of all tuples, or other ones."""
+        return tuple(run.name for run in (*self.spark, *self.quix) if not run.is_equal(self.json.tuples, self.expected))
 
 
 def run_kafka(effort: KafkaEffort, folder: Path, show: Show) -> KafkaResult:
     table = trades(effort.tuples, effort.keys)
+    words = sorted(table["ticker"].unique().to_pylist())
     expected = in_process(table)
-    with broker(show) as servers, local_session() as session:
-        runs = {kind: _run(servers, kind, table, expected, effort, session, folder, show) for kind in ("json", "arrow")}
-        p95_ms = _paced(servers, table, effort, session, folder, show)
-    return KafkaResult(runs["json"], runs["arrow"], None, None, p95_ms, LEFT_OUT)
+    with broker(show) as servers:
+        topics = {kind: new_topic(servers) for kind in ("json", "arrow")}
+        with local_session() as session:
+            runs = {
+                kind: _run(servers, topic, kind, table, expected, effort, session, folder, show)
+                for kind, topic in topics.items()
+            }
+            p95_ms = _paced(servers, table, effort, session, folder, show)
+        arguments = servers, topics["json"], words
+        spark = stock_runs(*arguments, effort.tuples, effort.cap_tuples, effort.limit_s, folder, show)
+        quix = quix_run(*arguments, effort.cores, effort.limit_s, folder, show)
+    return KafkaResult(
+        runs["json"], runs["arrow"], () if isinstance(spark, str) else tuple(spark),
+        () if isinstance(quix, str) else (quix,), p95_ms, tuple(own for own in (spark, quix) if isinstance(own, str)),
+        sums_in_process(table, words),
+    )  # fmt: skip
 
 
 @contextmanager
@@ -98,7 +119,7 @@ def broker(show: Show) -> Iterator[str]:
     problem = fetch()
     if problem is not None:
         raise InputError(f"the benchmark needs a Kafka broker; {problem}")
-    server = KafkaServer()
+    server = KafkaServer(_REBALANCE_MS)
     try:
         yield server.servers
     finally:
@@ -111,21 +132,31 @@ def application(source: Any) -> Application:
 
 def in_process(table: pa.Table) -> tuple[int, int]:
     """Count and checksum of the results over all tuples, whatever their order among tickers."""
-    graph = application(None).graph
-    engine, schema, count, checksum = Engine(graph, block_rows=_BLOCK_ROWS), graph.sources[0].schema, 0, 0
-    for batch in table.drop_columns("partition").to_batches(max_chunksize=_BLOCK_ROWS):
-        block = engine.process({SOURCE: block_of(batch, schema)}).get(SINK)
-        if block is not None:
-            count, checksum = count + block.rows, add_checksums(checksum, checksum_of(block))
+    count = checksum = 0
+    for block in _results(table):
+        count, checksum = count + block.rows, add_checksums(checksum, checksum_of(block))
     return count, checksum
 
 
+def sums_in_process(table: pa.Table, words: list[str]) -> Sums:
+    """Sums of the same results, as peers have them."""
+    return sum((numbered(block.to_arrow(), words) for block in _results(table)), Sums())
+
+
+def _results(table: pa.Table) -> Iterator[Block]:
+    graph = application(None).graph
+    engine, schema = Engine(graph, block_rows=_BLOCK_ROWS), graph.sources[0].schema
+    for batch in table.drop_columns("partition").to_batches(max_chunksize=_BLOCK_ROWS):
+        block = engine.process({SOURCE: block_of(batch, schema)}).get(SINK)
+        if block is not None:
+            yield block
+
+
 def _run(
-    servers: str, kind: str, table: pa.Table, expected: tuple[int, int], effort: KafkaEffort, session: Any,
+    servers: str, topic: str, kind: str, table: pa.Table, expected: tuple[int, int], effort: KafkaEffort, session: Any,
     folder: Path, show: Show,
 ) -> KafkaRun:  # fmt: skip
     show(f"filling a topic with {kind} messages")
-    topic = new_topic(servers)
     fill(servers, topic, table, kind)
     show(f"a bare consumer of {kind} messages")
     bare = bare_tuples_s(servers, topic, kind, effort.cores)
@@ -139,7 +170,7 @@ def _run(
     results, checksum = handle.result.discarded.get(SINK, (0, 0))
     lost, repeated = max(expected[0] - results, 0), max(results - expected[0], 0)
     rate = _rate(handle.result.observations, effort.warm)
-    return KafkaRun(rate, bare, lost, repeated, (results, checksum) == expected)
+    return KafkaRun(rate, bare, lost, repeated, (results, checksum) == expected, effort.tuples)
 
 
 def _taken(seen: list[Observation]) -> int:

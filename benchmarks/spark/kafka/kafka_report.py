@@ -8,6 +8,7 @@ from rich.table import Table
 
 from benchmarks.report import millions, table_of
 from benchmarks.spark.kafka.kafka import KafkaEffort, KafkaResult
+from benchmarks.spark.kafka.peer import best_of
 
 
 def kafka_figures(result: KafkaResult, effort: KafkaEffort) -> dict[str, Any]:
@@ -19,8 +20,8 @@ def kafka_figures(result: KafkaResult, effort: KafkaEffort) -> dict[str, Any]:
         "tuples_s_arrow": round(result.arrow.tuples_s),
         "ratio_to_bare_consumer_json": _ratio(result.json.tuples_s, result.json.bare_tuples_s),
         "ratio_to_bare_consumer_arrow": _ratio(result.arrow.tuples_s, result.arrow.bare_tuples_s),
-        "ratio_to_spark": _ratio(result.json.tuples_s, result.spark_tuples_s),
-        "ratio_to_quix": _ratio(result.json.tuples_s, result.quix_tuples_s),
+        "ratio_to_spark": _ratio(result.json.tuples_s, best_of(result.spark)),
+        "ratio_to_quix": _ratio(result.json.tuples_s, best_of(result.quix)),
         "p95_ms": None if result.p95_ms is None else round(result.p95_ms, 1),
         "lost": result.json.lost + result.arrow.lost,
         "repeated": result.json.repeated + result.arrow.repeated,
@@ -30,6 +31,8 @@ def kafka_figures(result: KafkaResult, effort: KafkaEffort) -> dict[str, Any]:
         "bare_tuples_s_arrow": round(result.arrow.bare_tuples_s),
         "p95_rate_tuples_s": effort.rate_tuples_s,
         "tuples": effort.tuples,
+        "peers": {run.name: run.tuples_s and round(run.tuples_s) for run in (*result.spark, *result.quix)},
+        "unequal_peers": list(result.unequal),
         "left_out": list(result.left_out),
     }
 
@@ -43,7 +46,13 @@ def kafka_tables(result: KafkaResult) -> list[Table]:
         equal = "yes" if run.equal else "no"
         rates = millions(run.tuples_s), millions(run.bare_tuples_s)
         table.add_row(name, *rates, str(run.lost), str(run.repeated), equal)
-    return [table]
+    peers = table_of("peers on the topic of JSON messages", "peer", "M tuples/s", "ours : peer", "tuples", "equal")
+    for peer in (*result.spark, *result.quix):
+        rate = "-" if peer.tuples_s is None else millions(peer.tuples_s)
+        ratio = _ratio(result.json.tuples_s, peer.tuples_s)
+        equal = "no" if peer.name in result.unequal else "yes"
+        peers.add_row(peer.name, rate, "-" if ratio is None else f"{ratio:.1f}", f"{peer.tuples:,}", equal)
+    return [table, peers] if result.spark or result.quix else [table]
 
 
 def kafka_notes(result: KafkaResult) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import uuid
@@ -42,7 +43,10 @@ def fill(servers: str, topic: str, table: pa.Table, format_: str) -> None:
         own = table.filter(pa.compute.equal(table["partition"], partition)).drop_columns("partition")
         rows = [own.slice(begin, BY_MESSAGE) for begin in range(0, own.num_rows, BY_MESSAGE)]
         for part in rows:
-            send(servers, topic, partition, [_arrow(part)] if format_ == "arrow" else _json(part))
+            if format_ == "arrow":
+                send(servers, topic, partition, [_arrow(part)])
+            else:  # with keys, without which some peers have no state by ticker
+                send(servers, topic, partition, _json(part), part["ticker"].to_pylist())
     producer(servers).flush(120)
 
 
@@ -63,12 +67,12 @@ def producer(servers: str) -> Any:
     return _producers[servers]
 
 
-def send(servers: str, topic: str, partition: int, values: list[bytes]) -> None:
+def send(servers: str, topic: str, partition: int, values: list[bytes], keys: list[str] | None = None) -> None:
     own = producer(servers)
-    for value in values:
+    for value, key in zip(values, keys or itertools.repeat(None, len(values)), strict=True):
         while True:
             try:
-                own.produce(topic, value, partition=partition)
+                own.produce(topic, value, partition=partition, key=key)
                 break
             except BufferError:
                 own.poll(0.05)

@@ -65,11 +65,11 @@ def sums_of_blocks(blocks: Iterable[Block]) -> Sums:
     """The same over blocks of ours."""
     total = Sums()
     for block in blocks:
-        total += _sums_of_batch(block.to_arrow())
+        total += sums_of_batch(block.to_arrow())
     return total
 
 
-def _sums_of_batch(batch: pa.RecordBatch) -> Sums:
+def sums_of_batch(batch: pa.RecordBatch) -> Sums:
     of = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in RESULTS}
     low, high, cents = (_whole(of[name] * factor) for name, factor in (("low", 100), ("high", 100), ("cents", 1)))
     mixed = of["ticker"].astype(np.int64) * 1000003 + low * 10007 + high * 101

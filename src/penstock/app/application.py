@@ -26,7 +26,6 @@ from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
 from penstock.arguments import TEXT, check_arguments, kind, or_none, shown
 from penstock.connectors.arriving.arrival import Arrival
-from penstock.connectors.kinds import SourceConnector
 from penstock.connectors.planned.source_port import SourcePort
 from penstock.errors import ApplicationError, InputError, Problem, UnknownNameError, did_you_mean
 
@@ -57,7 +56,7 @@ class Application:
     def source(
         self,
         name: str,
-        source: SourceConnector | SourcePort | None = None,
+        source: SourcePort | None = None,
         schema: Mapping[str, str | pa.DataType] | pa.Schema | None = None,
         *,
         stamp: str | None = None,

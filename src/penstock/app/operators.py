@@ -12,7 +12,6 @@ from penstock import sinks
 from penstock.app.place import Place
 from penstock.app.windows import Window
 from penstock.connectors.arriving.arrival import Arrival
-from penstock.connectors.kinds import SourceConnector
 from penstock.connectors.planned.source_port import SourcePort
 from penstock.connectors.sinks.sink_port import SinkPort
 from penstock.expressions.tree import Expression
@@ -76,7 +75,7 @@ class Source(_Operator):
     watermark.  What stands last was added by later versions: checkpoints of older ones have not got it.
     """
 
-    connector: SourceConnector | SourcePort | None = None
+    connector: SourcePort | None = None
     stamp: str | None = None
     rate_tuples_s: float | None = None
     event_time: str | None = None

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import InputError
 
-_ORIGIN = "input_row"  # as `map` has it: which input row a row came from
+ORIGIN = "input_row"  # as `map` has it: which input row a row came from
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,11 @@ class SideTable:
             [pa.field(own.name, _plain(own.type)) for own in self.index.table.schema if own.name not in keys]
         )
 
+    def key_types(self) -> pa.Schema:
+        """The types of its keys, by the stream's names for them."""
+        table = self.index.table
+        return pa.schema([pa.field(name, table.schema.field(column).type) for name, column in self.on])
+
     def __call__(self, batch: pa.RecordBatch) -> pa.Table:
         index = self.index
         found = index.rows_of([batch.column(name) for name, _ in self.on])
@@ -51,7 +56,7 @@ class SideTable:
         places = pa.array(found[rows], mask=found[rows] < 0)
         for name in self.columns().names:
             own = own.append_column(name, index.table.column(name).take(places))
-        return own.append_column(_ORIGIN, pa.array(rows)) if self.inner else own
+        return own.append_column(ORIGIN, pa.array(rows)) if self.inner else own
 
     @property
     def index(self) -> Index:
@@ -70,8 +75,10 @@ class Index:
 
     def __init__(self, table: pa.Table, keys: list[str]) -> None:
         self.table = table
-        self._values = [pc.unique(table.column(key).drop_null()) for key in keys]
-        codes, is_known = self._codes([table.column(key).combine_chunks() for key in keys])
+        columns = [_without_signed_zero(table.column(key).combine_chunks()) for key in keys]
+        self._values = [pc.unique(column.drop_null()) for column in columns]
+        self._pairs: list[npt.NDArray[np.int64]] = []
+        codes, is_known = self._codes(columns)
         if len(np.unique(codes[is_known])) < is_known.sum():
             raise InputError(f"a side table has each key once; got some of {', '.join(keys)} more than once")
         rows = np.flatnonzero(is_known)
@@ -87,13 +94,48 @@ class Index:
         return np.where(is_known & (self._sorted[place] == codes), self._rows[place], -1).astype(np.int64)
 
     def _codes(self, columns: list[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        total, known = np.zeros(len(columns[0]), np.int64), np.ones(len(columns[0]), np.bool_)
-        for column, values in zip(columns, self._values, strict=True):
-            plain = pc.cast(column, values.type)
-            code = pc.fill_null(pc.index_in(plain, values), -1).to_numpy(zero_copy_only=False).astype(np.int64)
-            known &= (code >= 0) & np.asarray(pc.is_valid(plain))
-            total = total * (len(values) + 1) + code
+        """A number for each row's key; numbers stay below (rows of the table + 1) ** 2, however many columns it has."""
+        total, known = self._codes_of(columns[0], self._values[0])
+        for number, (column, values) in enumerate(zip(columns[1:], self._values[1:], strict=True)):
+            code, has_value = self._codes_of(column, values)
+            known &= has_value
+            total, has_pair = self._pair_numbers(number, total * (len(values) + 1) + code, known)
+            known &= has_pair
         return total, known
+
+    def _codes_of(self, column: Any, values: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        if not len(values):
+            return np.full(len(column), -1, np.int64), np.zeros(len(column), np.bool_)
+        plain = _without_signed_zero(_as_type(column, values.type))
+        code = pc.fill_null(pc.index_in(plain, values), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return code, (code >= 0) & np.asarray(pc.is_valid(plain))
+
+    def _pair_numbers(
+        self, number: int, pairs: npt.NDArray[np.int64], known: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Numbers from 0 for pairs that the table has; the first call, with the table's own, notes them."""
+        if number == len(self._pairs):
+            self._pairs.append(np.unique(pairs[known]))
+        own = self._pairs[number]
+        if not len(own):
+            return pairs, np.zeros(len(pairs), np.bool_)
+        place = np.minimum(np.searchsorted(own, pairs), len(own) - 1)
+        return place, own[place] == pairs
+
+
+def _as_type(column: Any, kind: pa.DataType) -> Any:
+    """A stream's keys in the type of the table's; null where that type has no such value, and the table no such key."""
+    try:
+        return pc.cast(column, kind)
+    except pa.ArrowInvalid:
+        nearest = pc.cast(column, kind, safe=False)
+        is_same = pc.equal(pc.cast(nearest, column.type, safe=False), column)
+        return pc.if_else(is_same, nearest, pa.scalar(None, kind))
+
+
+def _without_signed_zero(column: Any) -> Any:
+    """-0.0 as 0.0, which is the same key."""
+    return pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
 
 
 def side_table(
@@ -140,7 +182,10 @@ def _checked(table: pa.Table, own: SideTable) -> pa.Table:
         there = ", ".join(table.column_names)
         raise InputError(f"a side table has its keys as columns; got none named {', '.join(missing)}; it has: {there}")
     plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in table.schema])
-    return table.cast(plain).combine_chunks()
+    try:
+        return table.cast(plain).combine_chunks()
+    except pa.ArrowInvalid as error:
+        raise InputError(f"a side table has values that a stream can have; got others: {error}") from error
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from penstock import sinks
 from penstock.app import operators as ops
-from penstock.app.checks.key_checks import check_added, check_functions, check_key_types, sort_keys
+from penstock.app.checks.key_checks import check_added, check_functions, check_key_types, check_origin, sort_keys
 from penstock.app.checks.merge_checks import barrier_ports, described, join_keys, join_scope, union_schema
 from penstock.app.checks.sink_checks import check_sink
 from penstock.app.checks.window_checks import check_bounds, check_sort_window, check_window
@@ -211,9 +211,10 @@ class Stream:
         if not callable(function):
             entry.problem(f"needs a function; got {function!r}")
         entry.argument(per_tuple, "per_tuple", FLAG)
-        return self._add(
-            entry, ops.Map(name, (self.name,), entry.schema(schema), function, per_tuple, place=entry.place)
-        )
+        fields = entry.schema(schema)
+        if not per_tuple:
+            check_origin(entry, fields.names)
+        return self._add(entry, ops.Map(name, (self.name,), fields, function, per_tuple, place=entry.place))
 
     def lookup(
         self,
@@ -246,7 +247,7 @@ class Stream:
             period_s = refresh_s if is_number(refresh_s) else None
             function: Any = side_table(table, keys, refresh_s=period_s, inner=inner is True)
             added = schema_of(function.columns())
-            check_added(entry, keys, self.schema, added)
+            check_added(entry, function.key_types(), self.schema, added)
             fields += [own for own in added if own.name not in self.schema.names]
         except InputError as error:
             entry.problem(f"cannot use its table: {error}")

@@ -146,9 +146,9 @@ class Entry:
         """A positive number, or one of at least 0; another is noted and read as 1."""
         if is_number(given) and (given > 0 or (at_least_0 and given == 0)):
             return float(given)
-        self.problem(
-            f"needs a {what} of at least 0; got {given!r}" if at_least_0 else f"needs a positive {what}; got {given!r}"
-        )
+        article = "an" if what[0] in "aeiou" else "a"
+        needed = f"{article} {what} of at least 0" if at_least_0 else f"a positive {what}"
+        self.problem(f"needs {needed}; got {given!r}")
         return 1.0
 
     def argument(self, given: object, what: str, rule: Rule) -> None:

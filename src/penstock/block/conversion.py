@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _MAY_BE_NUMBER = r"^\s*[-+.0-9nNiI]"  # digits, NaN and infinities
+_WITH_ZONE = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 
 
 def converted(values: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Array:
@@ -30,14 +31,27 @@ def _one_by_one(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_nested(array.type):
         return _tried(array, type_)
     words = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    if _is_text(words.dictionary.type) and pa.types.is_timestamp(type_) and type_.tz is None:
+        return _moments(words.dictionary, type_).take(words.indices)
     return _tried(_without_words(words.dictionary, type_), type_).take(words.indices)
+
+
+def _moments(texts: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Those that name a zone, as in 2024-01-31T12:00:00+02:00 or with a Z, are taken to UTC; others are UTC."""
+    has_zone = pc.match_substring_regex(texts, _WITH_ZONE)
+    nothing = pa.scalar(None, texts.type)
+    zoned = _tried(pc.if_else(has_zone, texts, nothing), pa.timestamp(type_.unit, "UTC")).cast(type_)
+    return pc.coalesce(zoned, _tried(pc.if_else(has_zone, nothing, texts), type_))
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
 def _without_words(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """Texts that begin as no number does are null at once: to try one takes microseconds."""
-    is_text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
     is_number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
-    if not is_text or not is_number:
+    if not _is_text(array.type) or not is_number:
         return array
     return pc.if_else(pc.match_substring_regex(array, _MAY_BE_NUMBER), array, pa.scalar(None, array.type))
 

@@ -9,6 +9,8 @@ their options are in `command_lines`.
 
 from __future__ import annotations
 
+import errno
+import io
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -21,8 +23,10 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command of `penstock` and ends the process."""
-    from penstock.cli.commands import app
-
+    try:
+        from penstock.cli.commands import app
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     run_and_exit(app, arguments, "penstock")
 
 
@@ -30,17 +34,21 @@ def run_and_exit(app: Callable[..., object], arguments: Sequence[str] | None, pr
     """Runs a command line and ends the process: 0, 2 with one sentence per mistake, 130 on Ctrl-C.
 
     What nobody foresaw keeps its traceback, but for a file or folder that the system refuses: that has its sentence.
+    What the terminal's encoding lacks is written as `?`.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         app(args=None if arguments is None else list(arguments), prog_name=program)
     except PenstockError as error:
         print(error, file=sys.stderr)
         sys.exit(WRONG)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno != errno.ENOSPC:
             raise
+        name = "the output" if error.filename is None else f"'{error.filename}'"
         reason = (error.strerror or type(error).__name__).lower()
-        print(InputError(f"'{error.filename}' cannot be used: {reason}"), file=sys.stderr)
+        print(InputError(f"{name} cannot be used: {reason}"), file=sys.stderr)
         sys.exit(WRONG)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

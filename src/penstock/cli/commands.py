@@ -19,7 +19,6 @@ from penstock.cli.options.control_flags import POLICIES_HELP
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="markdown",
     help="Penstock: a self-tuning stream-processing system for Python people.",
 )

@@ -20,6 +20,7 @@ from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.prediction import Prediction
 from penstock.model.costs.profile import Profile
 from penstock.model.costs.store import CostStore, node_class, store_path
+from penstock.plan.configuration import Configuration
 from penstock.plan.elements.fusion import fuse
 from penstock.plan.nodes import Nodes, nodes
 
@@ -51,13 +52,22 @@ def _stored(graph: Graph) -> Profile:
 
 
 def cost_explanation(
-    graph: Graph, rate: float, nodes_file: Path | None, profile_file: Path | None, *, fuse_too: bool
+    graph: Graph,
+    rate: float,
+    nodes_file: Path | None,
+    profile_file: Path | None,
+    requested: Configuration | None = None,
+    *,
+    fuse_too: bool,
 ) -> dict[str, Any]:
-    """What a plan would use at a rate, as JSON; `fuse_too`: the chosen fusion next to none, all and the user's."""
+    """What a plan would use at a rate, as JSON; `fuse_too`: the chosen fusion next to none, all and the user's.
+
+    `requested` is the user's Configuration; without it, the fusion is what the application asks for.
+    """
     profile = profile_for(graph, profile_file)
     machines = None if nodes_file is None else nodes(nodes_file)
     rates = rates_of(profile, rate)
-    planned = [list(own.operators) for own in plan_of(graph).elements if own.operators]
+    planned = [list(own.operators) for own in plan_of(graph, requested).elements if own.operators]
     body: dict[str, Any] = {"rate_tuples_s": rate, "rates": rates, "store": str(profile_file or store_path())}
     body |= _prediction_body(profile, rates, planned, machines)
     choice = profile.choose(rates, machines)
@@ -68,7 +78,9 @@ def cost_explanation(
         none = [[own.name] for own in profile.operators if own.operator_class != "sink"]
         compared: dict[str, Fusion] = {"chosen": choice.elements, "none": none}
         compared["all"] = [list(profile.names)]
-        if graph.requests:
+        if requested is not None:
+            compared["requested"] = planned
+        elif graph.requests:
             compared["requested"] = [list(own.operators) for own in fuse(graph).elements]
         body["fusions"] = {name: _compared(profile, rates, own, machines) for name, own in compared.items()}
     return body

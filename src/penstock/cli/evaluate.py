@@ -17,7 +17,8 @@ from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
 from penstock.connectors.files.listing import files_of
 from penstock.connectors.files.writers import FORMATS, write_table
-from penstock.connectors.source_kinds import has_frame, path_of_files
+from penstock.connectors.frames import has_frame
+from penstock.connectors.source_kinds import path_of_files
 from penstock.control.threads.threads_option import threads_of
 from penstock.errors import InputError, PenstockError, did_you_mean
 from penstock.host.paths.local_path import local_path

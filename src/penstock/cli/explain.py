@@ -14,10 +14,13 @@ from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate
 from penstock.cli.application import load_application
 from penstock.cli.costs import cost_explanation, show_costs
+from penstock.cli.options.settings import changed, settings_of
 from penstock.cli.screen import console, show_table
 from penstock.errors import InputError
 from penstock.model.costs.choosing.preferred import preferred_configuration
 from penstock.model.costs.store import store_path
+from penstock.plan.configuration import Configuration
+from penstock.plan.elements.pipeline import with_files_recorded
 from penstock.plan.explain import Explanation, OperatorPlan, explain
 from penstock.watch.pictures.canvas import check_picture
 from penstock.watch.terminal.terminal_graph import draw_graph
@@ -25,12 +28,16 @@ from penstock.watch.terminal.terminal_graph import draw_graph
 
 @dataclass(frozen=True, slots=True)
 class CostQuestion:
-    """What is to be predicted: at which rate, on which machines, from which profile, and whether fusions compare."""
+    """What is to be predicted: at which rate, on which machines, from which profile, and whether fusions compare.
+
+    `settings` are those of `penstock run --set`.
+    """
 
     rate_tuples_s: float | None = None
     nodes: Path | None = None
     profile: Path | None = None
     fuse: bool = False
+    settings: tuple[str, ...] = ()
 
     def check(self) -> None:
         if self.rate_tuples_s is None and (self.nodes or self.profile or self.fuse):
@@ -47,19 +54,22 @@ def explain_command(
     check_picture(picture)
     costs.check()
     app = load_application(application)
-    preferred = preferred_configuration(app.graph)
-    explanation = explain(app.graph, kernel_bytes(app.graph), preferred)
+    requested = _requested(app.graph, costs.settings)
+    preferred = None if requested else preferred_configuration(app.graph)
+    explanation = explain(app.graph, kernel_bytes(app.graph), requested or preferred)
     if preferred is not None:
         note = f"elements are those of the least predicted CPU, by what {store_path()} has learned of the operators"
         explanation = replace(explanation, notes=(*explanation.notes, note))
     predicted = None
     if costs.rate_tuples_s is not None:
-        predicted = cost_explanation(app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, fuse_too=costs.fuse)
+        predicted = cost_explanation(
+            app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, requested, fuse_too=costs.fuse
+        )
     if as_json:
         body = {**explanation.as_json(), "warnings": app.warnings}
         print(json.dumps(body if predicted is None else {**body, "costs": predicted}, indent=1))
     else:
-        _show(console(), explanation, tuple(app.warnings))
+        _show(console(), explanation, tuple(app.warnings), is_set=requested is not None)
         if predicted is not None:
             show_costs(console(), predicted)
     if picture is not None:
@@ -69,7 +79,15 @@ def explain_command(
         Console(stderr=as_json, highlight=False).print(f"wrote {picture}", markup=False, soft_wrap=True)
 
 
-def _show(screen: Console, explanation: Explanation, warnings: tuple[str, ...]) -> None:
+def _requested(graph: Graph, settings: tuple[str, ...]) -> Configuration | None:
+    """The default Configuration with what `--set` asks for; None where it asks for nothing."""
+    if not settings:
+        return None
+    recorded = with_files_recorded(graph)
+    return changed(Configuration.of(recorded), settings_of(settings, recorded), recorded)
+
+
+def _show(screen: Console, explanation: Explanation, warnings: tuple[str, ...], *, is_set: bool) -> None:
     screen.print(f"[bold]application {escape(explanation.application)}[/bold]\n")
     labels = {o.name: [o.name, o.kind, *o.windows] for o in explanation.operators}
     drawing = draw_graph(labels, [(start, end) for start, _, end in explanation.edges])
@@ -77,7 +95,7 @@ def _show(screen: Console, explanation: Explanation, warnings: tuple[str, ...]) 
     screen.print()
     for operator in explanation.operators:
         _show_operator(screen, operator)
-    show_table(screen, _title(explanation), _elements(explanation))
+    show_table(screen, "elements, with --set" if is_set else _title(explanation), _elements(explanation))
     for note in (*explanation.notes, *(f"warning: {warning}" for warning in warnings)):
         screen.print(f"* {note}", markup=False, soft_wrap=True)
 

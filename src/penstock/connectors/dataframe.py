@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.block.schema import type_of
-from penstock.errors import InputError
+from penstock.connectors.frames import FrameSource
+from penstock.connectors.port import SourceSpec
+from penstock.errors import InputError, did_you_mean
 
 _WORD_BY_TYPE = {
     "string": "string",
@@ -27,14 +30,36 @@ _WORD_BY_TYPE = {
 
 
 @dataclass(frozen=True, slots=True)
-class DataFrameSource:
+class DataFrameSource(FrameSource):
     """Rows of a streaming DataFrame, which lives in the driver alone: a stored application has none."""
 
     frame: Any = field(default=None, compare=False, metadata={"stored": False})
 
     @property
     def schema(self) -> pa.Schema:
-        return schema_of_dataframe(self.frame)
+        """Its columns; none where what was given is no DataFrame, which `problems` says."""
+        return schema_of_dataframe(self.frame) if self._is_frame else pa.schema([])
+
+    @property
+    def promise(self) -> str:
+        return "That of its Spark source: the checkpoint has the offsets of each micro-batch."
+
+    @property
+    def session(self) -> Any:
+        return None if self.frame is None else self.frame.sparkSession
+
+    @property
+    def _is_frame(self) -> bool:
+        return hasattr(self.frame, "isStreaming") and hasattr(self.frame, "schema")
+
+    def problems(self, source: SourceSpec) -> Sequence[str]:
+        if not self._is_frame:
+            return [f"needs a streaming DataFrame in ps.sources.dataframe(...); got {self.frame!r}"]
+        if not self.frame.isStreaming:
+            return ["needs a streaming DataFrame (spark.readStream...); got one that is not; "
+                    "for finite data use ps.evaluate(app, {name: frame.toArrow()})"]  # fmt: skip
+        names = list(self.frame.columns)
+        return [_not_there(name, names) for name in source.schema.names if name not in names]
 
     def streaming_frame(self, session: Any) -> Any:
         """The user's own, which is of this session; None where it was lost on the way through a file."""
@@ -42,6 +67,12 @@ class DataFrameSource:
 
     def __reduce__(self) -> tuple[object, ...]:
         return DataFrameSource, ()
+
+
+def _not_there(name: str, names: Sequence[str]) -> str:
+    hint = did_you_mean(name, names)
+    has = f"reads {name!r} in its schema, which its input does not have; it has: {', '.join(names)}"
+    return f"{has}; {hint}" if hint else has
 
 
 def schema_of_dataframe(frame: Any) -> pa.Schema:

@@ -12,17 +12,19 @@ from penstock.connectors.files.paths import with_paths
 from penstock.connectors.functions import CallbackSink, ForeachBatchSink
 from penstock.connectors.memory import MemorySink
 from penstock.connectors.parquet import ParquetSink, ParquetSource
+from penstock.connectors.planned.source_port import SourcePort
 from penstock.connectors.rate import RateSource
 from penstock.connectors.recorded import RecordedSource
 from penstock.connectors.sinks.sink_port import SinkPort
 from penstock.connectors.trace.source import TraceSource
 
-SourceConnector = CsvSource | ParquetSource | TraceSource | DataFrameSource | RateSource | RecordedSource
+SourceConnector = SourcePort
 SinkConnector = SinkPort
-# Sinks of later versions are stored by module and name, as users' own are.
+# Connectors of later versions are stored by module and name, as users' own are.
+_SOURCES = (CsvSource, ParquetSource, TraceSource, DataFrameSource, RateSource, RecordedSource)
 _SINKS = (MemorySink, ParquetSink, CsvSink, CallbackSink, ForeachBatchSink, ConsoleSink, DiscardSink)
 _FILE_SINKS = (ParquetSink, CsvSink)
-KIND_BY_NAME: dict[str, type[Any]] = {kind.__name__: kind for kind in (*SourceConnector.__args__, *_SINKS)}
+KIND_BY_NAME: dict[str, type[Any]] = {kind.__name__: kind for kind in (*_SOURCES, *_SINKS)}
 
 
 def discarding_sink() -> SinkPort:

@@ -60,23 +60,26 @@ class BoundedTuples:
         """Keeps a batch's tuples, and drops older ones for them if need be."""
         self._batches.append(batch)
         self._rows, self._bytes = self._rows + batch.num_rows, self._bytes + batch.nbytes
+        dropped = 0
         while self._batches and (self._rows > self._max_rows or self._bytes > self._max_bytes):
-            self._drop_oldest()
+            dropped += self._drop_oldest()
+        if dropped:
+            self._note(dropped)
 
     def table(self, schema: pa.Schema) -> pa.Table:
         """All tuples that are kept, in order."""
         return pa.Table.from_batches(list(self._batches), schema).unify_dictionaries()
 
-    def _drop_oldest(self) -> None:
-        """Drops as many tuples of the oldest batch as there are too many."""
+    def _drop_oldest(self) -> int:
+        """Drops as many tuples of the oldest batch as there are too many; how many these were."""
         oldest = self._batches.popleft()
         surplus = self._surplus(oldest)
         self._rows, self._bytes = self._rows - oldest.num_rows, self._bytes - oldest.nbytes
-        self._note(surplus)
         if surplus < oldest.num_rows:  # a slice would keep all of it in memory
             rest = oldest.take(pa.array(np.arange(surplus, oldest.num_rows)))
             self._batches.appendleft(rest)
             self._rows, self._bytes = self._rows + rest.num_rows, self._bytes + rest.nbytes
+        return surplus
 
     def _surplus(self, oldest: pa.RecordBatch) -> int:
         """How many tuples of the oldest batch have to go."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import pyarrow as pa
 
 from penstock.arguments import is_whole
 from penstock.block.schema import TIMESTAMP
+from penstock.connectors.frames import FrameSource
+from penstock.connectors.port import SourceSpec
 
 
 @dataclass(frozen=True, slots=True)
-class RateSource:
+class RateSource(FrameSource):
     """Spark's rate source: so many rows a second, numbered from 0, each with the moment it was made."""
 
     rows_per_second: int
@@ -22,11 +25,14 @@ class RateSource:
     def schema(self) -> pa.Schema:
         return pa.schema([("timestamp", TIMESTAMP), ("value", pa.int64())])
 
-    def problem(self) -> str | None:
-        """What is wrong with its settings."""
+    @property
+    def promise(self) -> str:
+        return "Exactly once: a row follows from its number, and the checkpoint has the offsets of each micro-batch."
+
+    def problems(self, source: SourceSpec) -> Sequence[str]:
         if is_whole(self.rows_per_second, 1):
-            return None
-        return f"needs rows_per_second as a whole number of at least 1; got {self.rows_per_second!r}"
+            return []
+        return [f"needs rows_per_second as a whole number of at least 1; got {self.rows_per_second!r}"]
 
     def streaming_frame(self, session: Any) -> Any:
         """Its rows as a streaming DataFrame of a Spark session."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,35 @@ from penstock.block.block import Block
 from penstock.block.column import column_of
 from penstock.block.envelope import position_names, position_of
 from penstock.block.position import Floats
+from penstock.connectors.offsets import KnownOffsets
+from penstock.connectors.planned.source_port import Offset
 from penstock.connectors.port import SourceSpec
 from penstock.host.atomic_file import open_new
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedSource:
+class RecordedSource(KnownOffsets):
     """Tuples with their positions in an Arrow file, as `ps.evaluate` records them for Spark."""
 
     path: str
+
+    @property
+    def schema(self) -> None:
+        """The application gives it."""
+        return None
+
+    @property
+    def promise(self) -> str:
+        return "Exactly once: the tuple at an offset is always the same, and the checkpoint has the offsets."
+
+    def by_offset(self, source: SourceSpec, place: int) -> RecordedOffsets:
+        return RecordedOffsets(self, source)
+
+    def there_by(self, time_s: float) -> int:
+        return int(_mapped(self.path).num_rows)
+
+    def backlog(self, after: Offset, path: Path) -> float:
+        return float(self.there_by(0.0) - (after or 0))
 
 
 class RecordedOffsets:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from penstock.connectors.csv import CsvSource
-from penstock.connectors.dataframe import DataFrameSource
 from penstock.connectors.parquet import ParquetSource
 from penstock.connectors.rate import RateSource
 from penstock.connectors.recorded import RecordedSource
 from penstock.connectors.trace.rates import UNBOUNDED
 from penstock.connectors.trace.source import TraceSource, TupleFunction
 
-NO_FRAME = object()
 ReplayableSource = TraceSource  # what `ps.sources.trace` gives: the tuple at offset n is always the same
 
 
@@ -48,29 +45,9 @@ def tuples_by_function(function: TupleFunction, total: int | None = None) -> Rep
     return TraceSource(UNBOUNDED, total=total, function=function)
 
 
-def has_frame(connector: object) -> bool:
-    """Whether Spark brings its rows as a streaming DataFrame."""
-    return isinstance(connector, RateSource | DataFrameSource)
-
-
-def streaming_frame_of(connector: object, session: Any) -> Any:
-    """Its streaming DataFrame, in the session that it is given; None where it has none, or has lost it."""
-    return connector.streaming_frame(session) if isinstance(connector, RateSource | DataFrameSource) else None
-
-
-def given_frame(connector: object) -> Any:
-    """What a user gave as a streaming DataFrame; NO_FRAME for connectors of other kinds."""
-    return connector.frame if isinstance(connector, DataFrameSource) else NO_FRAME
-
-
 def makes_timestamps(connector: object) -> bool:
     """Whether it gives each row the moment at which it was made, as `timestamp`."""
     return isinstance(connector, RateSource)
-
-
-def rate_problem(connector: object) -> str | None:
-    """What is wrong with the rows per second of Spark's rate source."""
-    return connector.problem() if isinstance(connector, RateSource) else None
 
 
 def path_of_files(connector: object) -> str | None:

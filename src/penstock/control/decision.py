@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.control.setting import Setting
+from penstock.measure.html_table import html_table, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,15 @@ class Expectation:
     backlog_tuples: float | None = None
     watts_estimated: float | None = None
     saturated: tuple[str, ...] = ()
+
+    def rows(self) -> list[tuple[str, str | None]]:
+        """What is expected, for a table; None where a policy has no model of it."""
+        return [
+            ("expected rate", rounded(self.rate_tuples_s, "tuples/s")),
+            ("expected capacity", rounded(self.capacity_tuples_s, "tuples/s")),
+            ("expected mean latency", rounded(self.latency_mean_s, "s")),
+            ("expected backlog", rounded(self.backlog_tuples, "tuples")),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,9 @@ class Change:
     expected: Expectation = Expectation()
     alternatives: tuple[Alternative, ...] = ()
 
+    def _repr_html_(self) -> str:
+        return html_table("change", [("to", self.setting), ("because", self.because), *self.expected.rows()])
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
@@ -53,6 +66,10 @@ class Hold:
     expected: Expectation = Expectation()
     alternatives: tuple[Alternative, ...] = ()
     until_s: float | None = None
+
+    def _repr_html_(self) -> str:
+        until = None if self.until_s is None else f"{self.until_s:g} s more"
+        return html_table("hold", [("because", self.because), ("for at most", until), *self.expected.rows()])
 
 
 Decision = Change | Hold

@@ -34,6 +34,7 @@ from penstock.host.cores import own_cores
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.thread_figures import gil_advice
 from penstock.operators.factory import make_operator, ticked_operators
+from penstock.plan.configuration import MOST_TUPLES
 from penstock.plan.elements.order import streams_with_positions
 from penstock.plan.elements.watermarks import streams_to_watermarks
 from penstock.plan.thread_setting import ElasticThreads, check_threads
@@ -244,6 +245,8 @@ def check_at_end(at_end: object) -> None:
 def check_block_rows(block_rows: object) -> None:
     if problem := whole(1).problem("block_rows", block_rows):
         raise InputError(problem)
+    if isinstance(block_rows, int) and block_rows > MOST_TUPLES:
+        raise InputError(f"block_rows is at most {MOST_TUPLES:,}; got {block_rows}")
 
 
 def collected_streams(graph: Graph, taps: Iterable[str]) -> dict[str, str]:

@@ -125,6 +125,9 @@ def read_inputs(
 
 
 def _from_columns(columns: Mapping[str, object], schema: pa.Schema, name: str) -> pa.Table:
+    if missing := [own for own in schema.names if own not in columns]:
+        raise InputError(f"source '{name}' needs the attributes {', '.join(schema.names)}; its input lacks "
+                         f"{', '.join(missing)}; it has: {', '.join(map(str, columns))}")  # fmt: skip
     known = {key: value for key, value in columns.items() if key in schema.names}
     try:
         return pa.table({key: _array(value, schema.field(key).type) for key, value in known.items()})

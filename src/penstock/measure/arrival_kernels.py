@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, types
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -27,7 +26,9 @@ class ArrivalKernels(NamedTuple):
 
 @functools.cache
 def arrival_kernels() -> ArrivalKernels:
-    """Compiled, or read from the disk, when first asked for."""
+    """Compiled, or read from the disk, when first asked for: who reads recorded figures does not wait for numba."""
+    from numba import types
+
     whole, wholes, floats, table = types.int64, types.int64[::1], types.float64[::1], types.int64[:, ::1]
     real, pair = types.float64, types.UniTuple(types.float64, 2)  # type: ignore[no-untyped-call]
     sums = types.Tuple((whole, whole, real, real))  # type: ignore[no-untyped-call]
@@ -40,6 +41,8 @@ def arrival_kernels() -> ArrivalKernels:
 
 
 def _compiled(signature: Any, loop: Callable[..., Any]) -> Any:
+    from numba import njit
+
     return njit(signature, nogil=True, cache=True, error_model="numpy")(loop)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
+from penstock.measure.html_table import html_table, rounded
 from penstock.measure.latency_sketch import LatencySketch, merged
 from penstock.measure.replica_threads import ReplicaThreads
 from penstock.measure.thread_figures import gil_advice
@@ -224,6 +225,24 @@ class Observation:
     latency_excludes_waiting: bool = False
     ahead_tuples: int = 0
     slot_cpu_us_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the main figures, and the replicas of each element."""
+        latency, replicas = self.latency, self.replicas_by_element.items()
+        return html_table(
+            f"micro-batch {self.batch}",
+            [
+                ("duration", rounded(self.micro_batch_s, "s")),
+                ("tuples in", f"{self.tuples_in:,}"),
+                ("tuples out", f"{self.tuples_out:,}"),
+                ("rate", rounded(self.rate_tuples_s, "tuples/s")),
+                ("latency p50", None if latency is None else rounded(latency.p50_ms, "ms")),
+                ("latency p95", None if latency is None else rounded(latency.p95_ms, "ms")),
+                ("backlog", None if self.backlog_tuples is None else f"{self.backlog_tuples:,} tuples"),
+                ("dead letters", f"{self.dead_letters:,}"),
+                ("replicas", ", ".join(f"{name}: {len(own)}" for name, own in replicas) or None),
+            ],
+        )
 
     @property
     def event_time_lag_s(self) -> float | None:

@@ -63,7 +63,24 @@ class MapRuntime(Stateless):
             )
         except _FAILURES:
             return (self._row_by_row(block),)
+        result, rows = self._without_forbidden_nulls(result, rows, block)
         return (emitted(block, self.operator.schema, block_of(result, self.operator.schema).columns, rows),)
+
+    def _without_forbidden_nulls(
+        self, result: pa.Table, rows: Integers | None, block: Block
+    ) -> tuple[pa.Table, Integers | None]:
+        """All that a tuple gave is left out where a part of it is null and must not be: the tuple is a dead letter."""
+        nulls = [(name, np.flatnonzero(result.column(name).is_null())) for name in _with_forbidden_nulls(result)]
+        if not nulls:
+            return result, rows
+        origins = np.arange(block.rows) if rows is None else rows
+        bad = np.zeros(block.rows, np.bool_)
+        for name, places in nulls:
+            wrong = np.unique(origins[places])
+            self.letters.add_rows(self.operator.name, _null_in(name), block, wrong[~bad[wrong]])
+            bad[wrong] = True
+        good = np.flatnonzero(~bad[origins])
+        return result.take(pa.array(good)), origins[good]
 
     def _call(self, batch: pa.RecordBatch) -> tuple[pa.Table, Integers | None]:
         result = self.operator.function(batch)
@@ -72,7 +89,7 @@ class MapRuntime(Stateless):
         table = pa.Table.from_batches([result]) if isinstance(result, pa.RecordBatch) else result
         if not isinstance(table, pa.Table):
             raise TypeError(f"must return an Arrow record batch or table; got {type(result).__name__}")
-        rows = np.asarray(table.column(ORIGIN), np.int64) if ORIGIN in table.column_names else None
+        rows = _origins(table.column(ORIGIN)) if ORIGIN in table.column_names else None
         if rows is None and table.num_rows != batch.num_rows:
             raise _WrongRows(
                 f"returned {table.num_rows} rows for {batch.num_rows}; give '{ORIGIN}' for each where they differ"
@@ -93,12 +110,22 @@ class MapRuntime(Stateless):
                 if self.letters.fail:
                     break
                 continue
+            if forbidden := _with_forbidden_nulls(table):
+                failures[row] = _null_in(forbidden[0])
+                if self.letters.fail:
+                    break
+                continue
             tables.append(table)
             origins += [row] * table.num_rows
         self.letters.add_failures(self.operator.name, failures, batch)
         table = pa.concat_tables(tables) if tables else self.operator.schema.empty_table()
         columns = block_of(table, self.operator.schema).columns
         return emitted(block, self.operator.schema, columns, np.array(origins, np.int64))
+
+
+def _origins(column: pa.ChunkedArray) -> Integers:
+    """Numbers of input rows; -1, which none has, for what is null."""
+    return np.asarray(column.cast(pa.int64()).fill_null(-1), np.int64)
 
 
 class CustomRuntime(SnapshotFields):
@@ -198,7 +225,7 @@ class _Given:
                 else:
                     self._add_several(number, dicts_of(result))
             except _FAILURES as error:
-                self._fail(number, error)
+                self._fail(number, failure(error))
                 if fails:
                     break
 
@@ -219,8 +246,8 @@ class _Given:
             self._values.extend(map(output.get, self._names))
         self._others[number] = len(outputs)
 
-    def _fail(self, number: int, error: BaseException) -> None:
-        self.failures[number], self._others[number] = failure(error), 0
+    def _fail(self, number: int, reason: str) -> None:
+        self.failures[number], self._others[number] = reason, 0
 
     def origins(self) -> Integers:
         """The tuple that each row came from."""
@@ -234,10 +261,13 @@ class _Given:
     def converted(self) -> pa.RecordBatch:
         """All rows; those of a tuple of which one does not fit its types are left out, and the tuple fails."""
         try:
-            return self._batch(self._values)
+            batch = self._batch(self._values)
         except _FAILURES:
+            batch = None
+        if batch is None or _with_forbidden_nulls(batch):
             self._leave_out_misfits()
-            return self._batch(self._values)
+            batch = self._batch(self._values)
+        return batch
 
     def _leave_out_misfits(self) -> None:
         width, fitting = len(self._names), list[Any]()
@@ -245,9 +275,12 @@ class _Given:
         for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
             values = self._values[start:stop]
             try:
-                self._batch(values)
+                forbidden = _with_forbidden_nulls(self._batch(values))
             except _FAILURES as error:
-                self._fail(number, error)
+                self._fail(number, failure(error))
+                continue
+            if forbidden:
+                self._fail(number, _null_in(forbidden[0]))
                 continue
             fitting += values
         self._values = fitting
@@ -256,6 +289,16 @@ class _Given:
         width = len(self._names)
         arrays = [pa.array(values[place::width], field.type) for place, field in enumerate(self._schema)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _with_forbidden_nulls(rows: pa.Table | pa.RecordBatch) -> list[str]:
+    """The attributes that have a null although their schema forbids it."""
+    fields = enumerate(rows.schema)
+    return [field.name for place, field in fields if not field.nullable and rows.column(place).null_count]
+
+
+def _null_in(name: str) -> str:
+    return f"gave a null for '{name}', where its schema forbids it"
 
 
 def dicts_of(result: Any) -> list[dict[str, Any]]:

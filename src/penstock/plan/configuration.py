@@ -1,13 +1,15 @@
-"""The Configuration: everything that can be changed while an application runs, as one frozen value."""
+"""The Configuration: everything that can be changed while an application runs, as one frozen value.
+
+What looks at a recorded run imports this module, and must not wait for all that an application is made of: methods
+that need one import it themselves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from penstock.app.application import Application, graph_of
-from penstock.app.graph import Graph
 from penstock.arguments import (
     NAMES,
     TEXT,
@@ -21,13 +23,18 @@ from penstock.arguments import (
     whole,
 )
 from penstock.errors import InputError, did_you_mean
-from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of, with_files_recorded
-from penstock.plan.fusion.groups import Fused, Groups, complete_groups
-from penstock.plan.fusion.requested import requested_fusion
 from penstock.plan.thread_setting import ElasticThreads, check_threads, threads_from_json, threads_to_json
+
+if TYPE_CHECKING:
+    from penstock.app.application import Application
+    from penstock.app.graph import Graph
+    from penstock.plan.elements.pipeline import Pipeline, PipelineElement
+    from penstock.plan.fusion.groups import Fused, Groups
 
 SLOTS = 512
 SLOTS_MAX = 32_768  # every batch has a plan and a manifest with all of them
+MOST_REPLICAS = 65_536
+MOST_TUPLES = 1 << 40  # of a block or a micro-batch: a source's sequence has no more
 _NUMBERS = many("a tuple of whole numbers", whole())
 _GROUPS = many("lists of operator names, one for each element", NAMES)
 
@@ -95,6 +102,10 @@ class Configuration:
 
         `slots`: as many as `ps.start(slots=...)` is given.
         """
+        from penstock.app.application import graph_of
+        from penstock.plan.elements.pipeline import pipeline_of, with_files_recorded
+        from penstock.plan.fusion.requested import requested_fusion
+
         check_arguments("Configuration.of", replicas=(replicas, whole(1)), slots=(slots, whole(1, SLOTS_MAX)))
         graph = with_files_recorded(graph_of(app, "Configuration.of"))
         fused = requested_fusion(graph)
@@ -104,6 +115,8 @@ class Configuration:
     @property
     def fused(self) -> Fused:
         """How operators become elements."""
+        from penstock.plan.fusion.groups import Fused
+
         return Fused(self.unfused, self.fusion)
 
     def element(self, name: str) -> ElementConfiguration:
@@ -130,6 +143,9 @@ class Configuration:
 
     def with_unfused(self, graph: Application | Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
         """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
+        from penstock.app.application import graph_of
+        from penstock.plan.fusion.groups import Fused
+
         check_arguments("Configuration.with_unfused", unfused=(unfused, NAMES), slots=(slots, whole(1, SLOTS_MAX)))
         graph = graph_of(graph, "Configuration.with_unfused")
         unfused = (unfused,) if isinstance(unfused, str) else tuple(unfused)
@@ -143,6 +159,10 @@ class Configuration:
         A source that is not named is an element with the other such sources, a sink that is not named is in the element
         of the operator it reads, and any other operator is an element of its own.
         """
+        from penstock.app.application import graph_of
+        from penstock.plan.elements.pipeline import with_files_recorded
+        from penstock.plan.fusion.groups import Fused, complete_groups
+
         check_arguments(
             "Configuration.with_fusion", fusion=(fusion, or_none(_GROUPS)), slots=(slots, whole(1, SLOTS_MAX))
         )  # fmt: skip
@@ -151,6 +171,8 @@ class Configuration:
         return self._with_fused(graph, Fused((), groups), slots)
 
     def _with_fused(self, graph: Graph, fused: Fused, slots: int) -> Configuration:
+        from penstock.plan.elements.pipeline import pipeline_of
+
         pipeline, before = pipeline_of(graph, fused), pipeline_of(graph, self.fused)
         known = {e.name: e for e in self.elements}
         elements = []
@@ -216,6 +238,8 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
     for element, own in zip(pipeline.elements, configuration.elements, strict=True):
         if own.replicas < 1:
             raise InputError(f"an element has at least one replica; got {own.replicas} for '{own.name}'")
+        if own.replicas > MOST_REPLICAS:
+            raise InputError(f"an element has at most {MOST_REPLICAS:,} replicas; got {own.replicas} for '{own.name}'")
         if element.scope == "stream" and own.replicas != 1:
             raise InputError(
                 f"element '{own.name}' has one replica, since its operators need the whole stream; got {own.replicas}"
@@ -229,8 +253,10 @@ def check_configuration(configuration: Configuration, pipeline: Pipeline) -> Non
             raise InputError(f"the split slots of element '{own.name}' are among its {len(own.route)} slots; "
                              f"got {', '.join(map(str, own.split))}")  # fmt: skip
         check_threads(own.name, own.threads)
-    if configuration.block_rows < 1 or configuration.micro_batch_tuples < 1:
-        raise InputError("block_rows and micro_batch_tuples are at least 1")
+    sizes = configuration.block_rows, configuration.micro_batch_tuples
+    if min(sizes) < 1 or max(sizes) > MOST_TUPLES:
+        raise InputError(f"block_rows and micro_batch_tuples are from 1 to {MOST_TUPLES:,}; "
+                         f"got {sizes[0]} and {sizes[1]}")  # fmt: skip
     if configuration.frequency_ghz is not None and configuration.frequency_ghz <= 0:
         raise InputError(f"a frequency is above 0 GHz; got {configuration.frequency_ghz:g}")
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
+
+import numpy as np
 
 from penstock.arguments import Rule, check_arguments, is_number, is_whole, kind, or_none
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.nodes import Nodes
 
 SCOPES = ("global", "local", "tiered")
+_FEW_CORES, _ALL_WAYS = 16, 20_000  # every way to place partitions is tried where there are no more: less than 10 ms
 Partition = tuple[str, int]
 Place = tuple[str, int]
 _WORK = Rule(
@@ -50,9 +54,10 @@ def pack(
     """The core of each partition, so that the busiest core has as little to do as can be.
 
     Largest first, to the core that is done with it first; then partitions leave the busiest core, or change places, as
-    long as that helps.  A partition takes its work divided by the node's speed (for its operator's name as a class,
-    where the node has such a speed).  `scope`: "global" packs all together, "local" each operator on its own, "tiered"
-    together the operators of equal distance from the output (CLOUD 3.1).
+    long as that helps; of a few partitions on a few cores every way is tried.  A partition takes its work divided by
+    the node's speed (for its operator's name as a class, where the node has such a speed).  `scope`: "global" packs all
+    together, "local" each operator on its own, "tiered" together the operators of equal distance from the output
+    (CLOUD 3.1).
 
     >>> from penstock import twin
     >>> twin.pack({("a", 0): 2.0, ("a", 1): 1.0}, twin.Nodes((twin.Node("slow"), twin.Node("fast", speed=2.0))))
@@ -112,7 +117,26 @@ def _packed(work_s: Mapping[Partition, float], bins: Sequence[Bin]) -> dict[Part
         heights[best] += work_s[partition] / own[best]
     while _improve(work_s, speeds, heights, homes):
         pass
+    if len(bins) <= _FEW_CORES and len(work_s) * log(len(bins)) <= log(_ALL_WAYS):
+        homes = _best_of_all(work_s, speeds, homes, max(heights))
     return {partition: bins[number].place for partition, number in homes.items()}
+
+
+def _best_of_all(
+    work_s: Mapping[Partition, float], speeds: Mapping[str, list[float]], found: dict[Partition, int], highest: float
+) -> dict[Partition, int]:
+    """Every way to place a few partitions, tried at once: the lowest, or what was found where none is lower."""
+    bins, partitions = len(next(iter(speeds.values()), [])), list(work_s)
+    ways = np.arange(bins ** len(partitions))
+    homes = [ways // bins**place % bins for place in range(len(partitions))]
+    heights = np.zeros((bins, len(ways)))
+    for partition, own in zip(partitions, homes, strict=True):
+        heights[own, ways] += work_s[partition] / np.asarray(speeds[partition[0]])[own]
+    tallest = heights.max(0, initial=0.0)
+    best = int(np.argmin(tallest))
+    if tallest[best] >= highest * (1 - 1e-12):
+        return found
+    return {partition: int(own[best]) for partition, own in zip(partitions, homes, strict=True)}
 
 
 def _improve(

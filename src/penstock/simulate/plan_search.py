@@ -32,8 +32,11 @@ POPULATION, SURVIVORS, CHILDREN, MUTANTS = 40, 20, 10, 6
 PATIENCE, GAIN = 15, 0.001
 _PARENTS, _MUTATED = 10, 4  # of the best: those that are bred, those that are mutated
 _START = Rule(
-    "a dict of partitions by operator",
-    lambda value: isinstance(value, Mapping) and all(isinstance(k, str) and is_whole(v, 1) for k, v in value.items()),
+    "a ps.Configuration or a dict of partitions by operator",
+    lambda value: (
+        isinstance(value, Configuration)
+        or (isinstance(value, Mapping) and all(isinstance(k, str) and is_whole(v, 1) for k, v in value.items()))
+    ),
 )
 
 
@@ -63,7 +66,7 @@ def search(
     goal: str = "latency_mean",
     simulations: int = 1000,
     method: str = "genetic",
-    start: Mapping[str, int] | None = None,
+    start: Mapping[str, int] | Configuration | None = None,
     seed: int = 1,
     seconds: float | None = None,
     most_partitions: int | None = None,
@@ -75,8 +78,8 @@ def search(
     """The partitions of each operator with the lowest latency, found with so many simulations.
 
     Of an application, which needs `from_journal` or `from_profile` as `twin.simulate` does, the replicas of each
-    element in micro-batches.  `start`: partitions to begin from, as those of a running plan; the first population is
-    then varied copies of it.  `seconds`: simulated time of each candidate; else as long as 400 blocks take to come, or
+    element in micro-batches.  `start`: partitions to begin from, or a running plan; the first population is then
+    varied copies of it.  `seconds`: simulated time of each candidate; else as long as 400 blocks take to come, or
     a minute of micro-batches.  `most_partitions`: else as many as there are cores.  All candidates meet the same
     arrivals.  `progress` gets simulations and the best so far.
 
@@ -107,21 +110,36 @@ def search(
         space = ApplicationSpace(model, fitted, machines, goal, seed, seconds)
     else:
         space = ModelSpace(checked_model(model, "twin.search"), machines, goal, seed, seconds)
-    for name in start or {}:
-        if name not in space.names:
-            hint = did_you_mean(name, space.names)
-            raise InputError(f"start names operator '{name}', which there is not" + (f"; {hint}" if hint else ""))
-    first = None if start is None else tuple(start.get(n, p) for n, p in zip(space.names, space.now, strict=True))
-    judge = _Judge(space.latency_s, space.now, simulations, progress)
-    draw = _Draw(
-        np.random.default_rng(stream_seed(seed, "search", "candidates")),
-        len(space.names),
-        most_partitions or machines.cores,
+    most = most_partitions or machines.cores
+    first = _first(start, space.names, space.now)
+    judge = _Judge(
+        space.latency_s, space.now, min(simulations, _all_candidates(first, len(space.names), most)), progress
     )
+    draw = _Draw(np.random.default_rng(stream_seed(seed, "search", "candidates")), len(space.names), most)
     (_genetic if method == "genetic" else _random)(judge, draw, first)
     history = (*judge.history, (judge.done, judge.best_s))
-    best = dict(zip(space.names, judge.best, strict=True))
-    return Search(best, judge.best_s, history, space.plan(judge.best), judge.done)
+    plan = space.plan(judge.best)
+    best = {name: plan.element(name).replicas for name in space.names}  # an element that has one only keeps it
+    return Search(best, judge.best_s, history, plan, judge.done)
+
+
+def _first(start: Mapping[str, int] | Configuration | None, names: Sequence[str], now: Candidate) -> Candidate | None:
+    """The candidate to begin from; InputError for one that names other operators."""
+    if start is None:
+        return None
+    if isinstance(start, Configuration):
+        start = {own.name: own.replicas for own in start.elements}
+    for name in start:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise InputError(f"start names operator '{name}', which there is not" + (f"; {hint}" if hint else ""))
+    return tuple(start.get(name, own) for name, own in zip(names, now, strict=True))
+
+
+def _all_candidates(first: Candidate | None, operators: int, most: int) -> int:
+    """How many there are: a start may lie outside of what is drawn."""
+    outside = first is not None and max(first, default=0) > most
+    return int(most**operators) + outside
 
 
 class _Draw:

@@ -13,7 +13,9 @@ from penstock.block.conversion import converted
 
 NUMBERS = st.sampled_from(
     ["1", "-2", "+3", " 4", "5 ", "0x1F", "1e3", ".5", "5.", "-.5", "nan", "NaN", "-nan", "inf", "-Infinity", "INF",
-     "300", "99999999999999999999", "", " ", "x1", "N/A", "none", "null", "true", "1_000", "\t7", "é", "1,5", "nan(1)"]
+     "300", "99999999999999999999", "", " ", "x1", "N/A", "none", "null", "true", "1_000", "\t7", "é", "1,5", "nan(1)",
+     "2024-01-31", "2024-01-31 12:30", "2024-01-31T12:30:15.5", "2024-01-31T12:30:15Z", "2024-01-31 12:30:15.25+02:00",
+     "2024-01-31T12:30+0530", "2024-13-31T12:30Z", "2024-01-31Z", "2024-01-31 12:30:15 Z"]
 )  # fmt: skip
 TEXTS = st.lists(NUMBERS | st.text(max_size=3) | st.none(), max_size=20)
 TYPES = st.sampled_from(
@@ -26,7 +28,10 @@ def one_by_one(array: pa.Array, type_: pa.DataType) -> list[Any]:
     found = []
     for place in range(len(array)):
         try:
-            found.append(array.slice(place, 1).cast(type_))
+            own = array.slice(place, 1)
+            text = str(own[0])
+            has_zone = pa.types.is_timestamp(type_) and ":" in text and ("Z" in text or "+" in text)
+            found.append(own.cast(pa.timestamp("us", "UTC")).cast(type_) if has_zone else own.cast(type_))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             found.append(pa.nulls(1, type_))
     return pa.concat_arrays([pa.nulls(0, type_), *found]).to_pylist()
@@ -58,3 +63,23 @@ def test_one_bad_value_costs_only_itself(bad: int) -> None:
     texts[bad] = "1.2.3"
     expected = [None if place == bad else place for place in range(10_000)]
     assert converted(pa.array(texts), pa.int64()).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2024-03-31T00:30:00Z", "2024-03-31 00:30:00"),
+        ("2024-03-31T00:30:00+02:00", "2024-03-30 22:30:00"),
+        ("2024-03-31 00:30:00.5-0530", "2024-03-31 06:00:00.500000"),
+        ("2024-03-31 00:30+05", "2024-03-30 19:30:00"),
+        ("2024-03-31 00:30", "2024-03-31 00:30:00"),
+        ("2024-03-31", "2024-03-31 00:00:00"),
+        ("2024-03-31Z", "None"),
+        ("2024-02-30T00:30:00Z", "None"),
+    ],
+)
+def test_texts_with_a_zone_are_moments_in_utc(text: str, utc: str) -> None:
+    (alone,) = converted(pa.array([text]), pa.timestamp("us")).to_pylist()
+    assert str(alone) == utc
+    mixed = converted(pa.array([text, "no", None, "2024-01-01T01:00:00+01:00", "2024-01-01"]), pa.timestamp("us"))
+    assert list(map(str, mixed.to_pylist())) == [utc, "None", "None", "2024-01-01 00:00:00", "2024-01-01 00:00:00"]

@@ -56,7 +56,7 @@ def test_dropping_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
         for batch in batches([2] * 5):
             tuples.add(batch)
     assert len(caplog.records) == 1
-    assert "sink 'prices' keeps the newest" in caplog.text
+    assert "sink 'prices' keeps the newest 3 tuples in memory and drops older ones" in caplog.text
 
 
 def test_there_is_a_bound_unless_none_is_asked_for() -> None:

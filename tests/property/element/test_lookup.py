@@ -91,3 +91,54 @@ def test_a_streaming_dataframe_is_no_side_table() -> None:
 
     with pytest.raises(ps.errors.InputError, match="a side table is a batch DataFrame; got a streaming one"):
         side_table(Streaming(), {"k": "k"})
+
+
+@pytest.mark.parametrize(
+    ("stream_type", "values", "table_type", "keys", "found"),
+    [
+        ("int64", [1, 2**40, -1, None], pa.int32(), [1, 255], [0, None, None, None]),
+        ("int64", [-1, 255], pa.uint8(), [1, 255], [None, 1]),
+        ("int64", [1, 2**53 + 1], pa.float64(), [1.0, 2.0**53], [0, None]),
+        ("float64", [1.0, 1.5, float("inf"), float("nan")], pa.int64(), [1, 2], [0, None, None, None]),
+        ("float64", [-0.0, float("nan")], pa.float64(), [0.0, float("nan")], [0, 1]),
+    ],
+)
+def test_a_key_that_the_type_of_the_table_cannot_have_is_not_found(
+    stream_type: str, values: list[Any], table_type: pa.DataType, keys: list[Any], found: list[int | None]
+) -> None:
+    app = ps.Application("numbers")
+    table = pa.table({"k": pa.array(keys, table_type), "place": range(len(keys))})
+    app.source("in", schema={"k": stream_type}).lookup("found", table, on="k").sink("out")
+    tables = ps.evaluate(app, {"in": {"k": values}})
+    assert tables["out"]["place"].to_pylist() == found
+    assert not tables.dead_letters.num_rows
+
+
+def test_a_key_of_many_columns_is_found_by_all_of_them() -> None:
+    names = [f"k{number}" for number in range(9)]
+    table = {**{name: list(range(255)) for name in names}, "place": list(range(255))}
+    app = ps.Application("many")
+    app.source("in", schema=dict.fromkeys(names, "int64")).lookup("found", table, on=names).sink("out")
+    columns = {name: [6 if name == "k0" else 5, 7] for name in names}
+    assert ps.evaluate(app, {"in": columns})["out"]["place"].to_pylist() == [None, 7]
+
+
+def test_keys_of_other_kinds_and_the_name_of_origins_are_refused() -> None:
+    app = ps.Application("wrong")
+    stream = app.source("in", schema={"k": "symbol", "n": "int64", "at": "timestamp"})
+    stream.lookup("text", {"k": [1]}, on="k")
+    stream.lookup("number", {"n": ["1"]}, on="n")
+    stream.lookup("time", {"at": [1]}, on="at")
+    stream.lookup("origin", {"k": ["a"], "input_row": [1]}, on="k")
+    stream.map("block", lambda batch: batch, {"input_row": "int64"})
+    stream.lookup("nanoseconds", {"n": [1], "t": pa.array([1], pa.timestamp("ns"))}, on="n")
+    text = "\n".join(map(str, app.problems))
+    for sentence in (
+        "looks 'k', a symbol, up in a key of its table that is a int64; cast one of them before",
+        "looks 'n', a int64, up in a key of its table that is a string",
+        "looks 'at', a timestamp, up in a key of its table that is a int64",
+        "operator 'origin' (test_lookup.py:132) has an attribute 'input_row', which tells",
+        "operator 'block' (test_lookup.py:133) has an attribute 'input_row'",
+        "a side table has values that a stream can have; got others: Casting from timestamp[ns] to timestamp[us]",
+    ):
+        assert sentence in text, sentence

@@ -76,3 +76,38 @@ def test_a_dict_that_the_function_goes_on_changing_is_taken_as_it_was() -> None:
     source = app.source("numbers", schema={"value": "int64"})
     source.operator("total", Total(), schema={"x": "int64"}).sink("out")
     assert evaluate(app, {"numbers": pa.table({"value": [1, 2, 3]})})["out"].column("x").to_pylist() == [1, 3, 6]
+
+
+def test_a_null_that_the_schema_of_a_map_forbids_makes_a_dead_letter() -> None:
+    reason = "gave a null for 'y', where its schema forbids it"
+    wanted = [("own", reason, '{"x": null}')]
+
+    def block(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.record_batch({"y": batch.column("x")})
+
+    def twice(batch: pa.RecordBatch) -> pa.Table:
+        values = batch.column("x").to_pylist()
+        return pa.table(
+            {"y": [v for x in values for v in (1, x)], "input_row": [r for r in range(len(values)) for _ in "12"]}
+        )
+
+    def poor(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch.num_rows > 1:
+            raise ValueError("one at a time")
+        return block(batch)
+
+    def tuple_twice(row: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"y": 1}, {"y": row["x"]}]
+
+    for function, per_tuple, values in (
+        (block, False, [1, 3]), (poor, False, [1, 3]), (twice, False, [1, 1, 1, 3]),
+        (lambda row: {"y": row["x"]}, True, [1, 3]), (tuple_twice, True, [1, 1, 1, 3]),
+    ):  # fmt: skip
+        app = ps.Application("nulls")
+        source = app.source("numbers", schema={"x": "int64"})
+        source.map("own", function, {"y": "int64 not null"}, per_tuple=per_tuple).sink("out")
+        result = evaluate(app, {"numbers": {"x": [1, None, 3]}})
+        assert result["out"]["y"].to_pylist() == values
+        assert [tuple(letter.values()) for letter in result.dead_letters.to_pylist()] == wanted
+        with pytest.raises(OperatorError, match=reason):
+            evaluate(app, {"numbers": {"x": [1, None, 3]}}, on_error="fail")

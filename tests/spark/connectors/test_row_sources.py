@@ -17,7 +17,7 @@ from penstock.block.envelope import unseal
 from penstock.errors import InputError
 from penstock.runtime.replica.source_rows import LETTERS
 from penstock.spark.sources.file_hint import file_hint
-from penstock.spark.sources.source_frames import rows_of
+from penstock.spark.sources.source_frames import frame_of, packed_frame
 
 
 class Arrivals:
@@ -57,7 +57,7 @@ def arrived(
 ) -> Arrivals:
     """Runs a query over the source until enough has come."""
     arrivals = Arrivals(source)
-    frame = rows_of(session, source)
+    frame = packed_frame(frame_of(session, source), source)
     writer = frame.writeStream.foreachBatch(arrivals.take).option("checkpointLocation", str(checkpoint / "spark"))
     query = writer.start()
     deadline = time.monotonic() + timeout_s
@@ -104,10 +104,10 @@ def test_types_that_do_not_convert_are_told_before_anything_runs(session: SparkS
     frame = session.readStream.format("rate").load()
     source = source_of(ps.sources.dataframe(frame), {"value": "string"})
     with pytest.raises(InputError, match="source 'in' needs 'value' as string; its input has int64"):
-        rows_of(session, source)
+        packed_frame(frame_of(session, source), source)
     stored = Source("in", (), source.schema, type(source.connector)())
     with pytest.raises(InputError, match="source 'in' has lost its DataFrame on the way through a file"):
-        rows_of(session, stored)
+        frame_of(session, stored)
 
 
 def test_a_dataframe_of_files_alone_has_a_hint(session: SparkSession, tmp_path: Path) -> None:

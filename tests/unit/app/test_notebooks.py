@@ -5,6 +5,10 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import penstock as ps
+from penstock.control.journal.recorded_decision import RecordedDecision
+from penstock.control.setting import Setting
+from penstock.measure.observation import Latency, Observation, ReplicaObservation
+from penstock.policies import Change, Expectation, Hold
 
 
 def test_an_application_is_drawn_with_every_operator_and_stream() -> None:
@@ -34,3 +38,38 @@ def test_tables_show_their_first_rows_escaped() -> None:
     shown = ps.evaluate(app, {"in": {"t": ["<b>"] * 12}})._repr_html_()
     assert (shown.count("<td>&lt;b&gt;</td>"), "<td><b>" in shown) == (10, False)
     assert "out: 12 tuples, the first 10 of them" in shown
+
+
+def cells(html: str) -> dict[str, str]:
+    """Label and figure of each row; what is no valid table fails."""
+    rows = ET.fromstring(html).findall("tr")
+    return {row.findtext("th") or "": row.findtext("td") or "" for row in rows}
+
+
+def test_an_observation_shows_its_figures_and_leaves_out_what_was_not_measured() -> None:
+    replica = ReplicaObservation(0, 2_000, 10, 0.4, 0.4, 0)
+    seen = Observation(7, 0.0, 0.5, 2_000, 10, {"<w>": (replica, replica)}, Latency(12.5, 300.0, 301.0, 302.0))
+    shown = cells(seen._repr_html_())
+    assert (shown["rate"], shown["latency p95"], shown["replicas"]) == ("4,000 tuples/s", "300 ms", "<w>: 2")
+    assert "backlog" not in shown
+    assert "latency p50" not in cells(Observation(0, 0.0, 0.5, 0, 0)._repr_html_())
+
+
+def test_decisions_show_their_reason_and_what_is_expected() -> None:
+    change = cells(Change(Setting(3), "demand < supply", Expectation(rate_tuples_s=900.0))._repr_html_())
+    assert change == {"to": "3 replicas", "because": "demand < supply", "expected rate": "900 tuples/s"}
+    hold = cells(Hold("settling below", until_s=2.0)._repr_html_())
+    assert hold == {"because": "settling below", "for at most": "2 s more"}
+
+
+def test_a_recorded_decision_shows_the_rules_that_changed_it() -> None:
+    shown = cells(
+        RecordedDecision(4, "mpc", Setting(2), Setting(9), Setting(4), "demand", rules=("limits",))._repr_html_()
+    )
+    assert shown == {
+        "setting": "2 replicas",
+        "decision": "4 replicas",
+        "because": "demand",
+        "goal": "met",
+        "changed by rules": "limits",
+    }

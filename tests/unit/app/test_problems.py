@@ -130,6 +130,10 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
         "has the stamp 'x', which must be a timestamp or a number",
     ),
     (
+        lambda a, q: a.source("s", schema={"x": "symbol"}, event_time="x"),
+        "has the event time 'x', which must be a timestamp or a number; got symbol",
+    ),
+    (
         lambda a, q: a.source("s", schema={"x": "string"}, stamp="y"),
         "reads 'y' in stamp, which its input does not have",
     ),
@@ -144,7 +148,7 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     ),
     (
         lambda a, q: a.source("s", schema={"x": "int64"}, event_time="x", out_of_order_s=-1),
-        "needs a out_of_order_s of at least 0; got -1",
+        "needs an out_of_order_s of at least 0; got -1",
     ),
     (
         lambda a, q: a.source("s", schema={"x": "int64"}, out_of_order_s=1.5),

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process
+from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process, sums_in_process
 from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes
+from benchmarks.spark.kafka.peer import PeerRun
+from benchmarks.spark.kafka.quix import together
+from benchmarks.spark.kafka.quix_process import _add
 from benchmarks.spark.kafka.topics import PARTITIONS, trades
+from benchmarks.spark.vwap.stock_tuples import Sums
 from penstock.measure.observation import Observation
 
 
@@ -24,12 +28,15 @@ def test_results_do_not_depend_on_the_order_among_tickers() -> None:
 
 
 def test_the_figures_have_the_names_that_others_read() -> None:
-    run = KafkaRun(700.0, 1000.0, 1, 2, True)
-    result = KafkaResult(run, run, 100.0, None, 250.04, ("quix-streams: not installed",))
+    run = KafkaRun(700.0, 1000.0, 1, 2, True, 1000)
+    stock = PeerRun("stock", 100.0, 1000, Sums(3, 4, 0.5, 0.5))
+    slow = PeerRun("slow", None, 100, Sums())
+    result = KafkaResult(run, run, (stock, slow), (), 250.04, ("quix-streams: not installed",), stock.sums)
     figures = kafka_figures(result, QUICK)
     wanted = {"tuples_s_json": 700, "tuples_s_arrow": 700, "ratio_to_bare_consumer_json": 0.7,
               "ratio_to_bare_consumer_arrow": 0.7, "ratio_to_spark": 7.0, "ratio_to_quix": None, "p95_ms": 250.0,
-              "lost": 2, "repeated": 4}  # fmt: skip
+              "lost": 2, "repeated": 4,
+              "peers": {"stock": 100, "slow": None}, "unequal_peers": ["slow"]}  # fmt: skip
     assert {name: figures[name] for name in wanted} == wanted
     assert kafka_notes(result) == ["left out: quix-streams: not installed"]
 
@@ -38,3 +45,20 @@ def test_the_rate_is_that_after_the_warm_up() -> None:
     seen = [Observation(i, float(i), 1.0, 100 * (i + 1), 1, committed_at_s=i + 1.0) for i in range(4)]
     assert _rate(seen, warm=150) == pytest.approx((300 + 400) / 2)
     assert _rate(seen[:1], warm=150) == 0.0
+
+
+def test_the_sums_of_a_peer_that_does_the_same_are_ours() -> None:
+    table = trades(3_000, 20)
+    words = sorted(table["ticker"].unique().to_pylist())
+    total, held = dict.fromkeys(("tuples", "begin_s", "end_s", "results", "mixed", "vwap", "mean"), 0), {}
+    for row in table.to_pylist():
+        if row["ttype"] == "Trade":
+            window = [*held.get(row["ticker"], []), (row["price"], row["volume"])]
+            _add(total, words.index(row["ticker"]), window)
+            held[row["ticker"]] = window[-3:]
+    halves = [{**total, "tuples": 3_000, "begin_s": 1.0, "end_s": 3.0}, dict.fromkeys(total, 0)]
+    run, expected = together(halves), sums_in_process(table, words)
+    assert expected.results > 0
+    assert run.is_equal(3_000, expected)
+    assert run.tuples_s == 1_500.0
+    assert not run.is_equal(3_000, expected + Sums(0, 1))

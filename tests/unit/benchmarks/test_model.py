@@ -5,20 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks.model.case_run import configured
+from benchmarks.model.biased import recovered_operators
+from benchmarks.model.case_run import Measurement, configured
 from benchmarks.model.cases import cases, func1
 from benchmarks.model.contention import contention
 from benchmarks.model.errors import ElementError, summary
-from benchmarks.model.model import Findings, chain_fusions, with_lent
+from benchmarks.model.model import Findings, chain_fusions, tried, with_lent
 from benchmarks.model.model_pictures import save_pictures
 from benchmarks.model.model_report import figures_of, missed
 from benchmarks.model.widths import NARROW, WIDE, compared_widths, width_case
+from penstock.errors import PenstockError
 from penstock.model.costs.communication import Communication
+from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample
 from penstock.model.costs.profile import OperatorCost, Profile
 from penstock.model.costs.resource_function import ResourceFunction, Term
 from penstock.plan.plan import plan_of
+from penstock.runtime.profiling.repeated_table import RepeatedTable
 from tests.unit.model.costs.test_learned_profile import OVERHEAD
 
 
@@ -44,11 +49,29 @@ def test_the_object_has_the_names_that_others_read() -> None:
     assert "mean_error was not measured" in missed(nothing)
 
 
+def test_a_part_that_fails_is_told_and_ends_nothing() -> None:
+    def part() -> None:
+        raise PenstockError("micro-batches take too long")
+
+    found = Findings()
+    tried("vwap", found, part)
+    assert found.problems == ["vwap: micro-batches take too long"]
+
+
 def test_a_chain_is_cut_in_every_way() -> None:
     assert chain_fusions(["s", "a", "b", "out"]) == [
         (("s", "a", "b", "out"),), (("s",), ("a", "b", "out")), (("s", "a"), ("b", "out")),
         (("s",), ("a",), ("b", "out")),
     ]  # fmt: skip
+
+
+def test_cases_do_not_read_each_others_tuples(tmp_path: Path) -> None:
+    """Sources of several programs have the same name: all are read after all were made."""
+    sources = [own for case in list(cases(tmp_path, quick=True)) for own in case.graph.sources]
+    repeated = [own for own in sources if isinstance(getattr(own.connector, "function", None), RepeatedTable)]
+    assert len(repeated) == 7
+    for own in repeated:
+        assert own.connector.function(np.arange(3)).schema.names == own.schema.names  # type: ignore[union-attr]
 
 
 def test_every_fusion_of_every_case_can_run(tmp_path: Path) -> None:
@@ -61,8 +84,44 @@ def test_every_fusion_of_every_case_can_run(tmp_path: Path) -> None:
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:
-    save_pictures(Findings([error(0.5, 1.0, 1.1), error(1.0, 2.0, 2.0)], overhead=OVERHEAD), tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"c.svg", "communication.svg"}
+    found = Findings([error(0.5, 1.0, 1.1), error(1.0, 2.0, 2.0)], overhead=OVERHEAD)
+    found.contention = contention(alone=(0.2, 0.3), shared=(0.3, 0.44))
+    found.recovered = list(recovered_operators("c", fused_measurements()))
+    save_pictures(found, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "c.svg", "c-recovered.svg", "communication.svg", "contention.svg",
+    }  # fmt: skip
+
+
+def fused_measurements() -> list[Measurement]:
+    """An element of two operators that take 2 and 1 microseconds a tuple, and 0.05 s beside them."""
+    found = []
+    for rate in (5e4, 1e5, 2e5):
+        operators = {
+            "a": OperatorSample(2e-6 * rate, rate, rate),
+            "b": OperatorSample(1e-6 * rate, rate, rate),
+            "out": OperatorSample(0.0, rate, 0.0),
+        }
+        cpu_s = 0.05 + 3e-6 * rate
+        element = ElementSample(cpu_s, cpu_s, cpu_s, cpu_s, 1, {}, {}, {}, {}, operators)
+        sample = Sample(rate, cpu_s, None, None, {"a": element})
+        found.append(Measurement((("a", "b"),), round(rate), 1.0, sample, (sample,), {"a": ("a", "b", "out")}))
+    return found
+
+
+def test_algorithm_2_recovers_operators_from_the_biased_estimate() -> None:
+    first, second = recovered_operators("c", fused_measurements())
+    assert (first.name, second.name) == ("a", "b")
+    assert first.biased[0] == pytest.approx(0.1 * 0.2), "below saturation it is too small"
+    assert first.recovered == pytest.approx(first.measured)
+    assert second.error == pytest.approx(0.0, abs=1e-6)
+
+
+def test_operators_alone_in_their_element_are_not_for_algorithm_2() -> None:
+    measured = fused_measurements()
+    for own in measured:
+        del own.sample.elements["a"].operators["b"]  # type: ignore[attr-defined]
+    assert list(recovered_operators("c", measured)) == []
 
 
 def test_contention_is_learned_at_one_rate_and_predicted_at_another() -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from benchmarks.__main__ import app
 from benchmarks.saso.loads import generated_loads, trace_load
 from benchmarks.saso.metrics import Saso, measure
 from benchmarks.saso.paper import Direction, directions, run_paper
 from benchmarks.saso.policies import oracles, our_policy, rivals
 from benchmarks.saso.report import draw_runs, file_name, print_comparisons, summary
-from benchmarks.saso.saso import COMPUTING, Case, Comparison, best_of, case_plant, cases
+from benchmarks.saso.saso import COMPUTING, Case, Comparison, _run_given, best_of, case_plant, cases
 from benchmarks.saso.scenarios import run_scenario, scenarios
 from penstock.control.control_step import ControlStep
 from penstock.control.decision import Hold
@@ -227,3 +228,54 @@ def test_every_situation_is_described_with_its_picture() -> None:
         picture = f"pictures/scenarios/{file_name(scenario.name)}"
         assert f"![{scenario.name}]({picture})" in text
         assert (docs / picture).is_file()
+
+
+def test_a_policy_of_the_users_own_is_measured_beside_the_others(tmp_path: Path) -> None:
+    (tmp_path / "own_policies.py").write_text(OWN_POLICY)
+    own = replace(case(), load=replace(case().load, end_s=8.0))
+    given, records = _run_given(case_plant(own), own, f"{tmp_path / 'own_policies.py'}:Most")
+    assert records
+    assert given.policy == "most"
+    assert given.setting.endswith("own_policies.py:Most")
+    rival = figures(policy="ds2", mean_replicas=7.0)
+    plain = comparison(figures(policy="mpc"), figures(policy="oracle", mean_replicas=5.8), rival)
+    beside = replace(plain, given=given)
+    assert "given" not in summary([plain], [], [], 1)["cases"][plain.case.name]
+    assert summary([beside], [], [], 1)["cases"][plain.case.name]["given"]["mean_replicas"] > 0
+    assert beside.missed() == plain.missed()
+
+
+def test_a_named_policy_may_be_given_with_its_parameters() -> None:
+    own = replace(case(), load=replace(case().load, end_s=8.0))
+    given, _ = _run_given(case_plant(own), own, "thresholds:high=0.7,low=0.5")
+    assert given.setting == "thresholds:high=0.7,low=0.5"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--policy", "absent.py:Most"], "absent.py"),
+        (["--policy", "nobody"], "there is no policy 'nobody'"),
+        (["--policy", "ds2", "--only", "paper"], "--policy is for the comparisons"),
+        (["--policy", "ds2", "--engine", "twin"], "--policy is for the comparisons"),
+    ],
+)
+def test_a_policy_that_cannot_be_compared_is_one_sentence(options: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        app(["saso", *options], standalone_mode=False)
+
+
+OWN_POLICY = """
+from dataclasses import dataclass, replace
+from penstock.policies import change_or_hold
+
+@dataclass(frozen=True)
+class Most:
+    name: str = "most"
+
+    def start(self):
+        return None
+
+    def decide(self, state, seen):
+        return state, change_or_hold(seen.setting, replace(seen.setting, replicas=12), "as many as there are")
+"""

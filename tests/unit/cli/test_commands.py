@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
 import re
@@ -267,6 +268,10 @@ def test_generate_tells_what_there_is(penstock: Run) -> None:
     assert first.startswith("there is no data called 'trade'; there are: all, trades, ")
     assert first.endswith("did you mean 'trades'?")
     assert second == "--rows is at least 1; got 0"
+    ended = penstock("generate", "trades", "--rows", "9" * 20)
+    assert (ended.code, ended.err.strip()) == (
+        WRONG, "--rows is at most 1000000000, since data is made in memory; got 99999999999999999999"
+    )  # fmt: skip
 
 
 def test_generate_tells_where_it_cannot_write(penstock: Run) -> None:
@@ -318,3 +323,37 @@ def test_a_file_name_that_the_system_refuses_has_its_sentence(capsys: pytest.Cap
 def test_explain_names_the_default_fusion(penstock: Run) -> None:
     out = penstock("explain", "penstock.cli.demo.vwap:vwap_per_ticker").out
     assert "elements (the default fusion: none is requested)" in out
+
+
+def test_an_output_that_is_full_has_its_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "penstock", "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (WRONG, "the output cannot be used: no space left on device\n")
+
+
+def test_letters_that_the_output_cannot_write_are_question_marks(
+    penstock: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    app = ps.Application("letters")
+    app.source("größe", schema={"x": "int64"}).sink("out")
+    Path("app.json").write_text(app.to_json())
+    assert penstock("explain", "app.json").code == 0
+    output.flush()
+    assert b"gr??e" in output.buffer.getvalue()
+
+
+def test_ctrl_c_while_commands_are_imported_ends_it_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, *more: object) -> None:
+            if name == "penstock.cli.commands":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "penstock.cli.commands", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == INTERRUPTED

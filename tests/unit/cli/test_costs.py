@@ -84,6 +84,21 @@ def test_a_profile_of_a_file_is_used() -> None:
     assert json.loads(CliRunner().invoke(app, words).output)["costs"]["store"] == "p.json"
 
 
+def test_a_fusion_that_is_set_is_explained_and_compared() -> None:
+    fill()
+    words = ["explain", "halves.py", "--set", "fusion=numbers,half+window", "--rate", "50000", "--fuse", "--json"]
+    body = json.loads(CliRunner().invoke(app, words).output)
+    assert [own["element"]["operators"] for own in body["elements"]] == [["numbers"], ["half", "window", "out"]]
+    assert list(body["costs"]["elements"]) == ["numbers", "half"]
+    assert body["costs"]["fusions"]["requested"]["elements"] == [["numbers"], ["half", "window", "out"]]
+    assert "elements, with --set" in CliRunner().invoke(app, words[:4]).output
+
+
+def test_a_fusion_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    told = refused(capsys, "explain", "halves.py", "--set", "fusion=numbers+window,half")
+    assert "the path numbers -> half -> window leaves it and comes back" in told
+
+
 def test_refusals_have_one_sentence_and_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "explain", "halves.py", "--rate", "50000")
     assert "nobody has profiled application 'halves' on this machine" in told
@@ -100,3 +115,10 @@ def test_a_function_of_an_older_version_is_refused(
     monkeypatch.setattr("penstock.model.costs.learning.operator_facts.CODE_VERSION", 2)
     assert facts_of(application().graph)["half"].key.endswith("-v2")
     assert "was learned with version 1 of its code" in refused(capsys, "explain", "halves.py", "--rate", "50000")
+
+
+def test_a_file_with_a_function_of_an_older_version_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    profile().save("p.json")
+    Path("p.json").write_text(Path("p.json").read_text().replace("-v1", "-v0"))
+    told = refused(capsys, "explain", "halves.py", "--rate", "50000", "--profile", "p.json")
+    assert "the function of operator 'half' was learned with version 0 of its code, and this is version 1" in told

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -70,10 +71,35 @@ def test_the_terminal_shows_the_same_facts(tmp_path: Path) -> None:
     screen = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     screen.print(view(reader))
     text = screen.export_text()
-    for part in ("prices  stopped", "Missed p95", "· window", "2 replicas -> 3 replicas", "q ends"):
+    parts = (
+        "prices  stopped",
+        "Missed p95",
+        "· window",
+        "2 replicas -> 3 replicas",
+        "q ends",
+        "changes, settled within",
+    )
+    for part in (*parts, "goal broken in 3 of 30 steps", "statically provisioned", "checkpoint"):
         assert part in text
     screen.print(view(reader, with_holds=False, with_operators=False))
     assert "hold" not in screen.export_text().replace("or hides holds", "")
+
+
+def test_long_reasons_leave_room_for_steps_and_settings(tmp_path: Path) -> None:
+    from rich.console import Console
+
+    from penstock.watch.recorded.run_reader import RunReader
+    from penstock.watch.terminal.run_view import view
+
+    reader = RunReader(write_run(tmp_path))
+    reader.open()
+    long = [replace(own, decision=replace(own.decision, because="demand " * 50)) for own in reader.state.decisions]
+    reader.state.decisions.clear()
+    reader.state.decisions.extend(long)
+    screen = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    screen.print(view(reader))
+    text = screen.export_text()
+    assert re.search(r"^ +20 +00:\d\d +3 replicas -> 2 replicas +demand", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +175,13 @@ def test_a_running_one_is_running(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["status"] == "interrupted"
 
 
+@pytest.mark.parametrize("text", ["nothing\n", "{}", "x,k\n1,2", "{" * 20])
 @pytest.mark.parametrize("command", ["watch", "report", "compare"])
 def test_a_file_that_is_no_journal_is_refused(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("notes.txt").write_text("nothing\n")
+    Path("notes.txt").write_text(text)
     assert ran(command, "notes.txt", *(["notes.txt"] if command == "compare" else [])) == 2
     assert "is not a journal; give a checkpoint, or the file journal.jsonl in it" in capsys.readouterr().err
 
@@ -167,3 +194,10 @@ def test_a_journal_that_is_not_there_has_its_sentence(capsys: pytest.CaptureFixt
 def test_compare_shows_large_figures_in_full() -> None:
     assert [_plain(value) for value in (5_598.0, 0.825, 3)] == ["5,598", "0.825", "3"]
     assert (_shown(None, _or_none), _shown(None, _plain)) == ("none", "not measured")
+
+
+def test_a_dashboard_starts_without_what_only_applications_need() -> None:
+    names = "'numba', 'pandas', 'pyarrow', 'pyspark'"
+    code = f"import sys, penstock.cli.watch.command, penstock.watch.page.serving; print({{{names}}} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

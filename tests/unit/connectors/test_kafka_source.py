@@ -145,6 +145,24 @@ def test_several_topics_and_a_pattern(mock: Mock, topic: str, tmp_path: Path) ->
     assert sorted(numbers(both.batch())) == [0, 2]
     matching = Read(ps.sources.kafka(mock.servers, f"^{topic}-[12]$"), tmp_path / "matching")
     assert sorted(numbers(matching.batch())) == [1, 2]
+    mixed = Read(ps.sources.kafka(mock.servers, [f"{topic}-0", f"^{topic}-2$"]), tmp_path / "mixed")
+    assert sorted(numbers(mixed.batch())) == [0, 2]
+
+
+def test_an_option_that_clients_do_not_know_has_its_sentence(mock: Mock, topic: str, tmp_path: Path) -> None:
+    read = Read(ps.sources.kafka(mock.servers, topic), tmp_path)
+    client_options.keep(str(read.path), {"sasl.pasword": "geheim"})
+    with pytest.raises(InputError, match=r"an option of ps\.sources\.kafka cannot be used: .*sasl\.pasword") as caught:
+        read.batch()
+    client_options.keep(str(read.path), {})
+    assert "geheim" not in str(caught.value)
+
+
+def test_an_empty_name_is_refused() -> None:
+    with pytest.raises(InputError, match="needs a topic; got an empty name"):
+        ps.sources.kafka("localhost:1", "")
+    with pytest.raises(InputError, match=r"servers of ps\.sources\.kafka is a text such as 'localhost:9092'; got"):
+        ps.sources.kafka("", "t")
 
 
 def test_what_is_included_of_a_message(mock: Mock, topic: str, tmp_path: Path) -> None:
@@ -184,6 +202,25 @@ def test_poison_messages_are_dead_letters_one_by_one(mock: Mock, topic: str, tmp
     assert [row["offset"] for _, row in letters] == list(range(50, 50 + len(bad)))
     assert all(reason.startswith("has a message that cannot be decoded: ") for reason, _ in letters)
     assert letters[0][1] == {"topic": topic, "partition": 0, "offset": 50, "value": "{"}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (b'{"n": 1}{"n": 2}', b" "),
+        (b" \n ", b'{"n": 1} {"n": 2}'),
+        (b'{"n": 1', b', "word": "a"} {"n": 2}'),
+        (b'{"word": "a', b'b"}{"n": 1}'),
+        (b'{"n": 1} {"n": 2, "word":', b'"a"}'),
+    ],
+)
+def test_bad_messages_that_are_as_many_objects_together_are_dead_letters(
+    mock: Mock, topic: str, tmp_path: Path, bad: tuple[bytes, bytes]
+) -> None:
+    mock.send(topic, [*objects(1), *bad, b' {"n": 2}\n'])
+    read = Read(ps.sources.kafka(mock.servers, topic), tmp_path)
+    assert numbers(read.batch()) == [1, 2]
+    assert [row["offset"] for _, row in read.letters] == [1, 2] * 2  # read twice
 
 
 def arrow(*numbers: int) -> bytes:
@@ -311,7 +348,7 @@ def test_secrets_are_in_nothing_that_is_stored_or_shown(tmp_path: Path) -> None:
 
 
 def problems(**settings: Any) -> Iterator[str]:
-    port = planned_source(ps.sources.kafka("localhost:1", "t", **settings))
+    port = planned_source(ps.sources.kafka(**{"servers": "localhost:1", "topic": "t", **settings}))
     assert port is not None
     app = ps.Application("wrong")
     app.source("in", port, SCHEMA)
@@ -331,6 +368,10 @@ def problems(**settings: Any) -> Iterator[str]:
         ),
         ({"include": ["ofset"]}, "includes 'ofset'; there are: key, partition, offset, timestamp, headers, topic"),
         ({"include": ["key"]}, "includes key, which its schema does not have"),
+        ({"topic": ["t", "^("]}, "has the pattern '^(', which is no regular expression: missing ), unterminated"),
+        ({"options": {"isolation.level": "read_uncommitted"}}, "has isolation.level among its options, which ps.sour"),
+        ({"format": "avro", "avro_schema": "{no json"}, "has an avro_schema that cannot be used: Expecting property"),
+        ({"format": "avro", "avro_schema": {"type": "r"}}, "has an avro_schema that cannot be used: "),
         ({"on_expired": "skip"}, "has on_expired='skip'; there are: fail, dead_letter"),
     ],
 )

@@ -218,3 +218,21 @@ def test_a_name_that_no_file_can_have_is_not_there(name: str) -> None:
     assert "not there" in refused({"quotes": name}) or "there are none" in refused({"quotes": name})
     with pytest.raises(ps.errors.InputError):
         ps.sources.trace(name)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_a_file_of_a_header_alone_has_no_rows(end: str, in_folder: bool, tmp_path: Path) -> None:
+    path = written(tmp_path, "name,price,volume,key,at" + end)
+    tables = ps.evaluate(application(ps.sources.csv(tmp_path if in_folder else path)))
+    assert tables["out"].num_rows == tables.dead_letters.num_rows == 0
+
+
+def test_a_column_that_a_header_names_twice_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "name,price,volume,key,at,price,more,more\n" + "Zoë,1.5,3,a,2024-01-02,2.5,,\n")
+    assert refused({"quotes": path}) == (
+        f"source 'quotes' needs each column once; {path} has price more than once; "
+        "choose columns by number: columns=(1, 2, ...)"
+    )
+    by_number = ps.sources.csv(path, columns=(1, 6, 3, 4, 5))
+    assert ps.evaluate(application(by_number))["out"]["price"].to_pylist() == [2.5]

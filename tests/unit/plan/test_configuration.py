@@ -58,8 +58,12 @@ def test_configurations_that_do_not_fit_are_refused() -> None:
         check_configuration(good.with_element(ElementConfiguration("window", 2, even_route(4))), PIPELINE)
     with pytest.raises(InputError, match="the split slots of element 'window' are among its 512 slots; got 512"):
         check_configuration(good.with_element(replace(good.element("window"), split=(512,))), PIPELINE)
-    with pytest.raises(InputError, match="at least 1"):
+    with pytest.raises(InputError, match="are from 1 to 1,099,511,627,776; got 0 and"):
         check_configuration(replace(good, block_rows=0), PIPELINE)
+    with pytest.raises(InputError, match="are from 1 to 1,099,511,627,776; got 32768 and 1180591620717411303424"):
+        check_configuration(replace(good, micro_batch_tuples=2**70), PIPELINE)
+    with pytest.raises(InputError, match="an element has at most 65,536 replicas; got 100000 for 'window'"):
+        check_configuration(good.with_replicas("window", 100_000), PIPELINE)
 
 
 def test_a_configuration_survives_being_written_down() -> None:

@@ -11,9 +11,11 @@ import pytest
 
 import penstock as ps
 from penstock import twin
+from penstock.app.application import graph_of
 from penstock.control.journal.journal import Journal
 from penstock.errors import InputError
-from penstock.plan.configuration import Configuration
+from penstock.plan.configuration import Configuration, check_configuration
+from penstock.plan.elements.pipeline import pipeline_of
 
 NODES = twin.Nodes((twin.Node("n", cores=8),))
 COSTS = twin.MicroBatchCosts(batch_s=0.08, stage_s=0.0, task_s=0.004, noise=0.05, reconfigure_s=0.5, move_s=0.0)
@@ -114,6 +116,19 @@ def test_the_search_of_an_application_varies_replicas_and_gives_a_plan_for_it(tm
     assert [len(own.route) for own in found.plan.elements] == [
         len(own.route) for own in Configuration.of(app, 2).elements
     ]
+
+
+def test_the_plan_of_a_search_fits_the_application(tmp_path: Path) -> None:
+    """As `ps.run(app, configuration=found.plan)` checks it; one window over the whole stream has one replica."""
+    app = application()
+    quotes = ps.Application("prices")
+    own = quotes.source("quotes", schema={"ticker": "string", "price": "float64"}).functor("trades", where="price > 1")
+    own.aggregate("window", window=ps.sliding(count=4), emit={"top": "max(price)"}).sink("out")
+    for whole, subject in ((False, app), (True, quotes)):
+        found = twin.search(subject, NODES, simulations=9, seconds=5, from_journal=journal(tmp_path / str(whole), 30.0))
+        check_configuration(found.plan, pipeline_of(graph_of(subject, "a test"), found.plan.fused))
+        assert {own.name: own.replicas for own in found.plan.elements} == dict(found.partitions)
+        assert not whole or found.partitions["window"] == 1
 
 
 def test_mistakes_have_their_sentences(tmp_path: Path) -> None:

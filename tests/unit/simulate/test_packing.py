@@ -36,6 +36,16 @@ def test_it_is_at_most_a_tenth_above_brute_force() -> None:
     assert 1.0 <= worst <= 1.10
 
 
+def test_a_few_partitions_are_packed_as_well_as_can_be() -> None:
+    """Moves and exchanges alone are 6 % above: two partitions would have to go for one."""
+    random = np.random.default_rng(16)
+    for _ in range(25):
+        work_s = [float(x) for x in random.uniform(0.5, 2.0, 7)]
+        by_partition = {("a", n): work for n, work in enumerate(work_s)}
+        found = height_s(by_partition, THREE, twin.pack(by_partition, THREE))
+        assert found == pytest.approx(best_of_all(work_s))
+
+
 def test_a_bin_is_a_core() -> None:
     nodes = twin.Nodes((twin.Node("n", count=2, cores=2),))
     placed = twin.pack({("a", n): 1.0 for n in range(4)}, nodes)

@@ -58,6 +58,22 @@ def test_the_same_seed_finds_the_same() -> None:
     assert (one.partitions, one.history) == (same.partitions, same.history)
 
 
+@pytest.mark.parametrize("method", ["genetic", "random"])
+def test_a_search_ends_when_there_are_no_more_candidates(method: str) -> None:
+    few = twin.Model(chain().sources, chain().operators[:1])
+    found = twin.search(few, twin.Nodes((twin.Node("n", cores=3),)), simulations=100, method=method)
+    assert found.simulations <= 3
+    assert found.partitions == {"o0": 3}
+    beyond = twin.search(few, twin.Nodes((twin.Node("n"),)), simulations=100, method=method, start={"o0": 2})
+    assert beyond.simulations == 2
+
+
+def test_a_running_plan_is_a_start() -> None:
+    plan = twin.search(chain(), NODES, simulations=40, seed=3).plan
+    begun = twin.search(chain(), NODES, simulations=1, start=plan)
+    assert begun.partitions == {own.name: own.replicas for own in plan.elements}
+
+
 def test_a_good_start_is_never_lost() -> None:
     start = {f"o{n}": round(sqrt(work / MERGE_S)) for n, work in enumerate(WORK_S)}
     found = twin.search(chain(), NODES, simulations=40, start=start)
@@ -70,7 +86,10 @@ def test_a_good_start_is_never_lost() -> None:
         ({"goal": "latency"}, "goal is one of latency_mean, latency_p95; got 'latency'; did you mean 'latency_p95'?"),
         ({"method": "genetics"}, "method is one of genetic, random; got 'genetics'; did you mean 'genetic'?"),
         ({"start": {"oo0": 1}}, "start names operator 'oo0', which there is not; did you mean 'o0'?"),
-        ({"start": {"o0": 0}}, "start of twin.search is a dict of partitions by operator, or None; got {'o0': 0}"),
+        (
+            {"start": {"o0": 0}},
+            "start of twin.search is a ps.Configuration or a dict of partitions by operator, or None; got {'o0': 0}",
+        ),
     ],
 )
 def test_a_mistake_has_its_sentence(given: dict[str, object], sentence: str) -> None:

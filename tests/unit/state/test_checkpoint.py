@@ -265,6 +265,14 @@ def test_a_lease_can_be_released_twice(tmp_path: Path) -> None:
     Lease(str(tmp_path)).release()
 
 
+@pytest.mark.parametrize("start", [ps.run, ps.start])
+def test_an_empty_path_of_a_checkpoint_is_refused(start: Any) -> None:
+    app = ps.Application("empty")
+    app.source("s", ps.sources.trace("unbounded", total=1)).sink("out")
+    with pytest.raises(ps.errors.InputError, match="a checkpoint is a directory; got ''; name one"):
+        start(app, checkpoint="")
+
+
 def test_a_checkpoint_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").touch()
     with pytest.raises(ps.errors.InputError, match=r"a checkpoint is a directory; got the file '.*notes'"):

@@ -75,6 +75,16 @@ def test_what_replicas_cost_so_far_is_told_beside_static_provisioning(tmp_path: 
     assert body["cost"]["cost"] == pytest.approx(0.05 * body["cost"]["core_hours"])
 
 
+def test_static_provisioning_is_of_the_highest_limit_that_the_run_had(tmp_path: Path) -> None:
+    path = write_run(tmp_path, 20, end=None)
+    history = History(path, lambda fused: graph())
+    for limits in ({"max_replicas": 6}, {"max_replicas": 1}):
+        history.event("command", {"id": "1", "command": {"limits": limits}, "outcome": "done", "limits": limits})
+    body = run_body(opened(path))
+    assert (body["limits"], body["static_replicas"]) == ({"max_replicas": 1}, 6)
+    assert body["cost"]["static_core_hours"] == pytest.approx(3 * body["cost"]["core_hours"])
+
+
 def test_executors_of_a_cluster_are_followed_over_time(tmp_path: Path) -> None:
     path = write_run(tmp_path, 4, end=None)
     history = History(path, lambda fused: graph())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import InputError
+from penstock.watch.pictures.mark_names import mark_names
 from penstock.watch.pictures.timeline_chart import ChartText, save_run
 from tests.unit.observed import BEGIN_S, configuration, micro_batch, run_of
 
@@ -42,3 +43,21 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         save_run(run_of(2), [configuration()] * 2, TEXT, [tmp_path / "file" / "a.png"])
+
+
+def test_names_of_changes_that_are_close_stand_in_lanes_of_their_own() -> None:
+    names = mark_names([(38.0, "windows 4 to 8"), (40.5, "windows 8 to 6"), (46.0, "windows 6 to 5")], 60.0)
+    assert [name.lane for name in names] == [0, 1, 0]
+
+
+def test_a_name_at_the_right_edge_ends_at_its_line_and_covers_none() -> None:
+    marks = [(51.0, "windows 5 to 4 replicas, slots 239 + 233"), (56.0, "windows 4 to 3 replicas, slots 246 + 240")]
+    first, last = mark_names(marks, 60.0)
+    assert (first.is_left, last.is_left) == (False, True)
+    assert first.lane != last.lane
+
+
+def test_names_are_left_out_where_there_is_no_space_and_long_ones_are_cut() -> None:
+    names = mark_names([(0.01 * n, f"change {n} " + "word " * 30) for n in range(20)], 60.0)
+    assert len(names) == 6
+    assert all(name.text.count("\n") == 1 and name.text.endswith("...") for name in names)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from penstock.app.operators import AggregateFunction, SortKey
+from penstock.app.side_table import ORIGIN
 from penstock.app.workbook import Entry
 from penstock.block.schema import word_of
 from penstock.expressions.functions.catalogue import AGGREGATES
@@ -21,12 +22,35 @@ def check_key_types(entry: Entry, names: Sequence[str], schema: pa.Schema) -> No
             entry.problem(f"goes by '{name}', which is a {word_of(schema.field(name).type)}", "choose a part of it")
 
 
-def check_added(entry: Entry, keys: Mapping[str, str], schema: pa.Schema, added: pa.Schema) -> None:
-    """Notes what does not fit of a side table: keys that the stream lacks, and attributes that it has already."""
-    check_key_types(entry, [name for name in keys if entry.has_attribute(name, schema, "on")], schema)
+def check_added(entry: Entry, keys: pa.Schema, schema: pa.Schema, added: pa.Schema) -> None:
+    """Notes what does not fit of a side table: keys the stream lacks or has as another type, attributes it has already.
+
+    `keys`: the types of the table's keys, by the stream's names for them.
+    """
+    known = [key for key in keys if entry.has_attribute(key.name, schema, "on")]
+    check_key_types(entry, [key.name for key in known], schema)
+    for key in known:
+        own = schema.field(key.name).type
+        if not pa.types.is_nested(own) and key_family(own) != key_family(key.type) != "null":
+            what = f"looks '{key.name}', a {word_of(own)}, up in a key of its table that is a {word_of(key.type)}"
+            entry.problem(what, "cast one of them before")
     for name in added.names:
         if name in schema.names:
             entry.problem(f"adds '{name}' of its table, which its input has already", "rename it, or leave it out")
+    check_origin(entry, [*schema.names, *added.names])
+
+
+def check_origin(entry: Entry, names: Sequence[str]) -> None:
+    """Notes an attribute with the name of the column in which functions on blocks tell where a row came from."""
+    if ORIGIN in names:
+        entry.problem(f"has an attribute '{ORIGIN}', which tells where the rows of a block came from", "rename it")
+
+
+def key_family(kind: pa.DataType) -> str:
+    """Types whose values can be compared as keys."""
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
+        return "text"
+    return "number" if pa.types.is_integer(kind) or pa.types.is_floating(kind) else str(kind)
 
 
 def sort_keys(entry: Entry, by: object, schema: pa.Schema) -> tuple[SortKey, ...]:

@@ -9,10 +9,10 @@ import pyarrow as pa
 from penstock.app.operators import DEFAULT_MAX_AHEAD_S, Source
 from penstock.app.workbook import Entry
 from penstock.arguments import shown
+from penstock.block.schema import word_of
 from penstock.connectors.arriving.arrival import INTAKE, Arrival, ArrivalColumn
-from penstock.connectors.kinds import SourceConnector
-from penstock.connectors.planned.source_port import MEMBERS, lacking, planned_source
-from penstock.connectors.source_kinds import NO_FRAME, given_frame, rate_problem
+from penstock.connectors.frames import has_frame
+from penstock.connectors.planned.source_port import MEMBERS, lacking, source_port
 from penstock.errors import InputError
 
 
@@ -20,11 +20,9 @@ def schema_of_source(entry: Entry, connector: object, given: object) -> pa.Schem
     """The schema that was given, else the connector's own."""
     if given is not None or not _has_schema(connector):
         return entry.schema(given)
-    frame = given_frame(connector)
-    if frame is not NO_FRAME and not _is_dataframe(frame):
-        return pa.schema([])
     try:
-        return entry.schema(connector.schema)  # type: ignore[attr-defined]
+        schema = connector.schema  # type: ignore[attr-defined]
+        return schema if has_frame(connector) and not schema.names else entry.schema(schema)  # `problems` says why
     except InputError as error:
         entry.problem(f"cannot read its source: {error}")
         return pa.schema([])
@@ -33,7 +31,7 @@ def schema_of_source(entry: Entry, connector: object, given: object) -> pa.Schem
 def _has_schema(connector: object) -> bool:
     """Whether a connector knows the schema of its tuples; what is wrong with it is said when it is asked again."""
     try:
-        return given_frame(connector) is not NO_FRAME or getattr(connector, "schema", None) is not None
+        return getattr(connector, "schema", None) is not None
     except InputError:
         return True
 
@@ -88,37 +86,18 @@ def _check_time(entry: Entry, name: str | None, schema: pa.Schema, what: str) ->
         kind = schema.field(name).type
         if not (pa.types.is_timestamp(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
             entry.problem(
-                f"has the {what.replace('_', ' ')} '{name}', which must be a timestamp or a number; got {kind}"
+                f"has the {what.replace('_', ' ')} '{name}', which must be a timestamp or a number; got {word_of(kind)}"
             )
 
 
 def check_connector(entry: Entry, connector: object, schema: pa.Schema) -> None:
-    port = planned_source(connector)
+    port = source_port(connector)
     if port is not None:
         for problem in port.problems(Source(entry.name, (), schema)):
             entry.problem(problem)
-    elif not isinstance(connector, SourceConnector | None):
+    elif connector is not None:
         missing = lacking(connector)
         hint = f"a source of your own lacks {', '.join(missing)}" if len(missing) < len(MEMBERS) - 1 else None
+        if isinstance(connector, type) and not missing:
+            hint = f"it is a class: give an object of it, {connector.__name__}(...)"
         entry.problem(f"needs a source such as ps.sources.csv('file.csv'); got {connector!r}", hint)
-    if (problem_of_rate := rate_problem(connector)) is not None:
-        entry.problem(problem_of_rate)
-    if (frame := given_frame(connector)) is not NO_FRAME:
-        _check_dataframe(entry, frame, schema)
-
-
-def _check_dataframe(entry: Entry, frame: object, schema: pa.Schema) -> None:
-    if not _is_dataframe(frame):
-        entry.problem(f"needs a streaming DataFrame in ps.sources.dataframe(...); got {frame!r}")
-    elif not frame.isStreaming:  # type: ignore[attr-defined]
-        entry.problem(
-            "needs a streaming DataFrame (spark.readStream...); got one that is not",
-            "for finite data use ps.evaluate(app, {name: frame.toArrow()})",
-        )
-    else:
-        for name in schema.names:
-            entry.has_attribute(name, pa.schema([(c, pa.null()) for c in frame.columns]), "its schema")  # type: ignore[attr-defined]
-
-
-def _is_dataframe(frame: object) -> bool:
-    return hasattr(frame, "isStreaming") and hasattr(frame, "schema")

@@ -17,7 +17,7 @@ def demo(
         "local[*]"
     ),
     rate: Annotated[
-        float | None, typer.Option(metavar="N", help="Quotes a second, the day's mean; else 8,000.")
+        float | None, typer.Option(metavar="N", help="Quotes a second, the day's mean; else 6,000.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="20 seconds of stream.")] = False,
 ) -> None:

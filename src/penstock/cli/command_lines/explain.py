@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.cli.options.application_argument import ApplicationArgument
+from penstock.cli.options.setting_forms import SETTING_FORMS
 
 
 def explain(
@@ -28,6 +29,9 @@ def explain(
     profile: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="What operators cost; else what the store knows.")
     ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=f"As in penstock run: {SETTING_FORMS}.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Say what an application is made of: operators, state, order, parallelism, elements.
@@ -41,10 +45,13 @@ def explain(
     - `penstock explain examples/momentum.py --json`
 
     - `penstock explain penstock.cli.demo.vwap:vwap_per_ticker --rate 50000 --fuse`
+
+    - `penstock explain penstock.cli.demo.vwap:vwap_per_ticker --set fusion=quotes+trades,window+vwap`
     """
     from penstock.cli.explain import CostQuestion, explain_command
 
-    explain_command(application, picture, CostQuestion(rate, nodes, profile, fuse), as_json=json)
+    question = CostQuestion(rate, nodes, profile, fuse, tuple(settings or ()))
+    explain_command(application, picture, question, as_json=json)
 
 
 def profile(

@@ -27,24 +27,24 @@ def run(
         str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")
     ] = "local[*]",
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to keep what is needed to go on after a stop or a crash.")
+        Path | None, typer.Option(metavar="DIR", help="Directory from which a run goes on after a stop or a crash.")
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop after so long, from when Spark is up.")
+        float | None, typer.Option(metavar="SECONDS", help="Stop so many seconds after Spark is up.")
     ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help=SETTING_FORMS),
     ] = None,
     dead_letters: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write tuples that cannot be used, with the reason.")
+        Path | None, typer.Option(metavar="DIR", help="Write dead letters (tuples that cannot be used) here.")
     ] = None,
     on_error: Annotated[
         str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
     ] = "dead_letter",
     reset_state: Annotated[
         list[str] | None,
-        typer.Option(metavar="OPERATOR", help="Start this operator empty and keep the state of the rest; repeatable."),
+        typer.Option(metavar="OPERATOR", help="Drop this operator's state, keep that of the others; repeatable."),
     ] = None,
     durable: Annotated[
         bool, typer.Option("--durable", help="Sync the checkpoint to disk, so that it survives a power failure.")
@@ -55,11 +55,11 @@ def run(
             metavar="DIR",
             envvar="PENSTOCK_STATE_DIRECTORY",
             show_default=False,
-            help="Where hosts keep state by key and shuffle files, instead of /dev/shm.",
+            help="Directory for keyed state and shuffle files on each host, instead of /dev/shm.",
         ),
     ] = None,
     at_end: Annotated[
-        str, typer.Option(metavar="hold|fire", help="What windows do with what they hold when all sources have ended.")
+        str, typer.Option(metavar="hold|fire", help="Whether open windows fire when all sources have ended.")
     ] = "hold",
     goal: GoalFlag = None,
     policy: PolicyFlag = None,
@@ -71,7 +71,7 @@ def run(
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Serve a page that shows the run, and print its link.")
     ] = False,
-    journal_mb: Annotated[int, typer.Option(metavar="N", help="Disk that the journal may take, in MB.")] = 512,
+    journal_mb: Annotated[int, typer.Option(metavar="N", help="Most disk space for the journal, in MB.")] = 512,
     dead_letter_samples: Annotated[
         bool, typer.Option(help="Keep a few dead letters of each operator and reason in the journal.")
     ] = True,

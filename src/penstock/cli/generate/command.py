@@ -13,6 +13,8 @@ from penstock.errors import InputError, did_you_mean
 
 Writer = Callable[[Path, int, int], tuple[Path, int]]
 
+_MOST_ROWS = 1_000_000_000
+
 
 def writers() -> dict[str, Writer]:
     """Each kind of data by name: a function of (folder, rows, seed) that gives path and rows written."""
@@ -30,6 +32,8 @@ def generate_command(name: str, rows: int, seed: int, output: Path) -> None:
         )
     if rows < 1:
         problems.append(f"--rows is at least 1; got {rows}")
+    if rows > _MOST_ROWS:
+        problems.append(f"--rows is at most {_MOST_ROWS}, since data is made in memory; got {rows}")
     if seed < 0:
         problems.append(f"--seed is at least 0; got {seed}")
     if output.exists() and not output.is_dir():

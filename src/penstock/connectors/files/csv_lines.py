@@ -57,6 +57,8 @@ def read_csv(given: Lines, form: CsvFormat, source: SourceSpec, letters: DeadLet
     except OSError as error:
         raise unreadable(source, given.path, "CSV", error) from error
     skip = 1 if form.header and not given.begin else 0
+    if skip and not _has_line_end(data):
+        return source.schema.empty_table()
     table = _typed(data, names, skip, source)
     return _by_text(given.path, data, names, skip, source, letters) if table is None else table
 
@@ -81,6 +83,12 @@ def _parses_as_text_converts(type_: pa.DataType) -> bool:
         pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_string(type_)
         or pa.types.is_dictionary(type_)
     )  # fmt: skip
+
+
+def _has_line_end(data: pa.Buffer) -> bool:
+    """Whether anything can follow a header."""
+    text = np.frombuffer(data, np.uint8)
+    return bool((text == 10).any() or (text == 13).any())
 
 
 def _has_blanks(data: pa.Buffer) -> bool:
@@ -165,6 +173,9 @@ def _field_names(path: Path, form: CsvFormat, source: SourceSpec) -> list[str]:
         if missing:
             raise InputError(f"source '{source.name}' needs the columns {', '.join(source.schema.names)}; {path} lacks "
                              f"{', '.join(missing)}; it has: {', '.join(first)}")  # fmt: skip
+        if repeated := [name for name in source.schema.names if first.count(name) > 1]:
+            raise InputError(f"source '{source.name}' needs each column once; {path} has {', '.join(repeated)} more "
+                             "than once; choose columns by number: columns=(1, 2, ...)")  # fmt: skip
         return first
     numbers = form.columns or tuple(range(1, len(source.schema) + 1))
     if fields and max(numbers) > fields:

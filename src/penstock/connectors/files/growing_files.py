@@ -16,7 +16,7 @@ from typing import Any
 from penstock.arguments import is_whole
 from penstock.connectors.arriving.arrival import LatencyFrom
 from penstock.connectors.files.backlog import FilesWaiting
-from penstock.connectors.files.file_log import FileLog, LoggedFile
+from penstock.connectors.files.file_log import FileLog, LoggedFile, LogView
 from penstock.connectors.files.listing import files_of
 from penstock.connectors.planned.row_numbers import place_of
 from penstock.connectors.planned.source_port import Planning, Split
@@ -90,6 +90,14 @@ class GrowingFiles(ABC):
     def arrivals(self, splits: Sequence[Split], path: Path) -> Sequence[float | None]:
         """When the file of each split arrived."""
         return _intake(self, path).arrivals(splits)
+
+    def is_at_end(self, after: Any, path: Path) -> bool:
+        """Whether all files that are there now lie before an offset."""
+        log, place = LogView(path), FilePlace.of(after)
+        log.refresh()
+        known = {file.path for file in log.files}
+        has_taken = place.files >= len(log) and not place.rows
+        return has_taken and all(str(file) in known for file in files_of(self.path))
 
     @abstractmethod
     def rows_of(self, path: str) -> int | None:

@@ -33,13 +33,17 @@ class Topics:
 
 
 class Broker:
-    """A client of the driver; `topics` are names, or one pattern that begins with ^."""
+    """A client of the driver; `topics` are names, and patterns that begin with ^."""
 
     def __init__(self, servers: str, topics: Sequence[str], options: Mapping[str, str]) -> None:
+        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
         settings: dict[str, Any] = {"bootstrap.servers": servers, "log_level": 0, **options}
-        self._client: AdminClient = AdminClient(settings)
+        try:
+            self._client: AdminClient = AdminClient(settings)
+        except KafkaException as error:
+            raise InputError(f"an option of ps.sources.kafka cannot be used: {error.args[0].str()}") from None
         self._servers, self._names = servers, tuple(topics)
         self._topics: Topics | None = None
         self._looked_s = float("-inf")
@@ -104,8 +108,8 @@ class Broker:
 
     def _described(self) -> Topics:
         there = self._client.list_topics(timeout=_ASK_S).topics
-        names = sorted(there) if self._names[0].startswith("^") else [name for name in self._names if name in there]
-        names = [name for name in names if _matches(self._names, name) and there[name].error is None]
+        matching = sorted(name for name in there if name not in self._names and _matches(self._names, name))
+        names = [name for name in (*self._names, *matching) if name in there and there[name].error is None]
         partitions = tuple((name, number) for name in names for number in sorted(there[name].partitions))
         return Topics(partitions, self._ids(names) if names and self._times_without_ids < _IDS_TIMES else {})
 
@@ -143,7 +147,7 @@ def _is_fresh(answer: _Answer, partitions: Sequence[Partition], within_s: float)
 
 
 def _matches(names: Sequence[str], topic: str) -> bool:
-    return topic in names or (names[0].startswith("^") and re.match(names[0], topic) is not None)
+    return any(re.match(name, topic) if name.startswith("^") else name == topic for name in names)
 
 
 def away(servers: str, patience_s: float, sentence: str) -> OperatorError:

@@ -75,6 +75,10 @@ class OffsetRange:
     begin: int
     end: int
 
+    @property
+    def name(self) -> Partition:
+        return self.topic, self.partition
+
 
 def ranges_between(start: Places | None, end: Places, *, in_pieces: bool) -> Iterator[OffsetRange]:
     """What lies between two offsets; `in_pieces`: several tasks may share a partition's range."""

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.connectors.kafka.broker import away, gone
+from penstock.connectors.kafka.consumers import KeptConsumer, consumers_of
 from penstock.connectors.kafka.places import OffsetRange
-from penstock.connectors.planned.client_options import options_of
 from penstock.errors import OperatorError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Message
 
 _MESSAGES = 32_768  # at once
-_POLL_S = 1.0
-_SETTINGS: Mapping[str, Any] = {
-    "enable.auto.commit": False,
-    "isolation.level": "read_committed",
-    "enable.partition.eof": True,
-    "auto.offset.reset": "error",  # nobody goes on elsewhere in silence
-    "queued.min.messages": 100_000,
-    "fetch.wait.max.ms": 20,
-    "log_level": 0,
-}
+_POLL_S, _POLL_AT_END_S = 1.0, 0.25
 
 
 @dataclass(slots=True)
 class RangeReader:
     """Messages of a range, some at a time; `missing` has offsets that had expired, as (first, end).
 
-    A range ends where the position is behind it, or at the end of the partition: control records and compaction leave
+    A range ends where the consumer is behind it, or at the end of the partition: control records and compaction leave
     holes.  `may_expire`: offsets that are not there any more are noted and left out, else they stop the application.
     """
 
@@ -46,63 +34,92 @@ class RangeReader:
     missing: list[tuple[int, int]] = field(default_factory=list)
 
     def read(self, own: OffsetRange) -> Iterator[list[Message]]:
-        from confluent_kafka import TopicPartition
-
-        consumer, position = _consumer(self.servers, self.place), own.begin
-        consumer.assign([TopicPartition(own.topic, own.partition, position)])
-        try:
-            heard_s = time.monotonic()
-            while position < own.end:
-                found = consumer.consume(min(_MESSAGES, own.end - position), _POLL_S)
-                good = [message for message in found if message.error() is None]
-                inside = [message for message in good if _offset(message) < own.end]
+        with consumers_of(self.servers, self.place).lent(own.name) as consumer:
+            consumer.go_to(own.name, own.begin)
+            heard_s, is_at_end = time.monotonic(), False
+            while consumer.known_to < own.end:
+                wanted = min(_MESSAGES, own.end - consumer.known_to)
+                found = consumer.events(wanted, _POLL_AT_END_S if is_at_end else _POLL_S)
+                inside = self._inside(consumer, own, found)
                 if inside:
-                    position = _offset(inside[-1]) + 1
                     yield inside
-                for message in found:
-                    if message.error() is not None:
-                        position = self._position_after(consumer, own, position, message)
-                if len(inside) < len(good):
-                    return
+                if is_at_end and not found:
+                    _check_not_cut(consumer, own)
+                is_at_end = (is_at_end and not found) or (bool(found) and found[-1].error() is not None)
                 heard_s = time.monotonic() if found else heard_s
                 if self.patience_s is not None and time.monotonic() - heard_s > self.patience_s:
                     raise away(self.servers, self.patience_s, "no messages came")
-        finally:
-            with contextlib.suppress(Exception):
-                consumer.unassign()
+            consumer.position = own.end
 
-    def _position_after(self, consumer: Consumer, own: OffsetRange, position: int, message: Message) -> int:
-        """Where to go on after what was no message."""
-        from confluent_kafka import KafkaError, TopicPartition
+    def prepare(self, topic: str, partition: int, begin: int) -> None:
+        """Has messages fetched that are read next."""
+        consumers_of(self.servers, self.place).prepare((topic, partition), begin)
 
-        error = message.error()
+    def _inside(self, consumer: KeptConsumer, own: OffsetRange, found: list[Message]) -> list[Message]:
+        """The messages of the range among what came; what lies behind it is given back."""
+        begin = max(consumer.known_to, own.begin)
+        end = begin + len(found)
+        is_plain = end <= own.end and [event.offset() for event in found] == list(range(begin, end))
+        if is_plain and not any(event.error() for event in found):  # nearly always
+            consumer.known_to = end
+            return found
+        inside: list[Message] = []
+        for place, event in enumerate(found):
+            if event.error() is None:
+                offset = event.offset()
+                assert offset is not None
+                if offset >= own.end:
+                    consumer.put_back(found[place:])
+                    consumer.known_to = own.end
+                    break
+                if offset >= max(consumer.known_to, own.begin):
+                    inside.append(event)
+                consumer.known_to = max(consumer.known_to, offset + 1)
+            elif not self._goes_on(consumer, own, event):
+                break
+        return inside
+
+    def _goes_on(self, consumer: KeptConsumer, own: OffsetRange, event: Message) -> bool:
+        """Whether what came after an end or an error still counts."""
+        from confluent_kafka import KafkaError
+
+        error = event.error()
         assert error is not None
         if error.code() == KafkaError._PARTITION_EOF:
-            end = message.offset()
-            if end is not None and 0 <= end < own.end and end >= position:
-                raise _cut(own, end)
-            return own.end if end is None or end >= own.end else position
+            consumer.known_to = max(consumer.known_to, event.offset() or 0)
+            return True
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-            first, last = consumer.get_watermark_offsets(TopicPartition(own.topic, own.partition), timeout=10.0)
+            first, last = consumer.watermarks()
+            position = max(consumer.known_to, own.begin)
             if first <= position:
                 raise _cut(own, last)
-            return self._skip_expired(consumer, own, position, first)
+            self._skip_expired(consumer, own, position, first)
+            return False
         if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION):
             raise gone(own.topic)
         if error.fatal() or not error.retriable():
             raise OperatorError(f"partition {own.partition} of the topic '{own.topic}' cannot be read: {error.str()}")
-        return position
+        return True
 
-    def _skip_expired(self, consumer: Consumer, own: OffsetRange, position: int, first: int) -> int:
-        from confluent_kafka import TopicPartition
-
+    def _skip_expired(self, consumer: KeptConsumer, own: OffsetRange, position: int, first: int) -> None:
         if not self.may_expire:
             raise expired(own.topic, own.partition, position, first)
         end = min(first, own.end)
         self.missing.append((position, end))
-        if end < own.end:
-            consumer.assign([TopicPartition(own.topic, own.partition, end)])
-        return end
+        consumer.close()
+        consumer.go_to(own.name, end)
+
+
+def _check_not_cut(consumer: KeptConsumer, own: OffsetRange) -> None:
+    """OperatorError where the partition ends before the range; a broker that does not answer is waited for."""
+    from confluent_kafka import KafkaException
+
+    try:
+        _, last = consumer.watermarks()
+    except KafkaException:
+        return
+    if last < own.end:
+        raise _cut(own, last)
 
 
 def _cut(own: OffsetRange, end: int) -> OperatorError:
@@ -118,18 +135,3 @@ def expired(topic: str, partition: int, position: int, first: int) -> OperatorEr
         "were read; give the topic a longer retention and start with a new checkpoint, or take "
         "on_expired='dead_letter' to go on behind them"
     )
-
-
-def _offset(message: Message) -> int:
-    offset = message.offset()
-    assert offset is not None
-    return offset
-
-
-@lru_cache(maxsize=8)
-def _consumer(servers: str, place: str) -> Consumer:
-    """One for each source of a process; nothing is committed under its group."""
-    from confluent_kafka import Consumer
-
-    group = f"penstock-{uuid.uuid4().hex[:12]}"
-    return Consumer({**_SETTINGS, "bootstrap.servers": servers, "group.id": group, **options_of(place)})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ import pyarrow as pa
 from penstock.arguments import is_whole
 from penstock.block.schema import TIMESTAMP
 from penstock.connectors.kafka.broker import Broker, check_same_topics
+from penstock.connectors.kafka.consumers import OWN_SETTINGS
 from penstock.connectors.kafka.places import OffsetRange, Places, first_places, of_one_topic, ranges_between
 from penstock.connectors.kafka.range_reader import RangeReader, expired
 from penstock.connectors.planned.client_options import options_of
@@ -87,7 +90,7 @@ class KafkaSource:
             found.append(
                 f"starts at {self.start!r}; there are: 'earliest', 'latest', or offsets by topic and partition"
             )
-        found += self._problems_of_json()
+        found += self._problems_of_json() + self._problems_of_clients()
         lacking = [name for name in self.include if name in INCLUDED and name not in source.schema.names]
         if lacking:
             found.append(f"includes {', '.join(lacking)}, which its schema does not have")
@@ -95,11 +98,24 @@ class KafkaSource:
             found.append(f"has the format 'raw', and no attribute '{VALUE}' in its schema")
         return found
 
+    def _problems_of_clients(self) -> list[str]:
+        """Patterns and options that a client cannot take, or must not."""
+        found = []
+        for pattern in (name for name in self.topics if name.startswith("^")):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                found.append(f"has the pattern {pattern!r}, which is no regular expression: {error}")
+        own = sorted({"bootstrap.servers", *OWN_SETTINGS} & set(self.options))
+        return [*found, *(f"has {name} among its options, which ps.sources.kafka sets itself" for name in own)]
+
     def _problems_of_json(self) -> list[str]:
         """What is wrong with settings that are JSON text."""
         if self.format == "avro" and self.avro_schema is None:
             return ["has the format 'avro' and no avro_schema"]
         found = []
+        if self.format == "avro":
+            found += self._problems_of_avro()
         if self.start.startswith("{"):
             own = of_one_topic(json.loads(self.start), self.topics)
             parts = [part for part in own.values() if isinstance(part, dict)]
@@ -110,6 +126,15 @@ class KafkaSource:
                     f"starts at {self.start}; offsets are whole numbers by partition, or by topic and partition"
                 )
         return found
+
+    def _problems_of_avro(self) -> list[str]:
+        import fastavro
+
+        try:
+            fastavro.parse_schema(json.loads(self.avro_schema or ""))
+        except (ValueError, TypeError, LookupError, fastavro.schema.SchemaParseException) as error:
+            return [f"has an avro_schema that cannot be used: {str(error) or type(error).__name__}"]
+        return []
 
     def latest(self, start: Any, planning: Planning) -> Any:
         """At most the cap further on, up to the last stable offsets; `start` while no broker answers."""
@@ -152,16 +177,22 @@ class KafkaSource:
         after, is_arrow = Places.of(end), self.format == "arrow"
         assert after is not None
         found = []
-        for own in ranges_between(Places.of(start), after, in_pieces=not is_arrow):
+        ranges = list(ranges_between(Places.of(start), after, in_pieces=not is_arrow))
+        for own, following in itertools.zip_longest(ranges, ranges[1:]):
             first = own.begin << _ARROW_BITS if is_arrow and own.begin < _ARROW_OFFSETS else own.begin
             part = {**asdict(own), "at": str(path)}
+            if following is not None and following.name != own.name:
+                part["next"] = [*following.name, following.begin]
             found.append(Split(part, first, (own.end - own.begin) * self._tuples_by_message, own.place))
         return found
 
     def read(self, split: Split, reading: Reading) -> Iterator[pa.Table]:
-        at = split.part["at"]
-        own = OffsetRange(**{name: value for name, value in split.part.items() if name != "at"})
+        part = dict(split.part)
+        at, following = part.pop("at"), part.pop("next", None)
+        own = OffsetRange(**part)
         reader = RangeReader(self.servers, at, self.patience_s, self.on_expired == "dead_letter")
+        if following is not None:  # most often of the same task
+            reader.prepare(*following)
         for messages in reader.read(own):
             table = self._decoded(messages, reading)
             _tell_arrivals(messages, reading)

@@ -63,8 +63,10 @@ def _parsed(values: Sequence[bytes | None], schema: pa.Schema) -> pa.Table | str
     if not all(values):
         return "it is empty"
     text = _NEWLINE.join(values)  # type: ignore[arg-type]
-    if text.count(_NEWLINE) != len(values) - 1:  # a line end in JSON stands between values alone, where a blank may
-        text = _NEWLINE.join([value.replace(_NEWLINE, b" ") for value in values])  # type: ignore[union-attr]
+    if not _is_line_by_line(text, len(values)):  # a line end in JSON stands between values alone, where a blank may
+        text = _NEWLINE.join([value.replace(_NEWLINE, b" ").strip() for value in values])  # type: ignore[union-attr]
+        if not _is_line_by_line(text, len(values)):
+            return "it is not one JSON object"
     plain = pa.schema([pa.field(own.name, _plain(own.type)) for own in schema])
     parsing = pa_json.ParseOptions(explicit_schema=plain, unexpected_field_behavior="ignore")
     reading = pa_json.ReadOptions(use_threads=False, block_size=max(len(text) + 1, 1 << 20))
@@ -73,6 +75,15 @@ def _parsed(values: Sequence[bytes | None], schema: pa.Schema) -> pa.Table | str
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         return str(error)[:_SHOWN_BYTES]
     return table if table.num_rows == len(values) else "it is not one JSON object"
+
+
+def _is_line_by_line(text: bytes, lines: int) -> bool:
+    """Whether each line begins and ends as an object does; else two bad messages could pass for two good ones.
+
+    An object that begins where another is not complete is an error to every parser, so that each line has at least one.
+    """
+    is_framed = text[:1] == b"{" and text[-1:] == b"}"
+    return is_framed and text.count(_NEWLINE) == text.count(b"}\n{") == lines - 1
 
 
 def _empty(schema: pa.Schema) -> pa.Table:

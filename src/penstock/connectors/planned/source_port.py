@@ -19,6 +19,7 @@ from penstock.connectors.port import SourceSpec
 
 Offset = Any  # what JSON has; None before the first micro-batch
 MEMBERS = ("schema", "problems", "latest", "splits", "read", "backlog", "arrivals", "promise")
+_OTHER_WAYS = ("streaming_frame", "by_offset")  # Spark brings its rows, or they are known by their offsets
 _ABSENT = object()
 
 
@@ -158,6 +159,13 @@ def lacking(connector: object) -> list[str]:
     return [name for name in MEMBERS if inspect.getattr_static(connector, name, _ABSENT) is _ABSENT]
 
 
+def source_port(connector: object) -> SourcePort | None:
+    """The connector by its port; None where it is no source, or the class of one."""
+    if connector is None or isinstance(connector, type) or lacking(connector):
+        return None
+    return connector  # type: ignore[return-value]
+
+
 def planned_source(connector: object) -> SourcePort | None:
-    """The connector by its port; None where it is none of this kind."""
-    return None if connector is None or lacking(connector) else connector  # type: ignore[return-value]
+    """The connector by its port, where the driver plans its splits and tasks read them; else None."""
+    return None if any(hasattr(connector, way) for way in _OTHER_WAYS) else source_port(connector)

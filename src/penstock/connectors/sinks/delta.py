@@ -15,18 +15,17 @@ import pyarrow as pa
 
 from penstock.arguments import PATH, check_arguments
 from penstock.block.block import Block
-from penstock.connectors.files.staged_file import StagedFile, publish_file, sweep_staged
-from penstock.connectors.sinks.plain_types import plain_schema, plain_table
+from penstock.connectors.files.staged_file import StagedFile, sweep_staged
+from penstock.connectors.sinks.lake_tables import PlainWriter, check_columns, publish_once
+from penstock.connectors.sinks.plain_types import plain_schema
 from penstock.connectors.sinks.sink_port import Claim, Delivered, Delivery, Part, SinkPromise, Sweep
-from penstock.errors import InputError, OperatorError
+from penstock.errors import OperatorError
 from penstock.host.extras import require
 from penstock.host.paths.local_path import local_path
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
     from deltalake.transaction import AddAction
-
-_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +51,20 @@ class DeltaSink:
         opened.write(tuples)
 
     def publish(self, delivery: Delivery) -> Delivered:
-        if not delivery.parts:
-            return Delivered()
         require("ps.sinks.delta", "delta")
-        files = tuple(self._file(delivery, part) for part in delivery.parts)
         application = f"penstock-{delivery.batch.run_id}-{delivery.sink}"
-        for tried in range(_TRIES):
+
+        def look() -> tuple[DeltaTable | None, int | None]:
             table = self._table()
-            newest = None if table is None else table.transaction_version(application)
-            if newest is not None and newest >= delivery.batch:
-                break
-            if self._is_committed(table, delivery, application, files, is_last=tried == _TRIES - 1):
-                break
-        return Delivered(files)
+            return table, None if table is None else table.transaction_version(application)
+
+        def commit(table: DeltaTable | None, files: tuple[Path, ...], is_last: bool) -> bool:
+            return self._is_committed(table, delivery, application, files, is_last=is_last)
+
+        return publish_once(self.path, delivery, look, commit)
 
     def sweep(self, sweep: Sweep) -> None:
         sweep_staged(self.path, sweep)
-
-    def _file(self, delivery: Delivery, part: str) -> Path:
-        """Gives a staged part its name in the table's folder, which no other run uses."""
-        name = part.replace("@", "-")
-        final = Path(self.path) / f"penstock-{delivery.batch.run_id}-{name}.parquet"
-        publish_file(Path(self.path), part, final, delivery)
-        return final
 
     def _table(self) -> DeltaTable | None:
         from deltalake import DeltaTable
@@ -84,10 +74,7 @@ class DeltaSink:
     def _is_committed(
         self, table: DeltaTable | None, delivery: Delivery, application: str, files: tuple[Path, ...], *, is_last: bool
     ) -> bool:
-        """Commits the files to the version of the table that was looked at.
-
-        False where another commit was faster: it may be another driver's of this batch, so that one has to look again.
-        """
+        """Commits the files to the version of the table that was looked at; False where another commit was faster."""
         from deltalake import CommitProperties, Schema, Transaction
         from deltalake.exceptions import DeltaError
         from deltalake.transaction import create_table_with_add_actions
@@ -118,10 +105,7 @@ class DeltaSink:
             return
         wanted = {field.name: str(field.type) for field in Schema.from_arrow(plain_schema(schema)).fields}
         found = {field.name: str(field.type) for field in table.schema().fields}
-        differing = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        if differing:
-            raise InputError(f"sink '{sink}' writes to the Delta table '{self.path}', whose columns differ in: "
-                             f"{', '.join(differing)}; take another table, or emit what this one has")  # fmt: skip
+        check_columns(sink, f"Delta table '{self.path}'", wanted, found)
 
 
 def delta(path: str | Path) -> DeltaSink:
@@ -143,18 +127,3 @@ def _action(file: Path) -> AddAction:
 
     status, rows = os.stat(file), parquet.read_metadata(file).num_rows
     return AddAction(file.name, status.st_size, {}, int(status.st_mtime * 1000), True, f'{{"numRecords":{rows}}}')
-
-
-class PlainWriter:
-    """Tables as Parquet, in types that tables of a lake have."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        from pyarrow import parquet
-
-        self._writer = parquet.ParquetWriter(path, plain_schema(schema), compression="zstd")
-
-    def write_table(self, table: pa.Table, rows: int) -> None:
-        self._writer.write_table(plain_table(table), rows)
-
-    def close(self) -> None:
-        self._writer.close()

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from penstock.arguments import PATH, TEXT, check_arguments, dict_of, or_none
 from penstock.block.block import Block
-from penstock.connectors.files.staged_file import StagedFile, publish_file, sweep_staged
-from penstock.connectors.sinks.delta import PlainWriter
+from penstock.connectors.files.staged_file import StagedFile, sweep_staged
+from penstock.connectors.sinks.lake_tables import PlainWriter, check_columns, publish_once
 from penstock.connectors.sinks.plain_types import plain_schema
 from penstock.connectors.sinks.sink_port import Claim, Delivered, Delivery, Part, SinkPromise, Sweep
 from penstock.errors import InputError, OperatorError
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-_TRIES = 10
 _RETRIES = "commit.retry.num-retries"
 _SECRET = {"stored": False, "shapes_state": False}
 
@@ -61,28 +60,21 @@ class IcebergSink:
         opened.write(tuples)
 
     def publish(self, delivery: Delivery) -> Delivered:
-        if not delivery.parts:
-            return Delivered()
         require("ps.sinks.iceberg", "iceberg")
-        files = tuple(self._file(delivery, part) for part in delivery.parts)
         marker = f"penstock.{delivery.batch.run_id}.{delivery.sink}"
-        for tried in range(_TRIES):
+
+        def look() -> tuple[Table, int | None]:
             table = self._table(delivery.schema)
             newest = table.properties.get(marker)
-            if newest is not None and int(newest) >= delivery.batch:
-                break
-            if self._is_committed(table, delivery, marker, files, is_last=tried == _TRIES - 1):
-                break
-        return Delivered(files)
+            return table, None if newest is None else int(newest)
+
+        def commit(table: Table, files: tuple[Path, ...], is_last: bool) -> bool:
+            return self._is_committed(table, delivery, marker, files, is_last=is_last)
+
+        return publish_once(self.path, delivery, look, commit)
 
     def sweep(self, sweep: Sweep) -> None:
         sweep_staged(self.path, sweep)
-
-    def _file(self, delivery: Delivery, part: str) -> Path:
-        """Gives a staged part its name in the folder, which no other run uses."""
-        final = Path(self.path) / f"penstock-{delivery.batch.run_id}-{part.replace('@', '-')}.parquet"
-        publish_file(Path(self.path), part, final, delivery)
-        return final
 
     def _is_committed(
         self, table: Table, delivery: Delivery, marker: str, files: tuple[Path, ...], *, is_last: bool
@@ -124,10 +116,7 @@ class IcebergSink:
     def _check(self, sink: str, table: Table, schema: pa.Schema) -> None:
         wanted = {own.name: _family(own.type) for own in plain_schema(schema)}
         found = {own.name: _family(own.type) for own in table.schema().as_arrow()}
-        differing = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        if differing:
-            raise InputError(f"sink '{sink}' writes to the Iceberg table '{self.table}', whose columns differ in: "
-                             f"{', '.join(differing)}; take another table, or emit what this one has")  # fmt: skip
+        check_columns(sink, f"Iceberg table '{self.table}'", wanted, found)
 
 
 def _family(kind: Any) -> str:

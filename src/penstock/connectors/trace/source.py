@@ -13,12 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.arguments import is_number, is_whole
+from penstock.connectors.offsets import KnownOffsets
+from penstock.connectors.planned.source_port import Offset
+from penstock.connectors.port import SourceSpec
 from penstock.connectors.trace.rates import SHAPES, UNBOUNDED
 from penstock.connectors.trace.trades import TickerType
 from penstock.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from penstock.connectors.trace.block import TraceBlock
+    from penstock.connectors.trace.offsets import TraceOffsets
     from penstock.connectors.trace.trace import Trace
 
 TupleFunction = Callable[[npt.NDArray[np.int64]], pa.RecordBatch | pa.Table | Mapping[str, Any]]
@@ -28,7 +32,7 @@ _KEYS_MAX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class TraceSource:
+class TraceSource(KnownOffsets):
     """A stream in which the tuple at offset n is always the same, and that arrives at a rate of its own.
 
     `rate` is a name, or CSV files: `timestamp,value` (tuples counted from then on) or `seconds,rate` (tuples/s).
@@ -61,6 +65,22 @@ class TraceSource:
     def has_schedule(self) -> bool:
         """Whether its tuples arrive one after the other, and not as fast as they are taken."""
         return self.rate != UNBOUNDED
+
+    @property
+    def promise(self) -> str:
+        return "Exactly once: the tuple at an offset is always the same, and the checkpoint has the offsets."
+
+    def by_offset(self, source: SourceSpec, place: int) -> TraceOffsets:
+        from penstock.connectors.trace.offsets import TraceOffsets
+
+        return TraceOffsets(self, source, place)
+
+    def there_by(self, time_s: float) -> int | None:
+        arrived = self.open().arrived_by(time_s)
+        return None if arrived is None else int(arrived)
+
+    def backlog(self, after: Offset, path: Path) -> float | None:
+        return None if self.has_schedule or self.total is None else float(self.total - (after or 0))
 
     def open(self) -> Trace:
         """Everything needed to make its tuples; made once per process, and files are read again once they change."""

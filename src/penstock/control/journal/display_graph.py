@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from penstock.app.graph import Graph
-from penstock.plan.elements.pipeline import pipeline_of
-from penstock.plan.fusion.groups import Fused
+if TYPE_CHECKING:
+    from penstock.app.graph import Graph
+    from penstock.plan.fusion.groups import Fused
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class DisplayGraph:
 
 def display_graph(graph: Graph, fused: Fused | Iterable[str] = ()) -> DisplayGraph:
     """What a viewer needs of a graph, with its operators fused as they are."""
+    from penstock.plan.elements.pipeline import pipeline_of  # the driver alone needs it, not who reads the journal
+
     pipeline = pipeline_of(graph, fused)
     places = {name: element.name for element in pipeline.elements for name in element.operators}
     reads: dict[str, list[str]] = {operator.name: [] for operator in graph.operators}

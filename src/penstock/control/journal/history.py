@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.arguments import FLAG, check_arguments, whole
 from penstock.control.journal.configuration_changes import WrittenRoutes
@@ -28,12 +28,14 @@ from penstock.control.journal.recorded_decision import RecordedDecision
 from penstock.control.journal.run_start import RunStart
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
-from penstock.plan.fusion.groups import Fused
+
+if TYPE_CHECKING:
+    from penstock.plan.fusion.groups import Fused
 
 SAMPLES_EACH = 3  # by operator and reason
 SAMPLE_BYTES = 1_000
 _NUMBER = re.compile(r"\d[\d.,]*")
-Display = Callable[[Fused], DisplayGraph]
+Display = Callable[["Fused"], DisplayGraph]
 
 
 _MOST_MB = 1 << 30

@@ -20,6 +20,7 @@ from penstock.control.loop.loop import Record
 from penstock.control.routes.hot_keys import heaviest_slot
 from penstock.control.setting import Setting
 from penstock.errors import InputError
+from penstock.measure.html_table import html_table
 from penstock.model.power import PowerModel
 
 MOST_ALTERNATIVES = 3
@@ -76,6 +77,21 @@ class RecordedDecision:
             return f"step {self.step}: stays at {self.setting}{moved}; {self.because}"
         verb = "would go" if self.passive else "goes"
         return f"step {self.step}: {verb} from {self.setting} to {self.decided}; {self.because}"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the decision, its reason, what was expected, and the rules that changed it."""
+        decided = "stays" if self.decided == self.setting else self.decided
+        return html_table(
+            f"step {self.step}: {self.policy}" + (" (passive)" if self.passive else ""),
+            [
+                ("setting", self.setting),
+                ("decision", decided),
+                ("because", self.because),
+                ("goal", "broken" if self.broken else "met" if self.measured else None),
+                *self.expected.rows(),
+                ("changed by rules", ", ".join(self.rules) or None),
+            ],
+        )
 
 
 def recorded(record: Record, policy: str, goal: Goal, *, passive: bool) -> RecordedDecision:

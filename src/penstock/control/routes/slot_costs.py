@@ -5,7 +5,8 @@ C_k is the cost of a tuple of slot k, C the mean cost of a tuple of the element,
 replica r that has n_k tuples of its slots k takes y_r = C * sum(w_k n_k).  Weights follow by steps of normalised
 least squares: each takes a part of the error away, and changes no more than it must:
     w_k += pace * (y_r / C - sum(w_j n_j)) * n_k / sum(n_j ** 2)
-Where slots run apart, as those with calls of Python do, each is timed, and its weight is what was measured.
+Where slots run apart, as those with calls of Python do, each is timed: its weight is the mean of what was measured
+first, and follows that later.  A route that went by weights on their way up would be as uneven as they are.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class SlotCosts:
 
     def __init__(self, slots: int) -> None:
         self.weights: Floats = np.ones(slots)
+        self._times = np.zeros(slots)  # a slot was timed
 
     def learn(self, counts: Sequence[int], own: ElementConfiguration, replicas: Sequence[ReplicaObservation]) -> None:
         """Takes one micro-batch in; where it cannot be told who served which slot, nothing."""
@@ -52,7 +54,9 @@ class SlotCosts:
             return
         mean_us = spent[seen].sum() / tuples[seen].sum()
         measured = np.maximum(spent[seen] / tuples[seen] / mean_us, _LEAST)
-        self.weights[seen] += _TIMED_PACE * (measured - self.weights[seen])
+        self._times[seen] += 1
+        pace = np.maximum(1 / self._times[seen], _TIMED_PACE)
+        self.weights[seen] += pace * (measured - self.weights[seen])
 
     def shares(self, counts: Sequence[int]) -> Floats:
         """How much of an element's work each slot has."""

@@ -82,10 +82,16 @@ def _external(name: str, profile: Profile) -> str:
 
 
 def sources_of(profile: Profile) -> tuple[str, ...]:
-    """The operators that read no stream; where the profile says of none, streams called source, source2, ..."""
-    named = tuple(own.name for own in profile.operators if _is_source(own))
+    """The operators that read no stream, and the streams that no operator emits.
+
+    Where the profile names neither, streams called source, source2, ...
+    """
+    made = {stream for own in profile.operators for stream in own.outputs}
+    read = dict.fromkeys(stream for own in profile.operators for stream in own.inputs or ())
+    named = [own.name for own in profile.operators if _is_source(own)]
+    named += [stream for stream in read if stream not in made]
     if named:
-        return named
+        return tuple(named)
     lacking = waiting = 0
     for own in profile.operators:
         ports = max(ports_of(own), 1)

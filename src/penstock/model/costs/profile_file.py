@@ -11,6 +11,7 @@ from typing import Any
 from penstock.arguments import is_number, is_whole, shown
 from penstock.errors import InputError, did_you_mean
 from penstock.model.costs.communication import Communication
+from penstock.model.costs.learning.operator_facts import other_version_problem
 from penstock.model.costs.profile import FixedCosts, OperatorCost, Profile, as_plain
 from penstock.model.costs.resource_function import ResourceFunction, Term
 
@@ -132,15 +133,18 @@ def _problems(body: Any) -> Iterator[str]:
         yield f"operators is an object with at least one operator; got {shown(operators)}"
         return
     for name, own in operators.items():
-        yield from _operator_problems(f"operator '{name}'", own)
+        yield from _operator_problems(name, own)
     yield from _stream_problems(operators)
 
 
-def _operator_problems(where: str, body: Any) -> Iterator[str]:
+def _operator_problems(name: str, body: Any) -> Iterator[str]:
+    where = f"operator '{name}'"
     if not isinstance(body, Mapping):
         yield f"{where} is an object with cpu and outputs; got {shown(body)}"
         return
     yield from _unknown(where, body, _OPERATOR)
+    if isinstance(body.get("key"), str) and (problem := other_version_problem(name, body["key"])):
+        yield problem
     sizes = set()
     if "cpu" not in body:
         yield f"{where} needs cpu"
@@ -154,17 +158,17 @@ def _operator_problems(where: str, body: Any) -> Iterator[str]:
         found = list(_term_problems(f"{what} of {where}", terms))
         yield from found
         if not found:
-            sizes |= {len(own["powers"]) for own in terms}
+            sizes |= {len(own["powers"]) for own in terms if own["powers"]}
     if len(sizes) > 1:
         got = " and ".join(map(str, sorted(sizes)))
         yield f"{where} has one power for each input port in every term; got {got} of them"
     yield from _covariance_problems(where, body)
     if body.get("scope", "none") not in _SCOPES:
         yield f"scope of {where} is one of {', '.join(_SCOPES)}; got {shown(body['scope'])}"
-    for name in ("inputs", "by"):
-        value = body.get(name)
+    for streams in ("inputs", "by"):
+        value = body.get(streams)
         if value is not None and not (isinstance(value, list) and all(isinstance(own, str) for own in value)):
-            yield f"{name} of {where} is a list of names; got {shown(value)}"
+            yield f"{streams} of {where} is a list of names; got {shown(value)}"
     if body.get("class") is not None and not isinstance(body["class"], str):
         yield f"class of {where} is text; got {shown(body['class'])}"
     if body.get("noise") is not None:

@@ -17,7 +17,7 @@ from penstock.errors import InputError
 from penstock.host.directories import cache_directory
 from penstock.model.costs.communication import Communication
 from penstock.model.costs.learning.learned_profile import Overhead
-from penstock.model.costs.learning.operator_facts import CODE_VERSION, OperatorFacts, code_version_of
+from penstock.model.costs.learning.operator_facts import OperatorFacts, other_version_problem
 from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample
 from penstock.model.costs.profile import FixedCosts, OperatorCost, Profile
 from penstock.model.costs.profile_file import profile_from_json, profile_to_json
@@ -95,11 +95,8 @@ class CostStore:
     def _check_version(self, own: OperatorFacts, node: str) -> None:
         stem = own.key.rpartition("-v")[0]
         row = self._row("select key from functions where key like ? and node = ?", f"{stem}-v%", node)
-        if row is not None:
-            raise InputError(
-                f"the function of operator '{own.name}' was learned with version {code_version_of(row[0])} of its "
-                f"code, and this is version {CODE_VERSION}; learn it again with penstock profile"
-            )
+        if row is not None and (problem := other_version_problem(own.name, row[0])):
+            raise InputError(problem)
 
     def overhead(self, node: str) -> Overhead | None:
         row = self._row("select body from overheads where node = ?", node)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.connectors.planned.source_port import planned_source
-from penstock.connectors.source_kinds import has_frame, makes_timestamps
+from penstock.connectors.planned.source_port import source_port
+from penstock.connectors.source_kinds import makes_timestamps
 from penstock.errors import InputError
 from penstock.plan.elements.event_time import has_time_windows
 from penstock.plan.elements.order import sources_of
@@ -13,9 +13,7 @@ from penstock.plan.elements.order import sources_of
 
 def has_partitions(source: ops.Source) -> bool:
     """Whether it may come in several partitions; files, traces and tables are one, in their own order."""
-    if has_frame(source.connector):
-        return True
-    return planned_source(source.connector) is not None and not getattr(source.connector, "in_one_partition", False)
+    return source_port(source.connector) is not None and not getattr(source.connector, "in_one_partition", False)
 
 
 def counts_partitions(source: ops.Source) -> bool:

@@ -8,9 +8,6 @@ from typing import Any
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Source
-from penstock.connectors.files.file_log import LogView
-from penstock.connectors.files.growing_files import FilePlace, GrowingFiles
-from penstock.connectors.files.listing import files_of
 from penstock.connectors.offsets import offset_source
 from penstock.errors import InputError
 from penstock.operators.windows.flushing import can_flush
@@ -23,7 +20,7 @@ def check_at_end_fires(graph: Graph) -> None:
     """InputError where `at_end='fire'` cannot be: a source has no end, or a window does not go by a watermark."""
     for source in graph.sources:
         opened = offset_source(source, 0)
-        if (opened is None and not _is_directory(source)) or (opened is not None and opened.total is None):
+        if (opened is None and not _can_end(source)) or (opened is not None and opened.total is None):
             raise InputError(f"at_end='fire' needs sources that end; source '{source.name}' has no end; give a trace a "
                              "total, read files, or leave it out")  # fmt: skip
     named = watermarks(graph)
@@ -39,11 +36,11 @@ class InputEnd:
 
     def __init__(self, graph: Graph, checkpoint: Checkpoint) -> None:
         self._spark, self._directory = Path(checkpoint.spark), checkpoint.directory
-        self._totals, self._directories = dict[str, int](), list[Source]()
+        self._totals, self._others = dict[str, int](), list[Source]()
         for source in graph.sources:
             opened = offset_source(source, 0)
             if opened is None:
-                self._directories.append(source)
+                self._others.append(source)
             elif opened.total is not None:
                 self._totals[source.name] = opened.total
 
@@ -54,20 +51,16 @@ class InputEnd:
             return False
         if any(offsets[0][name] < total for name, total in self._totals.items()):
             return False
-        return all(self._has_all(source, offsets[0].get(source.name)) for source in self._directories)
+        return all(self._is_at_end(source, offsets[0].get(source.name)) for source in self._others)
 
-    def _has_all(self, source: Source, offset: Any) -> bool:
-        """Whether the files of the source's log up to an offset are all that are there."""
-        assert isinstance(source.connector, GrowingFiles)
-        log, place = LogView(path_of(self._directory, source.name)), FilePlace.of(offset)
-        log.refresh()
-        known = {file.path for file in log.files}
-        has_taken = place.files >= len(log) and not place.rows
-        return has_taken and all(str(file) in known for file in files_of(source.connector.path))
+    def _is_at_end(self, source: Source, offset: Any) -> bool:
+        connector: Any = source.connector
+        return bool(connector.is_at_end(offset, path_of(self._directory, source.name)))
 
 
-def _is_directory(source: Source) -> bool:
-    return isinstance(source.connector, GrowingFiles)
+def _can_end(source: Source) -> bool:
+    """Whether a source that is read by splits says when nothing is left; those of files do."""
+    return hasattr(source.connector, "is_at_end")
 
 
 def offsets_of(spark: Path, batch: int) -> list[Any]:

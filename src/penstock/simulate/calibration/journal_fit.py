@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from penstock.app.application import Application
-from penstock.control.journal.journal import JournalLine, RecordedRun, read_journal
+from penstock.app.application import Application, graph_of
+from penstock.control.journal.journal import JournalLine, read_journal
 from penstock.control.loop.observed_steps import COLD_BATCHES, work_s
 from penstock.errors import InputError
 from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.plan.configuration import Configuration
+from penstock.plan.elements.pipeline import pipeline_of, with_files_recorded
 from penstock.simulate.calibration.fit import Fit
 from penstock.simulate.calibration.fit_report import ElementFit, FitReport
 from penstock.simulate.calibration.lines import fitted_line
@@ -47,7 +48,14 @@ def fit_journal(app: Application, path: Path) -> Fit:
         tuple(own.report for own in whole.elements), float(np.median(errors)), float(np.percentile(errors, 90)),
         float(np.median(later)) if len(later) else None, whole.notes,
     )  # fmt: skip
-    return _fit(run, warm, whole, report)
+    return _fit(frozenset(run.single) | _single(app, warm[-1].configuration), warm, whole, report)
+
+
+def _single(app: Application, configuration: Configuration) -> frozenset[str]:
+    """The elements that need the whole stream, where the run had those of the application."""
+    graph = with_files_recorded(graph_of(app, "twin.fit_of"))
+    pipeline = pipeline_of(graph, configuration.fused)
+    return frozenset(own.name for own in pipeline.elements if own.scope == "stream")
 
 
 def _with_tuples(lines: Sequence[JournalLine]) -> list[JournalLine]:
@@ -213,8 +221,8 @@ def _shares(name: str, lines: Sequence[JournalLine]) -> Any:
     return lambda _time_s: shares
 
 
-def _fit(run: RecordedRun, lines: Sequence[JournalLine], learned: _Learned, report: FitReport) -> Fit:
-    elements = tuple(replace(own.element, is_single=own.element.name in run.single) for own in learned.elements)
+def _fit(single: frozenset[str], lines: Sequence[JournalLine], learned: _Learned, report: FitReport) -> Fit:
+    elements = tuple(replace(own.element, is_single=own.element.name in single) for own in learned.elements)
     time_s = sum(line.observation.arrivals.period_s for line in lines if line.observation.arrivals is not None)
     taken_s = sum(line.observation.micro_batch_s for line in lines)
     names = {own.name for own in elements}

@@ -33,11 +33,12 @@ def new_state(
     shares: Mapping[str, Sequence[float]] | None = None,
 ) -> State:
     """A simulation at its beginning; `shares`: of the blocks of an operator, that each of its replicas gets."""
-    classes = list(dict.fromkeys(operator.operator_class for operator in model.operators))
+    class_by_operator = _classes(model, machines)
+    classes = list(dict.fromkeys(class_by_operator.values()))
     given = _Given()
     cores, lanes, lane_pools, serves = _cores(machines)
     pools, lane_order = _pools(machines, classes)
-    ops, stations, queues, station_shares = _operators(model, machines, classes, seed, given, shares or {})
+    ops, stations, queues, station_shares = _operators(model, machines, class_by_operator, seed, given, shares or {})
     sources = _sources(model, seed, given)
     consumers = _consumers(model, ops, sources)
     _order_of_queues(pools, queues)
@@ -91,6 +92,15 @@ class _Given:
 
     def traces(self) -> tuple[Any, Any]:
         return np.concatenate([*self._edges_s, np.zeros(1)]), np.concatenate([*self._counts, np.zeros(1)])
+
+
+def _classes(model: Model, machines: Machines) -> dict[str, str | None]:
+    """The class of each operator; its name, where it says none and a node has a speed of that name."""
+    named = {name for lane in machines.lanes for name in lane.group.speed_by_class}
+    return {
+        own.name: own.name if own.operator_class is None and own.name in named else own.operator_class
+        for own in model.operators
+    }
 
 
 def _has_network(network: Network) -> bool:
@@ -147,7 +157,7 @@ def _pools(machines: Machines, classes: Sequence[str | None]) -> tuple[Any, Any]
 def _operators(
     model: Model,
     machines: Machines,
-    classes: Sequence[str | None],
+    class_by_operator: Mapping[str, str | None],
     seed: int,
     given: _Given,
     shares: Mapping[str, Sequence[float]],
@@ -157,12 +167,13 @@ def _operators(
     queues: list[tuple[Any, ...]] = []
     station_shares: list[float] = []
     distances, bytes_per_tuple = model.distances, _bytes_per_tuple(model)
+    classes = list(dict.fromkeys(class_by_operator.values()))
     by_sink = machines.order == "nearest_to_sink"
     for number, operator in enumerate(model.operators):
         own, pools = ops[number], machines.pools_by_operator[operator.name]
         _fill(own, operator, seed, given)
         own["bytes_per_tuple"] = bytes_per_tuple[operator.name]
-        own["cls"] = classes.index(operator.operator_class)
+        own["cls"] = classes.index(class_by_operator[operator.name])
         own["station"], own["placed"] = len(stations), len(pools) > 1
         own["rank"] = distances[operator.name] if by_sink else 0.0
         own["transit"] = own["transit_last"] = -1

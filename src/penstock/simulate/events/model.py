@@ -60,6 +60,7 @@ class Operator:
     that run in parallel; it is done when all are, plus `merge_s` x partitions.  Different blocks run at once on as many
     cores as are free; `serial`: one at a time.  `replicas`: copies by key with queues of their own.  `queue_blocks`: so
     many blocks may wait; further ones wait where they are (`when_full="block"`) or are lost ("drop").
+    `operator_class`: which of a node's `speed_by_class` holds; else that of the operator's name, where there is one.
 
     >>> from penstock import twin
     >>> twin.Operator("a", inputs=("s",), service=twin.exponential(1e-3), partitions=4).partitions

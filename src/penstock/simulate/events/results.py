@@ -72,6 +72,14 @@ class Result:
     seconds: float
     log: Any = None
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all figures are equal, and the logs row by row."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return self.as_json() == other.as_json() and np.array_equal(self.log, other.log)
+
+    __hash__ = None  # type: ignore[assignment]  # as its mappings
+
     def as_json(self) -> dict[str, Any]:
         """Plain values, without the log."""
         return {

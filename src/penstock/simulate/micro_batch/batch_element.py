@@ -52,7 +52,8 @@ def elements_of(model: Model) -> tuple[BatchElement, ...]:
 def _element(operator: Operator, bytes_per_tuple: float) -> BatchElement:
     return BatchElement(
         operator.name, tuple(operator.inputs), mean_service_s(operator.service), _cv(operator), operator.selectivity,
-        operator_class=operator.operator_class, bytes_per_tuple=bytes_per_tuple, is_single=operator.serial,
+        operator_class=operator.operator_class or operator.name, bytes_per_tuple=bytes_per_tuple,
+        is_single=operator.serial,
     )  # fmt: skip
 
 

@@ -63,6 +63,7 @@ _log = logging.getLogger(__name__)
 
 
 _MOST_OBSERVATIONS = 10_000
+_MOST_WITH_SLOTS = 500  # counts by slot are four fifths of an Observation: 4 KB for each keyed element
 _CONTROL_PATIENCE_S = 5.0
 _SPARK_PATIENCE_S = 30.0  # until tasks that were cancelled have ended
 _SINK_PATIENCE_S = 0.5
@@ -77,7 +78,8 @@ class RunResult:
 
     `dead_letters` has the first of them, `dead_letter_count` says how many there were; `dropped` counts, by sink, the
     tuples that a bounded sink in memory has dropped.  While an application runs, its `observations` may be a second
-    behind; `Handle.observe` is not.
+    behind; `Handle.observe` is not.  Of a long run they are the newest 10,000 at least, and counts by slot are in the
+    newest 500: the journal has all.
 
     >>> RunResult().dead_letter_count
     0
@@ -562,6 +564,14 @@ class Handle:
 
     def _keep(self, observations: Sequence[Observation]) -> None:
         with self._lock:
-            self.result.observations += observations
-            if len(self.result.observations) > 2 * _MOST_OBSERVATIONS:  # the journal has all
-                del self.result.observations[:_MOST_OBSERVATIONS]
+            add_bounded(self.result.observations, observations)
+
+
+def add_bounded(kept: list[Observation], new: Sequence[Observation]) -> None:
+    """Adds Observations; older ones lose their counts by slot, and the oldest go, since the journal has all."""
+    had_slots = max(len(kept) - _MOST_WITH_SLOTS, 0)
+    kept += new
+    for place in range(had_slots, len(kept) - _MOST_WITH_SLOTS):
+        kept[place] = replace(kept[place], slot_tuples_by_element={}, slot_cpu_us_by_element={})
+    if len(kept) > 2 * _MOST_OBSERVATIONS:
+        del kept[:_MOST_OBSERVATIONS]

@@ -141,7 +141,7 @@ def start(
     scratch = scratch_folder() if checkpoint is None else None
     try:
         handle = launch(
-            graph, Checkpoint(checkpoint or scratch.path), letters,  # type: ignore[union-attr]
+            graph, Checkpoint(scratch.path if scratch is not None else checkpoint), letters,  # type: ignore[arg-type]
             scratch=scratch, configuration=configuration, slots=slots, state_directory=state,
             durable=durable, slot_functions=slot_functions, reset_state=_names(reset_state), control=control,
             fires_at_end=at_end == "fire", warms_up=True, journal=journal or DEFAULT_JOURNAL,

@@ -19,10 +19,10 @@ from penstock.app.operators import Source
 from penstock.block.dead_letters import DeadLetters
 from penstock.connectors.dataframe import schema_of_dataframe
 from penstock.connectors.files.readers import is_one_file, read_source
+from penstock.connectors.frames import session_of_frame, streaming_frame_of
 from penstock.connectors.offsets import offset_source
 from penstock.connectors.planned import client_options
 from penstock.connectors.row_checks import check_batch
-from penstock.connectors.source_kinds import NO_FRAME, given_frame, streaming_frame_of
 from penstock.errors import ApplicationError, InputError, Problem
 from penstock.host.atomic_file import sync
 from penstock.plan.elements.source_partitions import counts_partitions
@@ -70,8 +70,7 @@ def prepared(graph: Graph, directory: Path, letters: LetterBox, *, durable: bool
 
 def session_of(graph: Graph) -> SparkSession | None:
     """The session of the user's DataFrames, which the query must share; None where there are none."""
-    frames = [given_frame(source.connector) for source in graph.sources]
-    sessions = {frame.sparkSession for frame in frames if frame is not None and frame is not NO_FRAME}
+    sessions = {session_of_frame(source.connector) for source in graph.sources} - {None}
     if len(sessions) > 1:
         raise InputError("the DataFrames of an application's sources are of one Spark session; got several")
     return next(iter(sessions), None)
@@ -89,19 +88,14 @@ def source_frame(
         if offset_source(source, 0) is None and not is_planned(source):
             own = graph.operator(source.name)
             assert isinstance(own, Source)
-            _give_hint(own)
+            rows = frame_of(session, own)
+            hint = file_hint(rows, own.name)
+            if hint is not None:
+                _log.warning(hint)
             if raw_source(stored) == source:
-                return _with_raw(frame, frame_of(session, own), own, sent_attributes(stored, source))
-            frame = frame.union(rows_of(session, own))
+                return _with_raw(frame, rows, own, sent_attributes(stored, source))
+            frame = frame.union(packed_frame(rows, own))
     return frame
-
-
-def _give_hint(source: Source) -> None:
-    frame = given_frame(source.connector)
-    if frame is not None and frame is not NO_FRAME:
-        hint = file_hint(frame, source.name)
-        if hint is not None:
-            _log.warning(hint)
 
 
 def _with_raw(planned: DataFrame, raw: DataFrame, source: Source, names: Sequence[str]) -> DataFrame:
@@ -142,11 +136,6 @@ def given_options(session: SparkSession) -> Iterator[None]:
         context.setLocalProperty(client_options.PROPERTY, None)  # type: ignore[arg-type]
 
 
-def rows_of(session: SparkSession, source: Source) -> DataFrame:
-    """A streaming DataFrame with a row per block of the source, and one per task for its dead letters."""
-    return _packed_frame(frame_of(session, source), source)
-
-
 def frame_of(session: SparkSession, source: Source) -> DataFrame:
     """The streaming DataFrame of a source."""
     frame: DataFrame | None = streaming_frame_of(source.connector, session)
@@ -156,7 +145,8 @@ def frame_of(session: SparkSession, source: Source) -> DataFrame:
                      "anew with ps.sources.dataframe(...)")  # fmt: skip
 
 
-def _packed_frame(frame: DataFrame, source: Source) -> DataFrame:
+def packed_frame(frame: DataFrame, source: Source) -> DataFrame:
+    """A streaming DataFrame with a row per block of the source, and one per task for its dead letters."""
     chosen, without_frame = _chosen(frame, source, source.schema.names), replace(source, connector=None)
     if counts_partitions(source):  # costs a column; a task knows only its number among those of all sources
         numbered = chosen.withColumn(_PARTITION, F.spark_partition_id())

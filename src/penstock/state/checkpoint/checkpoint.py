@@ -107,6 +107,8 @@ class Checkpoint:
     """Paths and shared files of one checkpoint."""
 
     def __init__(self, directory: str | Path) -> None:
+        if not str(directory):
+            raise InputError("a checkpoint is a directory; got ''; name one")
         # workers may have another working directory
         self.directory = Path(local_path(directory, "the checkpoint")).absolute()
 

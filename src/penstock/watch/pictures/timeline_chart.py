@@ -16,10 +16,11 @@ from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 from penstock.watch.figures import change_text, time_text
 from penstock.watch.pictures.canvas import blank_figure, save
+from penstock.watch.pictures.mark_names import MarkName, mark_names
 from penstock.watch.timeline import Step, committed_at_s, timeline_of
 
-_MARK_LETTERS, _CAPTION_LETTERS = 25, 150
-_MARK_SHARE, _MARK_LEVELS = 0.13, 2  # of the width, that a mark's name takes; rows of names
+_CAPTION_LETTERS = 150
+_HEIGHT_IN, _ABOVE_IN, _LANE_IN = 9.4, 0.95, 0.34  # without names of marks; title and caption; a row of names
 Floats = npt.NDArray[np.float64]
 _ARRIVALS, _PROCESSED, _LIGHT, _MARK = "#9aa3af", "#1f5fa8", "#6b7280", "#b3541e"
 _GOAL = "#c0392b"
@@ -59,12 +60,17 @@ def save_run(
         if old != (new if goal_ms is None else replace(new, micro_batch_tuples=old.micro_batch_tuples))
     ]
     shared_element = _shared_element(configurations[-1])
-    figure = blank_figure(13.5, 9.4)
-    figure.text(0.065, 0.958, text.title, fontsize=15, fontweight="bold")
+    span_s = max(steps[-1].committed_s, 1e-3)
+    names = mark_names(marks, span_s)
+    lanes = max((name.lane + 1 for name in names), default=0)
+    height = _HEIGHT_IN + max(lanes - 2, 0) * _LANE_IN
+    figure = blank_figure(13.5, height)
+    figure.text(0.065, 1 - 0.395 / height, text.title, fontsize=15, fontweight="bold")
     caption = textwrap.fill(text.caption, _CAPTION_LETTERS)
-    figure.text(0.065, 0.947, caption, fontsize=10, color=_LIGHT, va="top", linespacing=1.35)
+    figure.text(0.065, 1 - 0.498 / height, caption, fontsize=10, color=_LIGHT, va="top", linespacing=1.35)
+    top, bottom = 1 - (_ABOVE_IN + max(lanes, 2) * _LANE_IN) / height, 0.61 / height
     grid = figure.add_gridspec(
-        4, 1, left=0.065, right=0.975, top=0.83, bottom=0.065, hspace=0.34, height_ratios=(3, 3, 1.6, 1.6)
+        4, 1, left=0.065, right=0.975, top=top, bottom=bottom, hspace=0.34, height_ratios=(3, 3, 1.6, 1.6)
     )
     axes = [figure.add_subplot(grid[0])]
     axes += [figure.add_subplot(grid[i], sharex=axes[0]) for i in range(1, 4)]
@@ -75,9 +81,9 @@ def save_run(
     for own in axes:
         _lighten(own)
         own.tick_params(labelbottom=own is axes[-1])
-    axes[0].set_xlim(0, max(steps[-1].committed_s, 1e-3))
+    axes[0].set_xlim(0, span_s)
     axes[-1].set_xlabel(text.time_axis, fontsize=9.5)
-    _draw_marks(axes, marks)
+    _draw_marks(axes, [at_s for at_s, _ in marks], names)
     for path in paths:
         save(figure, path)
 
@@ -158,19 +164,16 @@ def _shared_element(configuration: Configuration) -> str:
     return routed[-1] if routed else configuration.elements[-1].name
 
 
-def _draw_marks(axes: Sequence[Any], marks: Sequence[tuple[float, str]]) -> None:
-    """A line through all panels at every change, named above the first; names that would touch stand higher."""
-    least_gap_s = _MARK_SHARE * float(axes[0].get_xlim()[1])
-    level, before_s = 0, -np.inf
-    for at_s, text in marks:
-        level = (level + 1) % _MARK_LEVELS if at_s - before_s < least_gap_s else 0
-        before_s = at_s
+def _draw_marks(axes: Sequence[Any], moments_s: Sequence[float], names: Sequence[MarkName]) -> None:
+    """A line through all panels at every change, and the names above the first panel."""
+    for at_s in moments_s:
         for own in axes:
             own.axvline(at_s, color=_MARK, lw=1.0, ls=(0, (4, 3)), zorder=5)
+    for name in names:
         axes[0].annotate(
-            textwrap.fill(text, _MARK_LETTERS), (at_s, 1.0), xycoords=("data", "axes fraction"),
-            xytext=(4, 6 + 24 * level), textcoords="offset points", fontsize=8.5, color=_MARK, va="bottom",
-            linespacing=1.2,
+            name.text, (name.at_s, 1.0), xycoords=("data", "axes fraction"),
+            xytext=(-4 if name.is_left else 4, 6 + 72 * _LANE_IN * name.lane), textcoords="offset points", fontsize=8.5,
+            color=_MARK, ha="right" if name.is_left else "left", va="bottom", linespacing=1.2,
         )  # fmt: skip
 
 

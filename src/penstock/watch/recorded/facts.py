@@ -136,7 +136,7 @@ def run_body(reader: RunReader) -> dict[str, Any]:
         },
         "cores": state.start.cores,
         "executors": state.start.executors if state.executors is None else state.executors,
-        "static_replicas": state.limits.max_replicas or state.start.cores,
+        "static_replicas": state.static_replicas,
         "cost": cost_body(state, total),
         "graph": graph_body(state, rows),
         "replicas": replica_rows(state),
@@ -159,7 +159,7 @@ def cost_body(state: RunState, total: Point | None) -> dict[str, float | None] |
 
     None where the journal does not tell: it is of an earlier version, or has no micro-batch.
     """
-    most = state.limits.max_replicas or state.start.cores
+    most = state.static_replicas
     if total is None or not total.run_s:
         return None
     held, static = total.replica_s / 3600, None if most is None else total.run_s * most / 3600

@@ -19,6 +19,7 @@ from penstock.watch.recorded.series import MOST_ROWS
 from penstock.watch.recorded.tail import Tail
 
 FILE = "journal.jsonl"
+_HEADER = b'{"penstock_journal"'
 TAIL_BYTES = 4 << 20
 _SILENT_S = 120.0
 _DECISION, _CONFIGURATION = b"decision", b"configuration"
@@ -43,7 +44,7 @@ def _is_journal(path: Path) -> bool:
     part = part_before(path) if part_before(path).exists() else path
     with part.open("rb") as file:
         first = file.readline(1 << 20)
-    return b"penstock_journal" in first or not first.endswith(b"\n")
+    return b"penstock_journal" in first or _HEADER.startswith(first)
 
 
 class RunReader:

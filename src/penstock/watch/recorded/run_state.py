@@ -72,6 +72,7 @@ class RunState:
     changes: int = 0
     letters: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
+    most_replicas: int | None = None  # of all limits that the run had: what static provisioning would hold
     commands: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     checkpoint_bytes: int | None = None
     executors: int | None = None
@@ -220,7 +221,19 @@ class RunState:
 
     def _set(self, start: RunStart) -> None:
         self.start, self.end, self.paused = start, None, False
-        self.goal, self.limits, self.passive = start.goal, start.limits, start.passive
+        self.goal, self.passive = start.goal, start.passive
+        self._limited(start.limits)
+
+    def _limited(self, limits: Limits) -> None:
+        self.limits = limits
+        if limits.max_replicas is not None:
+            self.most_replicas = max(self.most_replicas or 0, limits.max_replicas)
+
+    @property
+    def static_replicas(self) -> int | None:
+        """What would be held all the time: the most that the run was ever allowed, all cores without a bound."""
+        unbounded = self.start.limits.max_replicas is None or self.most_replicas is None
+        return self.start.cores if unbounded else self.most_replicas
 
     def _begin(self, start: RunStart, at_s: float | None) -> None:
         self._set(start)
@@ -239,7 +252,7 @@ class RunState:
         if isinstance(command.get("goal"), dict):
             self.goal = from_plain(Goal, command["goal"])
         if isinstance(command.get("limits"), dict):
-            self.limits = from_plain(Limits, command["limits"])
+            self._limited(from_plain(Limits, command["limits"]))
 
 
 def _is_like(one: SeenDecision, other: SeenDecision) -> bool:

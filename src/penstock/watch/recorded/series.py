@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from penstock.control.journal.levels import LEVELS, ROUNDING_S
 from penstock.control.journal.point import Point, bucket_of, ended_at_s, merged
+from penstock.watch.recorded.packed_rows import PackedRows
 
 MOST_ROWS = {"seconds": 7_200, "minutes": 10_080, "hours": 20_000}
 MOST_POINTS = 2_000
@@ -21,7 +21,7 @@ class Series:
     """Bounded: seconds of two hours, minutes of a week, hours of years."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, deque[Point]] = {name: deque(maxlen=most) for name, most in MOST_ROWS.items()}
+        self._rows = {name: PackedRows(most) for name, most in MOST_ROWS.items()}
         self._open: dict[str, list[Point]] = {name: [] for name in LEVELS}
         self._total: Point | None = None
 
@@ -32,18 +32,18 @@ class Series:
     def loaded(self) -> None:
         """All levels are there: what no coarser row has is added up from the finer ones."""
         for finer, coarser in (("seconds", "minutes"), ("minutes", "hours")):
-            newest_s = max(map(ended_at_s, self._rows[coarser]), default=-math.inf) + ROUNDING_S
-            for row in [own for own in self._rows[finer] if ended_at_s(own) > newest_s]:
+            newest_s = self._rows[coarser].newest_s(-math.inf) + ROUNDING_S
+            for row in list(self._rows[finer].after(newest_s)):
                 self._add(coarser, row, goes_on=False)
-        rows = self._covering(-math.inf)
+        rows = [replace(row, ranges={}) for row in self._covering(-math.inf)]
         if rows:
-            self._total = replace(merged(rows), ranges={})
+            self._total = merged(rows)
 
     @property
     def newest_s(self) -> float:
         """Up to when rows of seconds are there; minus infinity where none is."""
-        rows = self._rows["seconds"]
-        return rows[-1].begin_s + rows[-1].span_s if rows else -math.inf
+        end_s = self._rows["seconds"].last_end_s
+        return -math.inf if end_s is None else end_s
 
     def add(self, point: Point) -> None:
         self._add("seconds", point)
@@ -78,9 +78,9 @@ class Series:
         levels = _NAMES[::-1] if level is None else _NAMES[: _NAMES.index(level) + 1][::-1]
         newest_s = -math.inf  # up to when coarser rows go
         for name in levels:
-            rows = [row for row in self._rows[name] if ended_at_s(row) > newest_s + ROUNDING_S]
-            found += [row for row in rows if ended_at_s(row) >= from_s]
-            newest_s = max([newest_s, *(ended_at_s(row) for row in rows)])
+            rows = self._rows[name]
+            found += rows.after(max(newest_s + ROUNDING_S, math.nextafter(from_s, -math.inf)))
+            newest_s = max(newest_s, rows.newest_s(newest_s))
         return found + [row for row in self._open["seconds"] if ended_at_s(row) > newest_s + ROUNDING_S or row.steps]
 
     def between(self, from_s: float | None, to_s: float | None, points: int) -> tuple[str, list[Point]]:
@@ -106,20 +106,22 @@ class Series:
     def _level(self, begin_s: float, end_s: float) -> str:
         """The finest that has the stretch, and not too many rows of it."""
         for name in _NAMES[:-1]:
-            rows = self._rows[name]
-            is_there = not self._rows[_next(name)] or (bool(rows) and rows[0].begin_s <= begin_s + LEVELS[_next(name)])
+            begins_s = self._rows[name].first_begin_s
+            is_there = not self._rows[_next(name)] or (
+                begins_s is not None and begins_s <= begin_s + LEVELS[_next(name)]
+            )
             if is_there and (end_s - begin_s) / LEVELS[name] <= 2 * MOST_POINTS:
                 return name
         return _NAMES[-1]
 
     @property
     def begin_s(self) -> float:
-        firsts = [rows[0].begin_s for rows in self._rows.values() if rows]
+        firsts = [first_s for rows in self._rows.values() if (first_s := rows.first_begin_s) is not None]
         return min([*firsts, *(row.begin_s for row in self._open["seconds"])], default=math.inf)
 
     @property
     def end_s(self) -> float:
-        lasts = [ended_at_s(rows[-1]) for rows in self._rows.values() if rows]
+        lasts = [last_s for rows in self._rows.values() if (last_s := rows.last_end_s) is not None]
         return max([*lasts, *(ended_at_s(row) for row in self._open["seconds"])], default=-math.inf)
 
 

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from penstock.watch.figures import clock_text, count_text
+from penstock.watch.figures import clock_text, count_text, time_text
 from penstock.watch.recorded.decision_facts import decision_row
 from penstock.watch.recorded.facts import run_body
 from penstock.watch.recorded.plain_json import json_text
@@ -26,6 +26,7 @@ from penstock.watch.recorded.run_reader import RunReader
 LOOK_S = 1.0
 _PLAIN_EVERY_S = 5.0
 _DECISIONS_SHOWN = 12
+_WIDEST_CHANGE = 56  # two settings with their caps
 KEYS = "q ends, h shows or hides holds, g shows or hides the operators"
 
 
@@ -97,11 +98,27 @@ def view(reader: RunReader, *, with_holds: bool = True, with_operators: bool = T
     begin_s = body["begin_s"] or 0.0
     parts: list[Any] = [
         Text(f"{body['application']}  {body['status']}", style="bold"), Text(body["summary"]), _figures(body),
-        _elements(body, with_operators), _decisions(reader, begin_s, with_holds),
+        _elements(body, with_operators), _decisions(reader, begin_s, with_holds), Text(so_far(body)),
         Text(f"{body['dead_letters']:,} dead letters; {len(body['failures'])} failures and recoveries; {KEYS}",
              style="dim"),
     ]  # fmt: skip
     return Group(*parts)
+
+
+def so_far(body: dict[str, Any]) -> str:
+    """What the run has been like: changes, broken steps, what it cost, what it keeps."""
+    saso, cost, size = body["saso"], body["cost"], body["checkpoint_bytes"]
+    parts = []
+    if body["goal"]:
+        parts += [f"{saso['changes']} changes, settled within {time_text(saso['settling_s'])}"]
+        parts += [f"goal broken in {saso['violations']} of {saso['steps']} steps"]
+    if cost is not None:
+        static = cost["static_core_hours"]
+        beside = "" if static is None else f" ({static:.3g} statically provisioned)"
+        parts += [f"{cost['core_hours']:.3g} core-hours{beside}"]
+    if size is not None:
+        parts += [f"checkpoint {count_text(size)}B"]
+    return "; ".join(parts)
 
 
 def _figures(body: dict[str, Any]) -> Table:
@@ -122,15 +139,18 @@ def _elements(body: dict[str, Any], with_operators: bool) -> Table:
         table.add_row(Text(element["name"], style="bold"), str(element["replicas"] or ""), rate, busy)
         for own in body["graph"]["operators"] if with_operators else ():
             if own["element"] == element["name"]:
-                came = "" if own["in_tuples_s"] is None else count_text(own["in_tuples_s"])
+                rate = own["out_tuples_s"] if own["in_tuples_s"] is None else own["in_tuples_s"]
+                came = "" if rate is None else count_text(rate)
                 table.add_row(Text(f"· {own['name']}", style="dim"), "", came, "")
     return table
 
 
 def _decisions(reader: RunReader, begin_s: float, with_holds: bool) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("step", "at", "what", "why"):
-        table.add_column(name, justify="right" if name in ("step", "at") else "left", overflow="ellipsis", no_wrap=True)
+    table = Table(box=None, pad_edge=False, expand=True)
+    for name in ("step", "at"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("what", overflow="ellipsis", no_wrap=True, max_width=_WIDEST_CHANGE)
+    table.add_column("why", overflow="ellipsis", no_wrap=True, ratio=1)  # what is left, so that no other one shrinks
     rows = [decision_row(own) for own in reader.state.decisions]
     shown = [row for row in rows if with_holds or row["kind"] != "hold"][-_DECISIONS_SHOWN:]
     for row in shown:

@@ -46,6 +46,13 @@ def test_the_exact_choice_is_that_of_trying_everything(seed: int) -> None:
     assert again.cpu_cores == pytest.approx(found.cpu_cores)
 
 
+def test_a_rate_goes_to_the_streams_that_no_operator_emits() -> None:
+    """A profile that says what its operators read has sources of other names than source, source2, ..."""
+    named = tuple(replace(own, inputs=reads) for own, reads in zip(PROFILE.operators, (("s",), ("a",)), strict=False))
+    found = replace(PROFILE, operators=named).choose(1e4, NODES)
+    assert found.cpu_cores == pytest.approx(replace(PROFILE, operators=named).choose({"s": 1e4}, NODES).cpu_cores)
+
+
 @pytest.mark.slow
 def test_the_search_costs_at_most_exact_over_098_on_200_random_graphs() -> None:
     compared = 0

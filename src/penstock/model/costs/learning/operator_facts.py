@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from penstock.plan.elements.keys import Scope, partitioning_of
 
 _TEXT_BYTES = 16  # of a tuple's text, where nobody measured it
 CODE_VERSION = 1  # of how operators work: functions learned with another one are not used
+_LEARNED_KEY = re.compile(r"\w+-[0-9a-f]{12}-v(?P<version>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,15 @@ def key_of(operator: ops.Operator) -> str:
     return f"{parts[0]}-{digest}-v{CODE_VERSION}"
 
 
-def code_version_of(key: str) -> int | None:
-    """The code version that a key has, None where it has none."""
-    _, mark, version = key.rpartition("-v")
-    return int(version) if mark and version.isdecimal() else None
+def other_version_problem(operator: str, key: str) -> str | None:
+    """A sentence where a key that Penstock made is of another code version; keys that people write say nothing."""
+    learned = _LEARNED_KEY.fullmatch(key)
+    if learned is None or int(learned["version"]) == CODE_VERSION:
+        return None
+    return (
+        f"the function of operator '{operator}' was learned with version {learned['version']} of its code, and this is "
+        f"version {CODE_VERSION}; learn it again with penstock profile"
+    )
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 # what Python's datetime holds; numpy gives numbers for what is beyond
 _FIRST_US, _LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 
-_EPOCH = pa.scalar(0, pa.timestamp("us"))
+_MOMENT = pa.timestamp("us")
 
 
 def row_dicts(batch: pa.RecordBatch, names: Collection[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -46,8 +46,8 @@ def python_values(array: pa.Array) -> list[Any]:
         return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return _with_nulls(array, pa.scalar(False if pa.types.is_boolean(kind) else 0, kind))
-    if kind == _EPOCH.type and _are_datetimes(array):
-        return _with_nulls(array, _EPOCH)
+    if kind == _MOMENT and _are_datetimes(array):
+        return _with_nulls(array, pa.scalar(0, _MOMENT))
     return array.to_pylist()  # type: ignore[no-any-return]
 
 
@@ -62,6 +62,6 @@ def _with_nulls(array: pa.Array, zero: pa.Scalar) -> list[Any]:
 
 
 def _are_datetimes(array: pa.Array) -> bool:
-    filled = array.fill_null(_EPOCH) if array.null_count else array
+    filled = array.fill_null(pa.scalar(0, _MOMENT)) if array.null_count else array
     numbers = filled.to_numpy(zero_copy_only=False).view(np.int64)
     return not len(numbers) or bool(numbers.min() >= _FIRST_US and numbers.max() <= _LAST_US)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 
@@ -23,8 +24,6 @@ _NUMBER = r"^(?i:[+-]?(?:[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+(?:e[+-]?[0-9]
 _ISO = r"^\s*(?P<Y>[+-]?[0-9]{4,6})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?:[ T](?P<H>[0-9]{2}):(?P<M>[0-9]{2})(?::(?P<S>[0-9]{2})(?:\.(?P<f>[0-9]{1,6}))?)?)?Z?\s*$"  # noqa: E501
 _TRUE, _FALSE = ("true", "t", "1"), ("false", "f", "0")
 _DEFAULTS = {"Y": 1970, "m": 1, "d": 1, "b": 1, "H": 0, "M": 0, "S": 0, "f": 0}
-_TWO_DIGITS = pa.array([f"{number:02d}" for number in range(100)])
-_MONTH_NAMES = pa.array([month.capitalize() for month in MONTHS])
 _INTEGERS = (-(2**63), 2**63 - 1)
 
 
@@ -153,13 +152,26 @@ def _piece(code: str, moments: Array) -> pa.Array:
         years, places = np.unique(elementwise.ufunc("year", "int64(int64)")(moments), return_inverse=True)
         return pa.array([f"{year:04d}" for year in years.tolist()], pa.string()).take(pa.array(places))
     if code == "b":
-        return _MONTH_NAMES.take(pa.array(elementwise.ufunc("month", "int64(int64)")(moments) - 1))
+        return _month_names().take(pa.array(elementwise.ufunc("month", "int64(int64)")(moments) - 1))
     if code == "f":
         return pc.utf8_lpad(pa.array(moments % SECOND).cast(pa.string()), 6, "0")
     if code in ("m", "d"):
-        return _TWO_DIGITS.take(pa.array(elementwise.ufunc({"m": "month", "d": "day"}[code], "int64(int64)")(moments)))
+        return _two_digits().take(
+            pa.array(elementwise.ufunc({"m": "month", "d": "day"}[code], "int64(int64)")(moments))
+        )
     size, cycle = {"H": (HOUR, 24), "M": (MINUTE, 60), "S": (SECOND, 60)}[code]
-    return _TWO_DIGITS.take(pa.array(moments // size % cycle))
+    return _two_digits().take(pa.array(moments // size % cycle))
+
+
+@functools.cache
+def _two_digits() -> pa.Array:
+    """Made when it is needed, since Arrow imports pandas for its first array."""
+    return pa.array([f"{number:02d}" for number in range(100)])
+
+
+@functools.cache
+def _month_names() -> pa.Array:
+    return pa.array([month.capitalize() for month in MONTHS])
 
 
 EVALUATIONS: Mapping[str, Evaluation] = {

@@ -30,12 +30,12 @@ _SETTINGS: Mapping[str, Any] = {
 }
 OWN_SETTINGS = ("auto.offset.reset", "enable.auto.commit", "enable.partition.eof", "isolation.level")
 _WAIT_MS, _SPARE_WAIT_MS = 100, 20  # of a fetch at the end of a partition; who goes elsewhere has to wait for it
-_KEPT = 24
+_MOST_IDLE = 24
 _IDLE_S = 30.0
 _LONGEST_SKIP = 32_768  # messages: reading over them takes less time than going elsewhere
 
 
-class KeptConsumer:
+class PooledConsumer:
     """A consumer of one partition at a time; gives its messages and its ends, in order.
 
     `position`: where the range ended that was read last.  `known_to`: all messages before it were given, or lie before
@@ -119,15 +119,15 @@ class KeptConsumer:
 class Consumers:
     """Those of one source in this process: one for each partition up to a number, and a spare one for all others."""
 
-    def __init__(self, settings: Mapping[str, Any], kept: int = _KEPT) -> None:
-        self._settings, self._most = {"fetch.wait.max.ms": _WAIT_MS, **_SETTINGS, **settings}, kept
+    def __init__(self, settings: Mapping[str, Any], most_idle: int = _MOST_IDLE) -> None:
+        self._settings, self._most = {"fetch.wait.max.ms": _WAIT_MS, **_SETTINGS, **settings}, most_idle
         self._spare_settings = {"fetch.wait.max.ms": _SPARE_WAIT_MS, **_SETTINGS, **settings}
-        self._idle: dict[Partition | None, KeptConsumer] = {}  # None: the spare one
+        self._idle: dict[Partition | None, PooledConsumer] = {}  # None: the spare one
         self._lock = threading.Lock()
         self._closer: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def lent(self, partition: Partition) -> Iterator[KeptConsumer]:
+    def lent(self, partition: Partition) -> Iterator[PooledConsumer]:
         """The consumer that stands in a partition, or another one; it is closed if its use ends by an error."""
         own = self._taken(partition)
         try:
@@ -156,16 +156,16 @@ class Consumers:
             own.close()
         return self._closer is not None
 
-    def _taken(self, partition: Partition) -> KeptConsumer:
+    def _taken(self, partition: Partition) -> PooledConsumer:
         with self._lock:
             own = self._idle.pop(partition, None)
             if own is not None:
                 return own
             if len(self._idle) < self._most:
-                return KeptConsumer(self._settings)
-            return self._idle.pop(None, None) or KeptConsumer(self._spare_settings, is_spare=True)
+                return PooledConsumer(self._settings)
+            return self._idle.pop(None, None) or PooledConsumer(self._spare_settings, is_spare=True)
 
-    def _take_back(self, own: KeptConsumer) -> None:
+    def _take_back(self, own: PooledConsumer) -> None:
         own.used_s = time.monotonic()
         with self._lock:
             before = self._idle.pop(None if own.is_spare else own.partition, None)

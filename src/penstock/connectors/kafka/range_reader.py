@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from penstock.connectors.kafka.broker import away, gone
-from penstock.connectors.kafka.consumers import KeptConsumer, consumers_of
+from penstock.connectors.kafka.consumers import PooledConsumer, consumers_of
 from penstock.connectors.kafka.places import OffsetRange
 from penstock.errors import OperatorError
 
@@ -55,7 +55,7 @@ class RangeReader:
         """Has messages fetched that are read next."""
         consumers_of(self.servers, self.place).prepare((topic, partition), begin)
 
-    def _inside(self, consumer: KeptConsumer, own: OffsetRange, found: list[Message]) -> list[Message]:
+    def _inside(self, consumer: PooledConsumer, own: OffsetRange, found: list[Message]) -> list[Message]:
         """The messages of the range among what came; what lies behind it is given back."""
         begin = max(consumer.known_to, own.begin)
         end = begin + len(found)
@@ -79,7 +79,7 @@ class RangeReader:
                 break
         return inside
 
-    def _goes_on(self, consumer: KeptConsumer, own: OffsetRange, event: Message) -> bool:
+    def _goes_on(self, consumer: PooledConsumer, own: OffsetRange, event: Message) -> bool:
         """Whether what came after an end or an error still counts."""
         from confluent_kafka import KafkaError
 
@@ -101,7 +101,7 @@ class RangeReader:
             raise OperatorError(f"partition {own.partition} of the topic '{own.topic}' cannot be read: {error.str()}")
         return True
 
-    def _skip_expired(self, consumer: KeptConsumer, own: OffsetRange, position: int, first: int) -> None:
+    def _skip_expired(self, consumer: PooledConsumer, own: OffsetRange, position: int, first: int) -> None:
         if not self.may_expire:
             raise expired(own.topic, own.partition, position, first)
         end = min(first, own.end)
@@ -110,7 +110,7 @@ class RangeReader:
         consumer.go_to(own.name, end)
 
 
-def _check_not_cut(consumer: KeptConsumer, own: OffsetRange) -> None:
+def _check_not_cut(consumer: PooledConsumer, own: OffsetRange) -> None:
     """OperatorError where the partition ends before the range; a broker that does not answer is waited for."""
     from confluent_kafka import KafkaException
 

@@ -567,11 +567,11 @@ class Handle:
             add_bounded(self.result.observations, observations)
 
 
-def add_bounded(kept: list[Observation], new: Sequence[Observation]) -> None:
+def add_bounded(known: list[Observation], new: Sequence[Observation]) -> None:
     """Adds Observations; older ones lose their counts by slot, and the oldest go, since the journal has all."""
-    had_slots = max(len(kept) - _MOST_WITH_SLOTS, 0)
-    kept += new
-    for place in range(had_slots, len(kept) - _MOST_WITH_SLOTS):
-        kept[place] = replace(kept[place], slot_tuples_by_element={}, slot_cpu_us_by_element={})
-    if len(kept) > 2 * _MOST_OBSERVATIONS:
-        del kept[:_MOST_OBSERVATIONS]
+    had_slots = max(len(known) - _MOST_WITH_SLOTS, 0)
+    known += new
+    for place in range(had_slots, len(known) - _MOST_WITH_SLOTS):
+        known[place] = replace(known[place], slot_tuples_by_element={}, slot_cpu_us_by_element={})
+    if len(known) > 2 * _MOST_OBSERVATIONS:
+        del known[:_MOST_OBSERVATIONS]

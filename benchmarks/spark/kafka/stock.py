@@ -96,13 +96,14 @@ def _run(
     results = STATEFUL[way](trades) if way in STATEFUL else trades
     writer = results.writeStream.foreachBatch(each_batch).option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.outputMode("append").trigger(processingTime="0 seconds").start()
-    begin_s, batches = time.monotonic(), -(-tuples // batch_tuples)
+    begin_s, rows = time.monotonic(), dict[int, int]()
     try:
-        while len(ends_s) < batches and time.monotonic() - begin_s < limit_s and not query.awaitTermination(0.2):
-            show(f"{name}: {len(ends_s)} of {batches} micro-batches")
+        while sum(rows.values()) < tuples and time.monotonic() - begin_s < limit_s and not query.awaitTermination(0.2):
+            rows |= {int(own["batchId"]): int(own["numInputRows"]) for own in query.recentProgress}
+            show(f"{name}: {sum(rows.values()):,} of {tuples:,} tuples")
     finally:
         query.stop()
-    done = len(ends_s)
-    taken = min(done * batch_tuples, tuples)
-    rate = (taken - batch_tuples) / (ends_s[-1] - ends_s[0]) if done > 1 else None
+    done = min(len(ends_s), len(rows))  # a batch is limited by partition, and seldom has as many as asked for
+    taken = sum(rows[batch] for batch in range(done))
+    rate = (taken - rows[0]) / (ends_s[done - 1] - ends_s[0]) if done > 1 else None
     return PeerRun(name, rate, taken, sum(sums[:done], Sums()))

@@ -1,0 +1,266 @@
+"""Memory for the entries of long windows, piece by piece: a window takes a chunk when its entries reach it.
+
+A group's row has a table of its chunks.  Chunk i holds the entries from `first[i]` on; each is about a quarter as long
+as those before it together, so that entries are never copied, no memory is left behind, and at most a quarter and
+`FIRST` entries are reserved that are not there yet.  A full window has room for its own size, to a granule.
+
+Chunks begin and end at granules of 4 entries.  The table says, in 32 bits, at which granule entry 0 would be if the
+chunk went so far: entry s of a group lies at 4 * table[chunk of s] + s.  Before it stands what most tuples need: the
+table's word for the chunk of the newest entry, and where that chunk ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from penstock.kernels.windows.count.growing import GrowingRows, RowTable
+
+Integers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
+
+GRANULE = 4
+FIRST = 8  # entries of a group's first chunk
+_GROWTH = 4  # the next chunk has a 4th of the entries before it
+_CHUNK_BYTES_MAX = 16 << 10  # so that memory is handed out in small pieces, however long windows are
+_GRANULES_MAX = (1 << 31) - 1
+_NEWEST = 2  # numbers before the table
+
+
+@dataclass(frozen=True, slots=False)
+class ChunkLayout:
+    """Where the entries of a group lie: its row has `fixed` words, then the table of chunks.
+
+    `head_at` is the place of the number of entries among the words, which wraps only beyond `full`; an entry has
+    `entry_words` words and `entry_nulls` about nulls.
+    """
+
+    full: int
+    entry_words: int
+    entry_nulls: int
+    fixed: int
+    head_at: int
+
+    @cached_property
+    def first(self) -> Numbers:
+        """The first entry of each chunk, and where the last one ends."""
+        most = max(_CHUNK_BYTES_MAX // (8 * max(self.entry_words, self.entry_nulls, 1)), FIRST)
+        firsts = [0]
+        while firsts[-1] < self.full:
+            entries = firsts[-1] // _GROWTH // GRANULE * GRANULE + FIRST
+            firsts.append(firsts[-1] + min(entries, most // GRANULE * GRANULE))
+        firsts[-1] = -(-self.full // GRANULE) * GRANULE
+        return np.array(firsts, np.int32)
+
+    @cached_property
+    def granules(self) -> Numbers:
+        """How long each chunk is."""
+        return (np.diff(self.first) // GRANULE).astype(np.int32)
+
+    @cached_property
+    def chunk_of(self) -> Numbers:
+        """The chunk of each entry."""
+        return np.repeat(np.arange(len(self.granules)), np.diff(self.first))[: self.full].astype(np.int32)
+
+    @property
+    def words(self) -> int:
+        """Words of a group's row."""
+        return self.fixed + -(-(_NEWEST + len(self.granules)) // 2)
+
+    @property
+    def granule_bytes(self) -> int:
+        return 8 * GRANULE * self.entry_words
+
+    @property
+    def granules_full(self) -> int:
+        """Granules of a window that has been full."""
+        return int(self.first[-1]) // GRANULE
+
+    def tables(self) -> tuple[Numbers, Numbers, Numbers]:
+        """What a kernel must know to find entries and to take chunks."""
+        return self.chunk_of, self.first, self.granules
+
+    def view(self) -> tuple[Any, ...]:
+        """What `held`, `copy_out`, `take` and `settle` must know; the third is where the table begins, in 32 bits."""
+        return self.full, self.head_at, 2 * self.fixed + _NEWEST, self.first, self.granules
+
+
+class ChunkMemory(Protocol):
+    """Where chunks come from: each owner has granules [next, end) to take them from, and gets more by `grow`."""
+
+    layout: ChunkLayout
+    values: RowTable  # a row per granule
+    nulls: RowTable
+
+    @property
+    def ranges(self) -> tuple[Integers, Integers]:
+        """Next and end of each owner."""
+        ...
+
+    def grow(self, owner: int, granules: int) -> None:
+        """Makes room for a chunk of so many granules; arrays of the tables may be others afterwards."""
+        ...
+
+    def use_nulls(self) -> None:
+        """From now on `nulls` is a table."""
+        ...
+
+
+MakeChunks = Callable[[ChunkLayout], ChunkMemory]
+Owners = tuple[Numbers, Numbers]  # the key of each row, and the owner of each key
+NO_OWNERS: Owners = (np.empty(0, np.int32), np.empty(0, np.int32))  # there is but one
+
+
+class OwnChunks:
+    """Chunks in this process's memory, all of one owner."""
+
+    def __init__(self, layout: ChunkLayout) -> None:
+        self.layout = layout
+        self.values: RowTable = GrowingRows(GRANULE * layout.entry_words)
+        self.nulls: RowTable = GrowingRows(0)
+        self._next, self._end = np.zeros(1, np.int64), np.array([self.values.capacity])
+
+    @property
+    def ranges(self) -> tuple[Integers, Integers]:
+        return self._next, self._end
+
+    @property
+    def used(self) -> int:
+        """Granules that were taken."""
+        return int(self._next[0])
+
+    def grow(self, owner: int, granules: int) -> None:
+        needed = int(self._next[0]) + granules
+        if needed > _GRANULES_MAX:
+            raise MemoryError(f"the windows of one operator hold {GRANULE * _GRANULES_MAX:,} entries in a process")
+        self.values.grow(needed)
+        self.nulls.grow(self.values.capacity)
+        self._end[0] = self.values.capacity
+
+    def use_nulls(self) -> None:
+        self.nulls = GrowingRows(GRANULE * self.layout.entry_nulls)
+        self.nulls.grow(self.values.capacity)
+
+
+def find_text(chunks: ChunkLayout) -> list[str]:
+    """Kernel text: has entry 0 of the group's newest chunk at granule `begin`, and the chunk end at entry `limit`.
+
+    s is the entry that is to be written.  Where it is the first of a chunk that is not there yet, it takes one, or ends
+    the kernel before tuple i.  What the memory was used for before does not matter: entries are written before they are
+    read, about nulls, too, where any other process has written about them.
+    """
+    return [
+        "begin, limit = np.int64(H[h]), np.int64(H[h + u(1)])",
+        "if s == limit or s == 0:",
+        "    k = chunk_of[u(s)]",
+        f"    if c < {chunks.full}:",
+        "        owner = owners[keys[i]] if owners.size > 0 else 0",
+        "        at = nexts[owner]",
+        "        if at + granules[k] > ends[owner]:",
+        "            progress[0], progress[1], progress[2], progress[3] = i, fired, owner, granules[k]",
+        "            return fired",
+        "        nexts[owner] = at + granules[k]",
+        f"        H[h + u(k + {_NEWEST})] = at - first[k] // {GRANULE}",
+        f"    begin, limit = np.int64(H[h + u(k + {_NEWEST})]), np.int64(first[k + 1])",
+        "    H[h], H[h + u(1)] = begin, limit",
+    ]
+
+
+def place_text(slot: str) -> list[str]:
+    """Kernel text: has g be the place of an entry; s has been found."""
+    if slot == "s":
+        return [f"g = u({GRANULE} * begin + s)"]
+    far = f"{GRANULE} * np.int64(H[h + u(chunk_of[u(x)] + {_NEWEST})]) + x"
+    near = f"{GRANULE} * begin + x if s < x and x < limit else " if slot == "s + 1" else ""
+    return [f"x = {slot}", f"g = u({near}{far})"]
+
+
+def over_text(chunks: ChunkLayout, step: list[str]) -> list[str]:
+    """Kernel text: a step for the entry at g, for each from the last but one down to 1."""
+    each = [f"for j in range(min(first[k + 1], {chunks.full - 1}) - 1, max(first[k], 1) - 1, -1):"]
+    each += ["    g = u(start + j)", *("    " + line for line in step)]
+    start = f"start = {GRANULE} * np.int64(H[h + u(k + {_NEWEST})])"
+    return [f"for k in range({len(chunks.granules) - 1}, -1, -1):", *("    " + line for line in [start, *each])]
+
+
+def _held(words, row_at, view):  # type: ignore[no-untyped-def]
+    """How many entries the row has whose words begin there."""
+    return min(words[row_at + view[1]], view[0])
+
+
+held: Any = njit(_held)
+
+
+def _copy_out(table, table_at, view, source, width, count, out, at):  # type: ignore[no-untyped-def]
+    """Copies a group's first entries of `width` words to `out`, and gives the place behind them."""
+    first, k, done = view[3], 0, 0
+    while done < count:
+        stop = min(np.int64(first[k + 1]), count)
+        place = (4 * np.int64(table[table_at + k]) + done) * width
+        for j in range((stop - done) * width):
+            out[at + j] = source[place + j]
+        at += (stop - done) * width
+        done = stop
+        k += 1
+    return at
+
+
+copy_out: Any = njit(_copy_out)
+
+
+def _copy_in(table, table_at, view, target, width, count, source, at):  # type: ignore[no-untyped-def]
+    """The reverse of `copy_out`, for a group that has its chunks."""
+    first, k, done = view[3], 0, 0
+    while done < count:
+        stop = min(np.int64(first[k + 1]), count)
+        place = (4 * np.int64(table[table_at + k]) + done) * width
+        for j in range((stop - done) * width):
+            target[place + j] = source[at + j]
+        at += (stop - done) * width
+        done = stop
+        k += 1
+    return at
+
+
+copy_in: Any = njit(_copy_in)
+
+
+def _take(table, table_at, view, k, before, count, owner, nexts, ends, nulls, null_width):  # type: ignore[no-untyped-def]
+    """Takes the chunks that a group with `before` entries lacks for `count`; k: the first one that may be lacking.
+
+    Gives the number of the chunk for which there is no room, or -1.
+    """
+    first, granules = view[3], view[4]
+    while k < len(granules) and first[k] < count:
+        if first[k] >= before:
+            at = nexts[owner]
+            if at + granules[k] > ends[owner]:
+                return k
+            nexts[owner] = at + granules[k]
+            table[table_at + k] = at - first[k] // 4
+            for j in range(at * 4 * null_width, (at + granules[k]) * 4 * null_width):
+                nulls[j] = 0
+        k += 1
+    return -1
+
+
+take: Any = njit(_take)
+
+
+def _settle(table, table_at, view, count):  # type: ignore[no-untyped-def]
+    """Notes the chunk of the newest entry, for a group whose head counts so many."""
+    full, first = view[0], view[3]
+    newest, k = (count - 1) % full if count > 0 else 0, 0
+    while first[k + 1] <= newest:
+        k += 1
+    table[table_at - 2] = table[table_at + k]
+    table[table_at - 1] = first[k + 1]
+
+
+settle: Any = njit(_settle)

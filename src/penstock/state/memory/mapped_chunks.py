@@ -58,7 +58,11 @@ class MappedChunks:
         header = self._memory.header
         used = header.fields[Field.CHUNK_EXTENTS_USED, slots]
         last = np.maximum(used - 1, 0)
-        own = _extent_starts(last, self.shift) + header.fields[Field.CHUNK_NEXT, slots] - header.chunk_extents[slots, last]
+        own = (
+            _extent_starts(last, self.shift)
+            + header.fields[Field.CHUNK_NEXT, slots]
+            - header.chunk_extents[slots, last]
+        )
         return np.where(used > 0, own, 0)
 
     def grow(self, owner: int, granules: int) -> None:
@@ -87,7 +91,9 @@ class MappedChunks:
     def of(self, slots: Integers) -> list[tuple[int, int]]:
         """Where the extents of slots are."""
         owned = self._memory.header.fields[Field.CHUNK_EXTENTS, slots].tolist()
-        return [found for slot, count in zip(slots.tolist(), owned, strict=True) for found in self._extents(slot, count)]
+        return [
+            found for slot, count in zip(slots.tolist(), owned, strict=True) for found in self._extents(slot, count)
+        ]
 
     def _extents(self, slot: int, count: int) -> list[tuple[int, int]]:
         starts = self._memory.header.chunk_extents[slot, :count]
@@ -109,7 +115,9 @@ class MappedChunks:
         header = self._memory.header
         if number == int(header.fields[Field.CHUNK_EXTENTS, slot]):
             self._allot(slot, number)
-        header.fields[Field.CHUNK_END, slot] = header.fields[Field.CHUNK_NEXT, slot] = header.chunk_extents[slot, number]
+        header.fields[Field.CHUNK_END, slot] = header.fields[Field.CHUNK_NEXT, slot] = header.chunk_extents[
+            slot, number
+        ]
         header.fields[Field.CHUNK_EXTENTS_USED, slot] = number + 1
 
     def _stop(self, slot: int) -> int:

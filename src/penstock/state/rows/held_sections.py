@@ -88,7 +88,17 @@ def _apply(memory, chunks, source, starts, cursor):  # type: ignore[no-untyped-d
             row = locate(row_table, slot, local, row_shift) + 1
             place, now = 2 * row * width + view[2], held(source, at, view)
             lacking = take(
-                table, place, view, chunk, held(words, row * width, view), now, slot, nexts, ends, value_nulls, entry_nulls
+                table,
+                place,
+                view,
+                chunk,
+                held(words, row * width, view),
+                now,
+                slot,
+                nexts,
+                ends,
+                value_nulls,
+                entry_nulls,
             )
             if lacking >= 0:
                 cursor[0], cursor[1], cursor[2], cursor[3] = k, i, at, lacking

@@ -47,7 +47,9 @@ class Sections:
     def words(self, key_words: int, row_words: int, tuple_words: int, entry_words: int) -> Integers:
         """The length of each section."""
         numbers = np.where(self.is_whole, 0, -(-self.counts // 2))
-        rows = np.where(self.kinds == TUPLES, self.counts * tuple_words, self.counts * row_words + self.entries * entry_words)
+        rows = np.where(
+            self.kinds == TUPLES, self.counts * tuple_words, self.counts * row_words + self.entries * entry_words
+        )
         return HEAD_WORDS + self.new_keys * key_words - (-self.text_bytes // 8) + numbers + rows
 
     def part(self, start: int, stop: int) -> tuple[Integers, ...]:

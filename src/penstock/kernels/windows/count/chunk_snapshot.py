@@ -10,14 +10,26 @@ import numpy as np
 from numba import njit
 
 from penstock.block.column import Array
-from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout, ChunkMemory, Integers, copy_in, copy_out, settle, take
+from penstock.kernels.windows.count.chunks import (
+    GRANULE,
+    ChunkLayout,
+    ChunkMemory,
+    Integers,
+    copy_in,
+    copy_out,
+    settle,
+    take,
+)
 from penstock.kernels.windows.count.growing import RowTable
 
 
 def exported(chunks: ChunkMemory, words: RowTable, nulls: RowTable, groups: int) -> dict[str, Array]:
     """The state of so many groups; about nulls only where something was kept about them."""
     layout, rows = chunks.layout, words.rows(1, groups + 1)
-    arrays: dict[str, Array] = {"words": rows[:, : layout.fixed].copy(), "entries": _gathered(layout, rows, chunks.values)}
+    arrays: dict[str, Array] = {
+        "words": rows[:, : layout.fixed].copy(),
+        "entries": _gathered(layout, rows, chunks.values),
+    }
     if chunks.nulls.words:
         arrays["nulls"] = nulls.rows(1, groups + 1).copy()
         arrays["entry_nulls"] = _gathered(layout, rows, chunks.nulls)
@@ -33,8 +45,15 @@ def restored(chunks: ChunkMemory, words: RowTable, nulls: RowTable, arrays: Mapp
     rows = words.rows(1, len(counts) + 1)
     rows[:, : layout.fixed] = arrays["words"][:, : layout.fixed]
     entries, entry_nulls = (_entries(arrays, name, counts, layout) for name in ("words", "nulls"))
-    tables = (chunks.values.integers, layout.entry_words, chunks.nulls.integers, layout.entry_nulls if len(entry_nulls) else 0)
-    _compiled("scatter")(rows.reshape(-1), rows.shape[1], layout.view(), counts, *chunks.ranges, *tables, entries, entry_nulls)
+    tables = (
+        chunks.values.integers,
+        layout.entry_words,
+        chunks.nulls.integers,
+        layout.entry_nulls if len(entry_nulls) else 0,
+    )
+    _compiled("scatter")(
+        rows.reshape(-1), rows.shape[1], layout.view(), counts, *chunks.ranges, *tables, entries, entry_nulls
+    )
     if "nulls" in arrays and nulls.words:
         nulls.rows(1, len(counts) + 1)[:] = arrays["nulls"][:, : nulls.words]
 
@@ -56,7 +75,9 @@ def _entries(arrays: Mapping[str, Array], name: str, counts: Integers, layout: C
 def _gathered(layout: ChunkLayout, rows: Integers, table: RowTable) -> Integers:
     counts = np.minimum(rows[:, layout.head_at], layout.full)
     out = np.empty(int(counts.sum()) * (table.words // GRANULE), np.int64)
-    _compiled("gather")(rows.reshape(-1), rows.shape[1], layout.view(), counts, table.integers, table.words // GRANULE, out)
+    _compiled("gather")(
+        rows.reshape(-1), rows.shape[1], layout.view(), counts, table.integers, table.words // GRANULE, out
+    )
     return out
 
 
@@ -83,5 +104,3 @@ def _compiled(name: str) -> Callable[..., Any]:
     kernels: dict[str, Callable[..., Any]] = {"gather": _gather, "scatter": _scatter}
     kernel: Callable[..., Any] = njit(nogil=True, cache=True)(kernels[name])
     return kernel
-
-

@@ -124,8 +124,10 @@ class CountWindow:
             self._grow(group_count)
         rows, fires_always = len(groups), self._fires_always
         outputs = self._new_outputs(rows) if fires_always else self._retained_outputs(rows)
-        fired = self._run(groups, columns, outputs) if self._chunks is None else self._run_chunked(
-            self._chunks, groups, columns, outputs, owners
+        fired = (
+            self._run(groups, columns, outputs)
+            if self._chunks is None
+            else self._run_chunked(self._chunks, groups, columns, outputs, owners)
         )
         if not fires_always:
             outputs = [output[:fired].copy() for output in outputs]
@@ -159,7 +161,9 @@ class CountWindow:
         while True:
             values, nulls = chunks.values, chunks.nulls
             memory = (self._words.integers.view(np.int32), values.integers, values.floats, nulls.integers)
-            fired = self._run(groups, columns, outputs, *memory, *chunks.layout.tables(), *owners, *chunks.ranges, progress)
+            fired = self._run(
+                groups, columns, outputs, *memory, *chunks.layout.tables(), *owners, *chunks.ranges, progress
+            )
             if progress[0] == len(groups):
                 return fired
             del memory  # memory with views on it does not grow

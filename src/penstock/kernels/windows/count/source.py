@@ -26,7 +26,20 @@ PREFETCH_ABOVE_WORDS = 1 << 16
 _LINE_WORDS = 8
 FOUND = "g"  # the entry whose place has been found
 # Chunks of entries; who takes them: the key of each row, and the owner of each key (nobody's names: there is but one).
-_CHUNK_ARGUMENTS = ["H", "CI", "CF", "CN", "chunk_of", "first", "granules", "keys", "owners", "nexts", "ends", "progress"]
+_CHUNK_ARGUMENTS = [
+    "H",
+    "CI",
+    "CF",
+    "CN",
+    "chunk_of",
+    "first",
+    "granules",
+    "keys",
+    "owners",
+    "nexts",
+    "ends",
+    "progress",
+]
 _CHUNK_TYPES = ["t.int32[::1]", "t.int64[::1]", "t.float64[::1]", "t.int64[::1]", *["t.int32[::1]"] * 3]
 _CHUNK_TYPES += ["readonly(t.int32)"] * 2 + ["t.int64[::1]"] * 3
 

@@ -12,6 +12,7 @@ from penstock.errors import StateFileError, StateMovedError
 from penstock.state.memory.header import Field, Shared
 from penstock.state.rows.slot_copy import release_slots
 from penstock.state.rows.stored_count_window import StoredCountWindow
+from penstock.state.slots.slot_functions import HashSlots
 from tests.faults.state_worker import ALL_SLOTS, SLOTS, Block, Driver, PlainWindow, results, stored_rows, stored_window
 from tests.unit.state.test_full_memory import Host
 
@@ -80,7 +81,9 @@ def test_attempts_that_are_abandoned_take_no_more_memory(setting: Setting) -> No
     for _ in range(4):
         setting.open(window)
         setting.process(window, block_of(40))
-        taken.append((granules(window), window.memory.chunks.memory_bytes, window.memory.header.shared[Shared.CHUNKS_USED]))
+        taken.append(
+            (granules(window), window.memory.chunks.memory_bytes, window.memory.header.shared[Shared.CHUNKS_USED])
+        )
         window.close()
     assert len(set(taken)) == 1
     assert setting.rows_are_equal(window)
@@ -126,15 +129,15 @@ def test_two_workers_of_a_host_never_take_the_same_chunk(setting: Setting) -> No
     block = block_of(30, 60)
     ledger = setting.driver.ledger
     columns = block.key_columns(pa.int64())
-    from penstock.state.slots.slot_functions import HashSlots
-
     own = HashSlots(SLOTS).slots_of(columns, len(block.keys))
     for window, slots in zip((one, other), halves, strict=True):
         window.open(slots, ledger.heads, ledger.history, setting.driver.token())
     for part in np.split(np.arange(len(block.keys)), 6):  # in turns
         for window, slots in zip((one, other), halves, strict=True):
             rows = part[np.isin(own[part], slots)]
-            window.process([column.take(rows) for column in columns], len(rows), [c.take(rows) for c in block.columns()])
+            window.process(
+                [column.take(rows) for column in columns], len(rows), [c.take(rows) for c in block.columns()]
+            )
     setting.driver.publish(one.commit(), other.commit())
     setting.plain.process(block)
     assert setting.rows_are_equal(one)

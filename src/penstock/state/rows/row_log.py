@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from penstock.kernels.windows.count.chunks import GRANULE
 from penstock.state.checkpoint.checksum import checksums
 from penstock.state.checkpoint.entries import ENTRY, Entries, Heads, no_entries
 from penstock.state.checkpoint.logs import Logs
-from penstock.kernels.windows.count.chunks import GRANULE
 from penstock.state.extents import Integers
 from penstock.state.memory.header import Field
 from penstock.state.memory.host_memory import HostMemory

@@ -1,4 +1,4 @@
-"""Windows whose entries lie in chunks, as arrays: the rows without their tables, and all entries one after the other."""
+"""Windows whose entries lie in chunks, as arrays: rows without their tables, and all entries one after the other."""
 
 from __future__ import annotations
 

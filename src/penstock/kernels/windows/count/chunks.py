@@ -177,7 +177,7 @@ def place_text(slot: str) -> list[str]:
     if slot == "s":
         return [f"g = u({GRANULE} * begin + s)"]
     far = f"{GRANULE} * np.int64(H[h + u(chunk_of[u(x)] + {_NEWEST})]) + x"
-    near = f"{GRANULE} * begin + x if s < x and x < limit else " if slot == "s + 1" else ""
+    near = f"{GRANULE} * begin + x if x < limit else " if slot == "s + 1" else ""
     return [f"x = {slot}", f"g = u({near}{far})"]
 
 

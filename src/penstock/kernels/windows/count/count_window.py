@@ -40,8 +40,8 @@ class CountWindow:
 
     Sliding: holds the group's newest `size` tuples and fires at every `every`-th tuple of the group with whatever it
     holds.  Tumbling: fires when `size` tuples are there, then is empty.  Results are equal to the bit however the
-    stream is cut into blocks.  Of the columns `retained` it gives the values themselves.  Memory: a long window takes it
-    as tuples come, up to `bytes_per_group`.
+    stream is cut into blocks.  Of the columns `retained` it gives the values themselves.  A long window takes memory as
+    tuples come, up to `bytes_per_group`.
 
     >>> window = CountWindow(2, 1, False, (AggregateCall("sum", 0),), (np.dtype("f8"),))
     >>> prices = FixedColumn(np.array([1.0, 5.0, 2.0]), pa.float64())

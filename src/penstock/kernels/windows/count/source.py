@@ -3,9 +3,10 @@
 Names in the text: I and F the groups' words as int64 and as float64 (the same memory), N the null counts, b and n where
 the group's words begin in them, v the columns, k their masks, x, y, z a tuple's value, the same as float64 and whether
 it is null, e the tuple's terms, a those of the current entry, p of the prefix, w of the whole window, c the group's
-entries, q its position within `every`, o and r the results and their masks.  Where entries lie in chunks: H the words as
-int32, h where the group's table of chunks begins in them, g an entry's place in CI, CF and CN, which are to entries
-what I, F and N are to rows.
+entries, q its position within `every`, o and r the results and their masks.
+
+Where entries lie in chunks: H the words as int32, h where a group's numbers about chunks begin in them, g an entry's
+place in CI, CF and CN, which are to entries what I, F and N are to rows.
 """
 
 from __future__ import annotations

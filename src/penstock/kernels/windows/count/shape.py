@@ -36,6 +36,8 @@ RING_ENTRIES_MAX = 8
 BRANCHLESS_EVERY_MAX = 64
 # Longer ones take memory for their entries as these come; up to here a table of chunks would be most of a row.
 ROW_ENTRIES_WORDS_MAX = 64
+# Kernels look up the chunk of an entry in a table; still longer windows have few keys, and sparse rows.
+CHUNKED_ENTRIES_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Shape:
     @cached_property
     def chunks(self) -> ChunkLayout | None:
         """How entries lie in chunks, None where they lie in the row."""
-        if self.mode != "stack" or self.retained:
+        if self.mode != "stack" or self.retained or self.full > CHUNKED_ENTRIES_MAX:
             return None
         twin = self if self.nullable else replace(self, nullable=True)
         words, nulls = self._stride(False), twin._stride(True)

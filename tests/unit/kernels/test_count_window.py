@@ -123,7 +123,7 @@ def test_big_windows_of_many_groups_take_memory_only_for_what_they_hold() -> Non
 
 @pytest.mark.parametrize(("full", "words"), [(13, 5), (100, 1), (1000, 3), (100_000, 1), (1_000_003, 2)])
 def test_chunks_hold_a_window_and_reserve_little_beyond_it(full: int, words: int) -> None:
-    layout = ChunkLayout(full, words, 1, fixed=2, head_at=0)
+    layout = ChunkLayout(full, words, 1, fixed=2, head_at=0, wrap=2 * full)
     first, held = layout.first.astype(np.int64), np.arange(1, full + 1)
     reserved = first[layout.chunk_of[held - 1] + 1]
     assert (reserved >= held).all()

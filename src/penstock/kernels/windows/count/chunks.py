@@ -5,8 +5,8 @@ as those before it together, so that entries are never copied, no memory is left
 `FIRST` entries are reserved that are not there yet.  A full window has room for its own size, to a granule.
 
 Chunks begin and end at granules of 4 entries.  The table says, in 32 bits, at which granule entry 0 would be if the
-chunk went so far: entry s of a group lies at 4 * table[chunk of s] + s.  Before it stands what most tuples need: the
-table's word for the chunk of the newest entry, and where that chunk ends.
+chunk went so far: entry s of a group lies at 4 * table[chunk of s] + s.  Before it stands what most tuples need, in one
+word: what the head says when the newest entry's chunk is full, and (in the upper half) the table's word for it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ FIRST = 8  # entries of a group's first chunk
 _GROWTH = 4  # the next chunk has a 4th of the entries before it
 _CHUNK_BYTES_MAX = 16 << 10  # so that memory is handed out in small pieces, however long windows are
 _GRANULES_MAX = (1 << 31) - 1
-_NEWEST = 2  # numbers before the table
+_NEWEST = 2  # numbers before the table, read as one word
+_LOW = (1 << 32) - 1
 
 
 @dataclass(frozen=True, slots=False)
 class ChunkLayout:
     """Where the entries of a group lie: its row has `fixed` words, then the table of chunks.
 
-    `head_at` is the place of the number of entries among the words, which wraps only beyond `full`; an entry has
+    `head_at` is the place of the number of entries among the words, which at `wrap` is a window less; an entry has
     `entry_words` words and `entry_nulls` about nulls.
     """
 
@@ -46,6 +47,7 @@ class ChunkLayout:
     entry_nulls: int
     fixed: int
     head_at: int
+    wrap: int
 
     @cached_property
     def first(self) -> Numbers:
@@ -88,7 +90,7 @@ class ChunkLayout:
 
     def view(self) -> tuple[Any, ...]:
         """What `held`, `copy_out`, `take` and `settle` must know; the third is where the table begins, in 32 bits."""
-        return self.full, self.head_at, 2 * self.fixed + _NEWEST, self.first, self.granules
+        return self.full, self.head_at, 2 * self.fixed + _NEWEST, self.first, self.granules, self.wrap
 
 
 class ChunkMemory(Protocol):
@@ -149,15 +151,15 @@ class OwnChunks:
 
 
 def find_text(chunks: ChunkLayout) -> list[str]:
-    """Kernel text: has entry 0 of the group's newest chunk at granule `begin`, and the chunk end at entry `limit`.
+    """Kernel text: has entry 0 of the group's newest chunk at granule `begin`; it is full when the head says `limit`.
 
     s is the entry that is to be written.  Where it is the first of a chunk that is not there yet, it takes one, or ends
     the kernel before tuple i.  What the memory was used for before does not matter: entries are written before they are
     read, about nulls, too, where any other process has written about them.
     """
     return [
-        "begin, limit = np.int64(H[h]), np.int64(H[h + u(1)])",
-        "if s == limit or s == 0:",
+        *newest_text(chunks, "b"),
+        "if c == limit:",
         "    k = chunk_of[u(s)]",
         f"    if c < {chunks.full}:",
         "        owner = owners[keys[i]] if owners.size > 0 else 0",
@@ -167,17 +169,24 @@ def find_text(chunks: ChunkLayout) -> list[str]:
         "            return fired",
         "        nexts[owner] = at + granules[k]",
         f"        H[h + u(k + {_NEWEST})] = at - first[k] // {GRANULE}",
-        f"    begin, limit = np.int64(H[h + u(k + {_NEWEST})]), np.int64(first[k + 1])",
-        "    H[h], H[h + u(1)] = begin, limit",
+        f"    begin, limit = np.int64(H[h + u(k + {_NEWEST})]), c - s + min(np.int64(first[k + 1]), {chunks.full})",
+        f"    if limit == {chunks.wrap}:",
+        f"        limit = {chunks.wrap - chunks.full}",
+        f"    I[b + u({chunks.fixed})] = begin << 32 | limit",
     ]
 
 
+def newest_text(chunks: ChunkLayout, base: str) -> list[str]:
+    """Kernel text: reads `begin` and `limit` of the group whose words begin there."""
+    return [f"newest = I[{base} + u({chunks.fixed})]", f"begin, limit = newest >> 32, newest & {_LOW}"]
+
+
 def place_text(slot: str) -> list[str]:
-    """Kernel text: has g be the place of an entry; s has been found."""
+    """Kernel text: has g be the place of an entry; s has been found, and c counts it."""
     if slot == "s":
         return [f"g = u({GRANULE} * begin + s)"]
     far = f"{GRANULE} * np.int64(H[h + u(chunk_of[u(x)] + {_NEWEST})]) + x"
-    near = f"{GRANULE} * begin + x if x < limit else " if slot == "s + 1" else ""
+    near = f"{GRANULE} * begin + x if c != limit else " if slot == "s + 1" else ""
     return [f"x = {slot}", f"g = u({near}{far})"]
 
 
@@ -255,12 +264,16 @@ take: Any = njit(_take)
 
 def _settle(table, table_at, view, count):  # type: ignore[no-untyped-def]
     """Notes the chunk of the newest entry, for a group whose head counts so many."""
-    full, first = view[0], view[3]
-    newest, k = (count - 1) % full if count > 0 else 0, 0
+    full, first, k = view[0], view[3], 0
+    if count == 0:
+        table[table_at - 2] = table[table_at - 1] = 0
+        return
+    newest = (count - 1) % full
     while first[k + 1] <= newest:
         k += 1
-    table[table_at - 2] = table[table_at + k]
-    table[table_at - 1] = first[k + 1]
+    limit = count - 1 - newest + min(np.int64(first[k + 1]), full)
+    table[table_at - 2] = limit if limit != view[5] else limit - full
+    table[table_at - 1] = table[table_at + k]
 
 
 settle: Any = njit(_settle)

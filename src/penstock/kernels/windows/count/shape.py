@@ -113,7 +113,8 @@ class Shape:
         words, nulls = self._stride(False), twin._stride(True)
         if self.full * max(words, nulls) <= ROW_ENTRIES_WORDS_MAX:
             return None
-        return ChunkLayout(self.full, words, nulls, self._area_start("slot", False), self.head_words - 1)
+        fixed, wrap = self._area_start("slot", False), (2 if self.rest == 0 else 3) * self.full
+        return ChunkLayout(self.full, words, nulls, fixed, self.head_words - 1, wrap)
 
     def words(self, about_nulls: bool) -> int:
         """Words of one group's row, in the array of values or in that of null counts."""

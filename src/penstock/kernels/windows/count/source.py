@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout, find_text, over_text, place_text
+from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout, find_text, newest_text, over_text, place_text
 from penstock.kernels.windows.count.results import indent, is_masked, results
 from penstock.kernels.windows.count.ring import ring_body
 from penstock.kernels.windows.count.shape import Area, Shape
@@ -84,8 +84,13 @@ def _header(shape: Shape) -> list[str]:
         "",
         f"def kernel({', '.join(names)}):",
         "    fired = 0" if shape.chunks is None else "    fired = progress[1]",
-        f"    ahead = groups.size if {'I' if shape.chunks is None else 'CI'}.size > {PREFETCH_ABOVE_WORDS} else 0",
-        f"    for i in range({'' if shape.chunks is None else 'progress[0], '}groups.size):",
+        f"    ahead = groups.size if I.size > {PREFETCH_ABOVE_WORDS} else 0"
+        if shape.chunks is None
+        else f"    ahead = u(groups.size if CI.size > {PREFETCH_ABOVE_WORDS} else 0)",
+        # Unsigned: an index that may be negative costs a nanosecond a tuple.
+        "    for i in range(groups.size):"
+        if shape.chunks is None
+        else "    for i in range(u(progress[0]), u(groups.size)):",
     ]
 
 
@@ -133,17 +138,19 @@ def _prefetch(shape: Shape) -> list[str]:
 def _prefetch_entry(shape: Shape, chunks: ChunkLayout) -> list[str]:
     """The row first, then the entry that its head and its table lead to, which may not be there yet."""
     words, stride, ahead = chunks.words, chunks.entry_words, PREFETCH_TUPLES
+    # One that is at hand anyway: registers are few.
+    entries = "CF" if any(term.number == "f" and not term.about_nulls for term in shape.terms) else "CI"
     return [
-        f"if ahead > 0 and i + {2 * ahead} < ahead:",
-        f"    f = u(groups[i + {2 * ahead}]) * u({words}) + u({words})",
+        f"if ahead > u(0) and i + u({2 * ahead}) < ahead:",
+        f"    f = u(groups[i + u({2 * ahead})]) * u({words}) + u({words})",
         "    prefetch(I, f)",
         f"    prefetch(I, f + u({chunks.fixed}))",
-        f"if ahead > 0 and i + {ahead} < ahead:",
-        f"    f = u(groups[i + {ahead}]) * u({words}) + u({words})",
+        f"if ahead > u(0) and i + u({ahead}) < ahead:",
+        f"    f = u(groups[i + u({ahead})]) * u({words}) + u({words})",
         f"    s = I[f + u({chunks.head_at})] % {shape.full}",
-        f"    g = u({GRANULE} * np.int64(H[f * u(2) + u({2 * chunks.fixed})]) + s) * u({stride})",
-        "    prefetch(CI, g)",
-        f"    prefetch(CI, g + u({max(2 * stride - 1, 0)}))",
+        f"    g = u({GRANULE} * (I[f + u({chunks.fixed})] >> 32) + s) * u({stride})",
+        f"    prefetch({entries}, g)",
+        f"    prefetch({entries}, g + u({max(2 * stride - 1, 0)}))",
     ]
 
 
@@ -311,7 +318,7 @@ def _whole_of_stack(shape: Shape, newest: str | None) -> list[str]:
     if newest is None:
         read, begun = [], f"c > {shape.full} and s < {shape.full - 1}"
     else:
-        found = [] if shape.chunks is None else ["begin, limit = np.int64(H[h]), np.int64(H[h + u(1)])"]
+        found = [] if shape.chunks is None else newest_text(shape.chunks, "b")
         read = ["s = (c - 1) % " + str(shape.full), *found, *_move(shape, "prefix", "p", store=False, oldest=False)]
         begun = f"c > {shape.full} and s < {shape.full - 1}"
     suffix = [*_move(shape, "slot", "w", store=False, slot="s + 1", oldest=False), *_merge(shape, "w", "w", "p")]

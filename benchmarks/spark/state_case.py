@@ -33,7 +33,7 @@ from penstock.state.checkpoint.manifests import Manifests
 
 _RESTART_BATCHES = 6
 _WORD_BYTES = 8
-_COMPARED_BYTES = 4_000_000_000  # more state than that is not held in memory twice
+_COMPARED_BYTES = 5_000_000_000  # more state than that is not held in memory twice
 _ROW_BYTES = 128  # of a key before its values, at most: its window's row, its key, a chunk's first entries
 _FILL_TUPLES_MAX = 400_000_000
 

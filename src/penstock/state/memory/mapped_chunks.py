@@ -58,12 +58,8 @@ class MappedChunks:
         header = self._memory.header
         used = header.fields[Field.CHUNK_EXTENTS_USED, slots]
         last = np.maximum(used - 1, 0)
-        own = (
-            _extent_starts(last, self.shift)
-            + header.fields[Field.CHUNK_NEXT, slots]
-            - header.chunk_extents[slots, last]
-        )
-        return np.where(used > 0, own, 0)
+        in_last = header.fields[Field.CHUNK_NEXT, slots] - header.chunk_extents[slots, last]
+        return np.where(used > 0, _extent_starts(last, self.shift) + in_last, 0)
 
     def grow(self, owner: int, granules: int) -> None:
         self._grow(owner, granules, granules)
@@ -115,10 +111,9 @@ class MappedChunks:
         header = self._memory.header
         if number == int(header.fields[Field.CHUNK_EXTENTS, slot]):
             self._allot(slot, number)
-        header.fields[Field.CHUNK_END, slot] = header.fields[Field.CHUNK_NEXT, slot] = header.chunk_extents[
-            slot, number
-        ]
-        header.fields[Field.CHUNK_EXTENTS_USED, slot] = number + 1
+        fields, start = header.fields, header.chunk_extents[slot, number]
+        fields[Field.CHUNK_END, slot] = fields[Field.CHUNK_NEXT, slot] = start
+        fields[Field.CHUNK_EXTENTS_USED, slot] = number + 1
 
     def _stop(self, slot: int) -> int:
         """Where the extent ends that a slot takes chunks from."""

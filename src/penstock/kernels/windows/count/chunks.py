@@ -30,8 +30,7 @@ FIRST = 8  # entries of a group's first chunk
 _GROWTH = 4  # the next chunk has a 4th of the entries before it
 _CHUNK_BYTES_MAX = 16 << 10  # so that memory is handed out in small pieces, however long windows are
 _GRANULES_MAX = (1 << 31) - 1
-_NEWEST = 2  # numbers before the table, read as one word
-_LOW = (1 << 32) - 1
+NEWEST = 2  # numbers before the table, read as one word
 
 
 @dataclass(frozen=True, slots=False)
@@ -73,7 +72,7 @@ class ChunkLayout:
     @property
     def words(self) -> int:
         """Words of a group's row."""
-        return self.fixed + -(-(_NEWEST + len(self.granules)) // 2)
+        return self.fixed + -(-(NEWEST + len(self.granules)) // 2)
 
     @property
     def granule_bytes(self) -> int:
@@ -90,7 +89,7 @@ class ChunkLayout:
 
     def view(self) -> tuple[Any, ...]:
         """What `held`, `copy_out`, `take` and `settle` must know; the third is where the table begins, in 32 bits."""
-        return self.full, self.head_at, 2 * self.fixed + _NEWEST, self.first, self.granules, self.wrap
+        return self.full, self.head_at, 2 * self.fixed + NEWEST, self.first, self.granules, self.wrap
 
 
 class ChunkMemory(Protocol):
@@ -148,54 +147,6 @@ class OwnChunks:
     def use_nulls(self) -> None:
         self.nulls = GrowingRows(GRANULE * self.layout.entry_nulls)
         self.nulls.grow(self.values.capacity)
-
-
-def find_text(chunks: ChunkLayout) -> list[str]:
-    """Kernel text: has entry 0 of the group's newest chunk at granule `begin`; it is full when the head says `limit`.
-
-    s is the entry that is to be written.  Where it is the first of a chunk that is not there yet, it takes one, or ends
-    the kernel before tuple i.  What the memory was used for before does not matter: entries are written before they are
-    read, about nulls, too, where any other process has written about them.
-    """
-    return [
-        *newest_text(chunks, "b"),
-        "if c == limit:",
-        "    k = chunk_of[u(s)]",
-        f"    if c < {chunks.full}:",
-        "        owner = owners[keys[i]] if owners.size > 0 else 0",
-        "        at = nexts[owner]",
-        "        if at + granules[k] > ends[owner]:",
-        "            progress[0], progress[1], progress[2], progress[3] = i, fired, owner, granules[k]",
-        "            return fired",
-        "        nexts[owner] = at + granules[k]",
-        f"        H[h + u(k + {_NEWEST})] = at - first[k] // {GRANULE}",
-        f"    begin, limit = np.int64(H[h + u(k + {_NEWEST})]), c - s + min(np.int64(first[k + 1]), {chunks.full})",
-        f"    if limit == {chunks.wrap}:",
-        f"        limit = {chunks.wrap - chunks.full}",
-        f"    I[b + u({chunks.fixed})] = begin << 32 | limit",
-    ]
-
-
-def newest_text(chunks: ChunkLayout, base: str) -> list[str]:
-    """Kernel text: reads `begin` and `limit` of the group whose words begin there."""
-    return [f"newest = I[{base} + u({chunks.fixed})]", f"begin, limit = newest >> 32, newest & {_LOW}"]
-
-
-def place_text(slot: str) -> list[str]:
-    """Kernel text: has g be the place of an entry; s has been found, and c counts it."""
-    if slot == "s":
-        return [f"g = u({GRANULE} * begin + s)"]
-    far = f"{GRANULE} * np.int64(H[h + u(chunk_of[u(x)] + {_NEWEST})]) + x"
-    near = f"{GRANULE} * begin + x if c != limit else " if slot == "s + 1" else ""
-    return [f"x = {slot}", f"g = u({near}{far})"]
-
-
-def over_text(chunks: ChunkLayout, step: list[str]) -> list[str]:
-    """Kernel text: a step for the entry at g, for each from the last but one down to 1."""
-    each = [f"for j in range(min(first[k + 1], {chunks.full - 1}) - 1, max(first[k], 1) - 1, -1):"]
-    each += ["    g = u(start + j)", *("    " + line for line in step)]
-    start = f"start = {GRANULE} * np.int64(H[h + u(k + {_NEWEST})])"
-    return [f"for k in range({len(chunks.granules) - 1}, -1, -1):", *("    " + line for line in [start, *each])]
 
 
 def _held(words, row_at, view):  # type: ignore[no-untyped-def]

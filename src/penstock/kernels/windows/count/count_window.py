@@ -96,7 +96,9 @@ class CountWindow:
     @property
     def granule_bytes(self) -> int:
         """Memory of 4 entries, where entries lie in chunks."""
-        return 0 if self._chunks is None else 8 * (self._chunks.values.words + self._chunks.nulls.words)
+        if self._chunks is None:
+            return 0
+        return 8 * (self._chunks.values.words + (self._chunks.nulls.words if self._takes_nulls else 0))
 
     @property
     def state_bytes(self) -> int:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout, find_text, newest_text, over_text, place_text
+from penstock.kernels.windows.count.chunk_text import find_text, newest_text, over_text, place_text
+from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout
 from penstock.kernels.windows.count.results import indent, is_masked, results
 from penstock.kernels.windows.count.ring import ring_body
 from penstock.kernels.windows.count.shape import Area, Shape

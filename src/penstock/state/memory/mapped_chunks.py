@@ -2,8 +2,8 @@
 
 An extent is much longer than a chunk, so that little of it is left when the next chunk does not fit.  Its memory is
 reserved in small steps, so that a slot has hardly more than it uses.  A slot that is cleared begins with its first
-extent again; what is in it then is never read before it is written, but for words about nulls, which whoever takes a
-chunk makes zero.
+extent again; what is in it then is never read before it is written, but for words about nulls, which a rebuild
+makes zero: what it reads may have been written where nothing was known of nulls.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ class Sections:
 
     @property
     def is_whole(self) -> npt.NDArray[np.bool_]:
-        return (self.kinds == WHOLE) | (self.kinds == WHOLE_HELD)
+        whole: npt.NDArray[np.bool_] = (self.kinds == WHOLE) | (self.kinds == WHOLE_HELD)
+        return whole
 
     def words(self, key_words: int, row_words: int, tuple_words: int, entry_words: int) -> Integers:
         """The length of each section."""

@@ -95,9 +95,18 @@ class ChunkLayout:
 class ChunkMemory(Protocol):
     """Where chunks come from: each owner has granules [next, end) to take them from, and gets more by `grow`."""
 
-    layout: ChunkLayout
-    values: RowTable  # a row per granule
-    nulls: RowTable
+    @property
+    def layout(self) -> ChunkLayout: ...
+
+    @property
+    def values(self) -> RowTable:
+        """A row per granule."""
+        ...
+
+    @property
+    def nulls(self) -> RowTable:
+        """The same about nulls."""
+        ...
 
     @property
     def ranges(self) -> tuple[Integers, Integers]:

@@ -18,7 +18,7 @@ from penstock.state.memory.header import Field, Header, Shared
 from penstock.state.memory.host_directory import LEAST_BYTES, HostDirectory, free_bytes
 from penstock.state.memory.key_codec import KeyCodec
 from penstock.state.memory.locks import SlotLocks
-from penstock.state.memory.mapped_chunks import GRANULES_AT_FIRST, MappedChunks
+from penstock.state.memory.mapped_chunks import CHUNKS_PER_EXTENT, GRANULES_AT_FIRST, MappedChunks
 from penstock.state.memory.mapped_rows import MappedRows
 
 # A slot's first extent is about so large; wide rows come one by one.
@@ -52,7 +52,8 @@ class RowLayout:
     @property
     def fingerprint(self) -> str:
         """Differs where the files of another layout, or of another header, could not be read."""
-        return hashlib.blake2b(f"{self} {list(Field)}".encode(), digest_size=6).hexdigest()
+        chunks = "" if self.chunks is None else f" {self.chunks.first.tolist()} {CHUNKS_PER_EXTENT}"
+        return hashlib.blake2b(f"{self} {list(Field)}{chunks}".encode(), digest_size=6).hexdigest()
 
     @property
     def has_nulls(self) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import StateFileError, StateMovedError
+from penstock.state.memory import host_memory
 from penstock.state.memory.header import Field, Shared
 from penstock.state.rows.slot_copy import release_slots
 from penstock.state.rows.stored_count_window import StoredCountWindow
@@ -123,6 +124,18 @@ def test_memory_that_held_nulls_holds_none_for_a_slot_that_knows_of_none(setting
     assert not elsewhere.memory.has_nulls
     setting.commit(window, block_of(3))
     setting.commit(window, Block((1, 1), (None, 2.0)))
+
+
+def test_a_worker_maps_what_another_has_made_longer(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_memory, "GRANULES_AT_FIRST", 16)
+    one, other = setting.worker(), setting.worker()
+    before = other.memory.chunks.capacity
+    setting.commit(one, block_of(20))
+    setting.open(other)
+    for table in (other.memory.chunks, other.memory.chunk_nulls):
+        assert table.capacity >= other.memory.header.shared[Shared.CHUNKS_USED] > before
+    assert stored_rows(other) == setting.plain.rows()
+    other.close()
 
 
 def test_two_workers_of_a_host_never_take_the_same_chunk(setting: Setting) -> None:

@@ -26,7 +26,7 @@ from penstock.operators.windows.join import JoinRuntime
 from penstock.operators.windows.sort import SortRuntime
 from penstock.plan.elements.order import is_paced
 from penstock.plan.elements.position_depth import depth_by_stream
-from penstock.plan.elements.punctuated_streams import punctors_by_stream
+from penstock.plan.elements.punctuated_streams import punctuated
 from penstock.plan.elements.watermarks import Watermark, element_positions, watermarks
 
 _WINDOWED = ops.Aggregate | ops.Join | ops.Sort
@@ -64,7 +64,8 @@ def make_operator(
         case ops.Sort():
             return SortRuntime(operator, letters)
         case ops.Punctor():
-            return PunctorRuntime(operator, graph.operators.index(operator))
+            counts = punctuated(graph).counts(operator)
+            return PunctorRuntime(operator, graph.operators.index(operator), counts=counts)
         case ops.Barrier():
             return BarrierRuntime(operator)
         case ops.Delay() if is_paced(graph, operator):
@@ -115,6 +116,7 @@ def make_watermarked(
 
 
 def _copies_by_punctor(operator: ops.Union, graph: Graph) -> Counter[int]:
-    """On how many inputs a copy of each punctor's marks arrives."""
-    carried = punctors_by_stream(graph)
-    return Counter(punctor for stream in operator.inputs for punctor in carried[stream])
+    """On how many inputs a copy of each punctor's marks arrives, where somebody hears them."""
+    marks = punctuated(graph)
+    inputs = operator.inputs if operator.name in marks.hearing else ()
+    return Counter(punctor for stream in inputs for punctor in marks.heard[stream])

@@ -19,10 +19,10 @@ from penstock.plan.elements.watermarks import watermarks
 class Punctuated:
     """What the punctuations of a graph ask of its operators.
 
-    `heard` has, by stream, the punctors whose marks somebody behind it hears, by number; `hearing` are the operators that
-    fire by marks or pass them on to such.  Marks of the streams `in_order` must stand among the tuples of the whole
-    stream; those of others may come beside them, with their positions.  The marks of `counted` streams are told apart by
-    number.  `by_key` are the aggregates that run by key.
+    `heard` has, by stream, the punctors whose marks somebody behind it hears, by number; `hearing` the operators
+    that fire by marks or pass them on to such.  Marks of the streams `in_order` must stand among the tuples of the
+    whole stream; those of others may come beside them, with their positions.  The marks of `counted` streams are told
+    apart by number.  `by_key` are the aggregates that run by key.
     """
 
     heard: dict[str, frozenset[int]]
@@ -83,8 +83,8 @@ def fires_at_punctuations(operator: ops.Operator) -> bool:
 def _by_key(graph: Graph) -> frozenset[str]:
     """The aggregates whose windows by punctuation can be told apart by key.
 
-    The results of one punctuation are numbered over all groups.  Replicas know their order, not their numbers, and these
-    count where results of several such operators are merged.
+    The results of one punctuation are numbered over all groups.  Replicas know their order, not their numbers, and
+    these count where results of several such operators are merged.
     """
     merged = streams_with_positions(graph)
     firing = [operator for operator in graph.operators if fires_at_punctuations(operator)]

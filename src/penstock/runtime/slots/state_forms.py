@@ -18,7 +18,10 @@ _WORDS = {"rows": "rows in", "objects": "objects in", "clock": "windows in", "wh
 
 @dataclass(frozen=True, slots=True)
 class StateForm:
-    """Rows that processes share, an object for each slot, windows by slot that hear a clock or punctuations, or one object in all."""
+    """Rows that processes share, an object for each slot, windows by slot, or one object in all.
+
+    Windows by slot ("clock") are told a clock or punctuations.
+    """
 
     kind: Kind
     slots: SlotFunction

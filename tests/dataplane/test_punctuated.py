@@ -66,9 +66,13 @@ def three_stages(window: Any) -> ps.Application:
     first = marked(app, before=True).aggregate("first", window=window, by="key", emit=GROUPED)
     more = first.functor("some", where="n < 5 or flag", emit={**{n: n for n in GROUPED}, "side": "n % 2"})
     more = more.punctor("more", "x > 3")
-    second = more.aggregate("second", window=SEGMENT, by="side", emit={"side": "any(side)", "keys": "collect(key)"})
+    second = more.aggregate(
+        "second", window=ps.sliding(punctuation=2), by="side", emit={"side": "any(side)", "keys": "collect(key)"}
+    )
     second.sink("out")
-    first.aggregate("whole", window=SEGMENT, emit={"keys": "collect(key)", "x": "sum(x)"}).sink("all")
+    first.aggregate(
+        "whole", window=ps.sliding(punctuation=3, every=2), emit={"keys": "collect(key)", "x": "sum(x)"}
+    ).sink("all")
     first.sort("sorted", "x", window=SEGMENT).sink("in_order")
     return app
 
@@ -119,7 +123,7 @@ def test_by_key(make: Make, table: pa.Table, window: Any, seed: int, kills: floa
     assert_equal(graph, {"trades": table}, seed, kills, threads=threads)
 
 
-def many(seed: int, rows: int = 150) -> pa.Table:
+def many(seed: int, rows: int = 110) -> pa.Table:
     chance = random.Random(seed)
     found = [
         {"key": chance.choice("abcdefgh"), "name": chance.choice("xy"), "x": chance.uniform(-9, 9), "u": i,
@@ -160,6 +164,21 @@ def test_marks_where_blocks_begin_and_where_no_tuple_passes(at: str) -> None:
     kept.aggregate("segments", window=ps.sliding(punctuation=3), by="key", emit=GROUPED).sink("out")
     for seed in range(3):
         assert_equal(app.graph, {"trades": many(seed, 90)}, seed, 0.1)
+
+
+@pytest.mark.parametrize("by", [None, "key"])
+@pytest.mark.parametrize("fusions", ["none", "all"])
+def test_results_of_later_stages_stand_behind_all_that_came_of_earlier_ones(by: str | None, fusions: Fusions) -> None:
+    """Marks between the results of a punctuation fire before it does."""
+    app = ps.Application("stages")
+    first = marked(app, before=True).aggregate("first", window=ps.sliding(punctuation=3), by="key", emit=GROUPED)
+    more = first.punctor("more", "x > 3")
+    emit = {"n": "count()", "keys": "collect(key)"}
+    more.aggregate("second", window=ps.sliding(punctuation=2), by=by, emit=emit).sink("out")
+    for seed in range(3):
+        assert_equal(app.graph, {"trades": many(seed, 40)}, seed, 0.1, fusions=fusions)
+    old = replace(app.graph, punctuates_by_key=False)
+    assert_equal(old, {"trades": many(1, 40)}, 1, 0.0)
 
 
 class _Old:

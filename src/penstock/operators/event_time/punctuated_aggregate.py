@@ -45,9 +45,10 @@ class PunctuatedAggregate(AggregateRuntime):
         *,
         depth: int,
         ordered: bool,
+        stage: int,
         passes_marks: bool,
     ) -> None:
-        super().__init__(operator, schema, letters)
+        super().__init__(operator, schema, letters, stage=stage)
         assert self.keys is not None
         assert self.held is not None
         self._depth, self._ordered = depth, ordered
@@ -125,7 +126,8 @@ class PunctuatedAggregate(AggregateRuntime):
     def _position(self, marks: Punctuations, triggers: Integers, oldest: Sequence[Column]) -> Position:
         """Right before the mark, by its place among those of the batch, then by the position of the oldest tuple."""
         assert marks.position is not None
-        at = marks.position.pad(self._depth + 1, LAST).take(triggers).before_punctuations(self._passed + triggers)
+        at = marks.position.pad(self._depth + 1, LAST).take(triggers)
+        at = at.before_punctuations(self._passed + triggers, self.stage)
         stamp, *rest = [column.values for column in oldest if isinstance(column, FixedColumn)]
         levels = np.vstack([at.levels, ascending_bits(stamp), *rest])
         return Position(at.stamp, at.place, at.sequence, levels)

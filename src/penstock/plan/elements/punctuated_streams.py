@@ -80,6 +80,15 @@ def fires_at_punctuations(operator: ops.Operator) -> bool:
     return isinstance(operator, ops.Aggregate | ops.Sort) and operator.window.measure == "punctuation"
 
 
+def stages(graph: Graph) -> dict[str, int]:
+    """By stream, how many operators that fire at punctuations it comes through, at most."""
+    found: dict[str, int] = {}
+    for operator in graph.operators:
+        before = max((found[stream] for stream in operator.inputs), default=0)
+        found |= dict.fromkeys(operator.outputs, before + fires_at_punctuations(operator))
+    return found
+
+
 def _by_key(graph: Graph) -> frozenset[str]:
     """The aggregates whose windows by punctuation can be told apart by key.
 

@@ -37,7 +37,7 @@ from penstock.plan.elements.keys import partitioning_of
 from penstock.plan.elements.layout import Layout, keeps_order, keeps_sequence, layout_of, numbered_streams
 from penstock.plan.elements.pipeline import INTAKE, PipelineElement
 from penstock.plan.elements.position_depth import depth_by_stream
-from penstock.plan.elements.punctuated_streams import fires_at_punctuations, punctuated
+from penstock.plan.elements.punctuated_streams import fires_at_punctuations, punctuated, stages
 from penstock.plan.elements.source_offsets import source_places
 from penstock.plan.elements.source_partitions import watched_sources
 from penstock.plan.elements.watermarks import Watermark
@@ -384,9 +384,9 @@ class ElementWorker:
         assert isinstance(operator, ops.Aggregate)
         depth = self._depths[operator.inputs[0]]
         if fires_at_punctuations(operator):
-            passes = bool(self.marks.heard[operator.name])
+            passes, stage = bool(self.marks.heard[operator.name]), stages(self.fixed.graph)[operator.inputs[0]]
             return PunctuatedAggregate(
-                operator, schemas[0], letters, slots, depth=depth, ordered=ordered, passes_marks=passes
+                operator, schemas[0], letters, slots, depth=depth, ordered=ordered, stage=stage, passes_marks=passes
             )  # fmt: skip
         return EventTimeAggregate(operator, schemas[0], letters, slots, depth=depth, ordered=ordered)
 

@@ -30,7 +30,9 @@ def _with_marks_in_order(block: Block, position: Position, marks: Punctuations, 
     order = order_of(concat_position_list([position.pad(depth, ABSENT), at.pad(depth, LAST)]))
     is_mark = order >= block.rows
     ordered, which = block.take(order[~is_mark]), order[is_mark] - block.rows
-    ordered.punctuations = Punctuations(np.cumsum(~is_mark)[is_mark], marks.identities[which], at.take(which))
+    ordered.punctuations = Punctuations(
+        np.cumsum(~is_mark, dtype=np.int64)[is_mark], marks.identities[which], at.take(which)
+    )
     return ordered
 
 

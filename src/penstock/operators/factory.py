@@ -91,6 +91,7 @@ def _flushing(operator: ops.Operator, graph: Graph, letters: DeadLetters, schema
     rank, stage = graph.operators.index(operator), _stage(operator, graph)
     if isinstance(operator, ops.Sort):
         return FlushingOperator(FlushingSort(operator, letters, stage), rank)
+    assert isinstance(operator, ops.Aggregate)
     return FlushingOperator(FlushingAggregate(operator, schema, letters, stage), rank)
 
 

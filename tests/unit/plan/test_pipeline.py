@@ -11,6 +11,7 @@ from penstock.cli.demo.vwap import vwap, vwap_per_ticker
 from penstock.errors import InputError
 from penstock.plan.elements.layout import layout_of
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.plan.explain import explain
 
 
 def shape(app: ps.Application) -> list[tuple[tuple[str, ...], str]]:
@@ -119,6 +120,14 @@ def test_where_a_window_needs_the_marks_among_the_whole_stream_so_does_what_make
     app = ps.Application("marked")
     marked_stream(app).aggregate("all", window=SEGMENT, emit={"n": "count()"}).sink("two")
     assert [scopes_of(app)[n] for n in ("marks", "passed", "all")] == ["stream"] * 3
+
+
+def test_explain_says_why_a_punctor_has_one_replica() -> None:
+    app = ps.Application("marked")
+    marked_stream(app).aggregate("all", window=SEGMENT, emit={"n": "count()"}).sink("two")
+    told = explain(app.graph).elements[-1].parallelism
+    assert told.limit == 1
+    assert told.because.startswith("marks: its punctuations are heard in the order of the whole stream")
 
 
 def test_copies_of_marks_are_counted_by_one_replica() -> None:

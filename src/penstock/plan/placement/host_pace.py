@@ -62,7 +62,7 @@ def free_shares(work: Iterable[ReplicaWork]) -> dict[str, float]:
     return {host: max(cpu_s[host] / wanted, _LEAST) for host, wanted in wanted_s.items() if wanted > 0}
 
 
-def capacities(cores_by_host: Mapping[str, int], pace_by_host: Mapping[str, float]) -> dict[str, float]:
+def capacities(cores_by_host: Mapping[str, float], pace_by_host: Mapping[str, float]) -> dict[str, float]:
     """What hosts can do, in cores of the mean host; hosts whose pace is not known are as the mean one."""
     return {host: cores * pace_by_host.get(host, 1.0) for host, cores in cores_by_host.items()}
 

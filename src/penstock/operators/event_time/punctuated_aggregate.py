@@ -23,7 +23,7 @@ from penstock.operators.event_time.event_time_windows import make_punctuated_win
 from penstock.operators.event_time.keyed_event_time import KeyedSlots, SideInput, SlotState
 from penstock.operators.event_time.position_columns import arrival_columns, arrival_types, ascending_bits
 from penstock.operators.event_time.watermark_broadcast import Waiting
-from penstock.operators.windows.aggregate import AggregateRuntime
+from penstock.operators.windows.aggregate import AggregateRuntime, Groups, Results
 from penstock.state.slots.slot_functions import SlotFunction
 
 _NONE = Punctuations(np.empty(0, np.int64), np.empty(0, np.int64), None)
@@ -64,26 +64,30 @@ class PunctuatedAggregate(AggregateRuntime):
         self._passed, self._is_sender = 0, given.passes_marks
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
-        assert self.keys is not None
-        assert self.held is not None
         own = inputs[0]
         marks = self._marks(own, frontier)
-        keys, count = self._groups(own)
+        keys = self._groups(own)[0]
         self._slots.touch(keys)
         if len(marks):
             self._touch_held()
+        triggers, oldest, results = self._fired(own, keys, marks)
+        position = self._position(marks, triggers, oldest) if self._ordered and len(triggers) else None
+        outputs = Block(self.operator.schema, self._columns(results, len(triggers)), len(triggers), position)
+        return (self._with_marks(outputs, marks, triggers),)
+
+    def _fired(self, own: Block, keys: Groups, marks: Punctuations) -> tuple[Integers, list[Column], Results]:
+        """By output its mark, the position of its group's oldest tuple, and the results; none of what has failed."""
+        assert self.keys is not None
+        assert self.held is not None
         tags = arrival_columns(own, self._depth) if self._ordered else []
         columns: list[Column] = [*self._held_columns(self.arguments.columns(own)), *tags]
-        firings, taken = self.held.process(columns, keys + np.int32(1), count + 1, np.zeros(own.rows), marks.offsets)
+        groups, zeros = keys + np.int32(1), np.zeros(own.rows)  # group 0 is that of ticks, which there are none of
+        firings, taken = self.held.process(columns, groups, self.keys.count + 1, zeros, marks.offsets)
         results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups - 1)
         kept = np.delete(np.arange(len(firings.triggers)), sorted(self.failed))
         self.failed.clear()
-        taken_results = {call: column.take(kept) for call, column in results.items()}
         oldest = [column.take(firings.offsets[:-1][kept]) for column in taken[len(taken) - self._tag_count :]]
-        triggers = firings.triggers[kept]
-        position = self._position(marks, triggers, oldest) if self._ordered and len(kept) else None
-        outputs = Block(self.operator.schema, self._columns(taken_results, len(kept)), len(kept), position)
-        return (self._with_marks(outputs, marks, triggers),)
+        return firings.triggers[kept], oldest, {call: column.take(kept) for call, column in results.items()}
 
     def changed(self, slots: Integers) -> Integers:
         touched, before = self._slots.touched(), self._clock

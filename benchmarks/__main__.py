@@ -177,10 +177,24 @@ def operators(
 
 
 @app.command()
-def kafka(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+def kafka(
+    quick: QuickOption = False,
+    goal: Annotated[
+        str | None, typer.Option(metavar="FEED", help="Instead: a latency goal while the rate triples; kafka or files.")
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
     """`vwap_per_ticker` from a Kafka topic of 12 partitions, JSON and Arrow messages, beside a bare consumer."""
     from benchmarks.spark.kafka.kafka import QUICK, KafkaEffort, run_kafka
     from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes, kafka_tables
+
+    if goal is not None:
+        from benchmarks.spark.kafka.goal_report import report_goal
+
+        report_goal(goal, quick=quick, picture=picture, json_file=json_file, folder=folder)
+        return
 
     effort = QUICK if quick else KafkaEffort()
     result = measured(run_kafka, effort, folder)

@@ -46,7 +46,7 @@ def fill(servers: str, topic: str, table: pa.Table, format_: str) -> None:
             if format_ == "arrow":
                 send(servers, topic, partition, [_arrow(part)])
             else:  # with keys, without which some peers have no state by ticker
-                send(servers, topic, partition, _json(part), part["ticker"].to_pylist())
+                send(servers, topic, partition, message_values(part), part["ticker"].to_pylist())
     producer(servers).flush(120)
 
 
@@ -85,7 +85,7 @@ def send_paced(servers: str, topic: str, table: pa.Table, rate_tuples_s: float, 
     homes = table["partition"].to_pylist()
     while (spent_s := time.monotonic() - begin) < seconds:
         due = min(int(spent_s * rate_tuples_s), table.num_rows)
-        for offset, value in enumerate(_json(table.slice(sent, due - sent).drop_columns("partition")), sent):
+        for offset, value in enumerate(message_values(table.slice(sent, due - sent).drop_columns("partition")), sent):
             send(servers, topic, homes[offset], [value])
         sent = due
         time.sleep(0.01)
@@ -93,7 +93,8 @@ def send_paced(servers: str, topic: str, table: pa.Table, rate_tuples_s: float, 
     return sent
 
 
-def _json(table: pa.Table) -> list[bytes]:
+def message_values(table: pa.Table) -> list[bytes]:
+    """A JSON object for each tuple."""
     return [json.dumps(row, separators=(",", ":")).encode() for row in table.to_pylist()]
 
 

@@ -138,6 +138,14 @@ def test_a_start_at_given_offsets(mock: Mock, topic: str, tmp_path: Path) -> Non
     assert numbers(read.batch()) == [3, 4, 5]
 
 
+def test_a_start_in_a_partition_that_is_not_there_is_refused(mock: Mock, topic: str, tmp_path: Path) -> None:
+    mock.send(topic, objects(1))
+    read = Read(ps.sources.kafka(mock.servers, topic, start={topic: {"0": 0, "9": 5}}), tmp_path)
+    sentence = rf"ps\.sources\.kafka starts in partition 9 of the topic '{topic}', which has 4, counted from 0"
+    with pytest.raises(InputError, match=sentence):
+        read.batch()
+
+
 def test_several_topics_and_a_pattern(mock: Mock, topic: str, tmp_path: Path) -> None:
     for place in range(3):
         mock.send(f"{topic}-{place}", objects(place))
@@ -366,6 +374,7 @@ def problems(**settings: Any) -> Iterator[str]:
             {"start": {"0": -1}},
             'starts at {"0": -1}; offsets are whole numbers by partition, or by topic and partition',
         ),
+        ({"start": {"u": {"0": 1}}}, "starts in 'u', and reads 't'"),
         ({"include": ["ofset"]}, "includes 'ofset'; there are: key, partition, offset, timestamp, headers, topic"),
         ({"include": ["key"]}, "includes key, which its schema does not have"),
         ({"topic": ["t", "^("]}, "has the pattern '^(', which is no regular expression: missing ), unterminated"),

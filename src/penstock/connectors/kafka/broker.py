@@ -108,7 +108,7 @@ class Broker:
 
     def _described(self) -> Topics:
         there = self._client.list_topics(timeout=_ASK_S).topics
-        matching = sorted(name for name in there if name not in self._names and _matches(self._names, name))
+        matching = sorted(name for name in there if name not in self._names and is_named(name, self._names))
         names = [name for name in (*self._names, *matching) if name in there and there[name].error is None]
         partitions = tuple((name, number) for name in names for number in sorted(there[name].partitions))
         return Topics(partitions, self._ids(names) if names and self._times_without_ids < _IDS_TIMES else {})
@@ -146,7 +146,8 @@ def _is_fresh(answer: _Answer, partitions: Sequence[Partition], within_s: float)
     return time.monotonic() - answer[0] < within_s and set(partitions) == set(answer[1])
 
 
-def _matches(names: Sequence[str], topic: str) -> bool:
+def is_named(topic: str, names: Sequence[str]) -> bool:
+    """Whether a topic is among names, and patterns that begin with ^."""
     return any(re.match(name, topic) if name.startswith("^") else name == topic for name in names)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from penstock.arguments import TEXT, check_arguments, or_none, whole
+from penstock.arguments import TEXT, check_arguments, dict_of, or_none, secret, whole
 from penstock.block.block import Block, block_of
 from penstock.connectors.sinks.arrow_part import ArrowPart, read_in_order
 from penstock.connectors.sinks.json_lines import lines_of
@@ -27,6 +27,7 @@ FORMATS = ("json", "raw")
 _MESSAGES = pa.schema({"key": pa.string(), "value": pa.string(), "writer": pa.int32()})
 _SECRET = {"stored": False, "shapes_state": False}
 _ROWS = 1 << 14
+_OPTIONS = dict_of("a dict of librdkafka's settings", str, int, float, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,10 @@ def kafka(
     """
     check_arguments(
         "ps.sinks.kafka", servers=(servers, TEXT), topic=(topic, TEXT), key=(key, or_none(TEXT)), format=(format, TEXT),
-        writers=(writers, whole(1, 64)),
+        writers=(writers, whole(1, 64)), options=(options, secret(or_none(_OPTIONS))),
     )  # fmt: skip
+    for name, text in (("servers", servers), ("topic", topic)):
+        if not text:
+            raise InputError(f"{name} of ps.sinks.kafka is a text; got an empty one")
     require("ps.sinks.kafka", "kafka")
     return KafkaSink(servers, topic, key, format, writers, dict(options or {}))

@@ -183,6 +183,7 @@ def kafka(
         str | None, typer.Option(metavar="FEED", help="Instead: a latency goal while the rate triples; kafka or files.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
+    peers: Annotated[bool, typer.Option(help="Also stock PySpark and quix-streams.")] = True,
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
@@ -196,7 +197,7 @@ def kafka(
         report_goal(goal, quick=quick, picture=picture, json_file=json_file, folder=folder)
         return
 
-    effort = QUICK if quick else KafkaEffort()
+    effort = replace(QUICK if quick else KafkaEffort(), peers=peers)
     result = measured(run_kafka, effort, folder)
     figures = kafka_figures(result, effort)
     report("vwap_per_ticker from Kafka on local[2]", kafka_tables(result), kafka_notes(result), figures, json_file)

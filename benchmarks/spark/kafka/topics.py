@@ -50,6 +50,31 @@ def fill(servers: str, topic: str, table: pa.Table, format_: str) -> None:
     producer(servers).flush(120)
 
 
+def is_as_sent(servers: str, topic: str, table: pa.Table, format_: str) -> bool:
+    """Whether each partition has what `fill` was to write, message by message, as a plain consumer reads it."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    settings = {"bootstrap.servers": servers, "group.id": uuid.uuid4().hex, "enable.partition.eof": True}
+    for partition in range(PARTITIONS):
+        own = table.filter(pa.compute.equal(table["partition"], partition)).drop_columns("partition")
+        parts = (own.slice(begin, BY_MESSAGE) for begin in range(0, own.num_rows, BY_MESSAGE))
+        wanted = itertools.chain.from_iterable([_arrow(p)] if format_ == "arrow" else message_values(p) for p in parts)
+        consumer = Consumer({**settings, "auto.offset.reset": "earliest", "enable.auto.commit": False})
+        consumer.assign([TopicPartition(topic, partition, 0)])
+        try:
+            if any(_next(consumer) != value for value in wanted) or _next(consumer) is not None:
+                return False
+        finally:
+            consumer.close()
+    return True
+
+
+def _next(consumer: Any) -> bytes | None:
+    """The next value; None at the end of the partition."""
+    message = consumer.poll(60.0)
+    return None if message is None or message.error() is not None else message.value()
+
+
 _producers: dict[str, Any] = {}
 
 

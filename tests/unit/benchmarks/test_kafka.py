@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process, sums_in_process
@@ -39,6 +41,9 @@ def test_the_figures_have_the_names_that_others_read() -> None:
               "peers": {"stock": 100, "slow": None}, "unequal_peers": ["slow"]}  # fmt: skip
     assert {name: figures[name] for name in wanted} == wanted
     assert kafka_notes(result) == ["left out: quix-streams: not installed"]
+    other = replace(run, equal=False, sent_as_read=True)
+    assert kafka_notes(replace(result, json=other))[1].endswith("other ones; that comes from the engine's reading")
+    assert QUICK.times(2) == replace(QUICK, tuples=1_200_000, warm=400_000, cap_tuples=200_000)
 
 
 def test_the_rate_is_that_after_the_warm_up() -> None:

@@ -33,7 +33,7 @@ from tests.faults.attacks import CONF
 from tests.faults.processes import executors, kill, python_workers
 from tests.services.kafka_server import KafkaServer
 from tests.services.postgres_server import PostgresServer
-from tests.services.stream_driver import StreamWish
+from tests.services.stream_driver import SECRET, StreamWish
 from tests.services.test_kafka import create, messages
 
 KINDS = ("driver", "worker", "executor", "broker")
@@ -89,6 +89,7 @@ class StreamRound:
             ends.set()
             self._end()
         check(self.scene, wish, name, self.sent)
+        check_secrets(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
     def _feed(self, topic: str, ends: threading.Event) -> None:
@@ -175,6 +176,15 @@ def check(scene: Scene, wish: StreamWish, name: str, sent: int) -> None:
     for n, key, _ in topic:
         by_key.setdefault(key, []).append(n)
     assert all(own == sorted(own) for own in by_key.values()), "the order of a key is another"
+
+
+def check_secrets(folder: Path) -> None:
+    """No file of a run has what only its driver may know: checkpoint, journal, log, tables."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert any(path.name == "journal.jsonl" for path in files)
+    assert any(path.name == "spark.log" for path in files)
+    telling = [str(path) for path in files if SECRET.encode() in path.read_bytes()]
+    assert telling == [], "files with a secret"
 
 
 def delta_rows(folder: str) -> list[tuple[int, str, int]]:

@@ -14,6 +14,8 @@ from penstock.spark.driver.start import start
 from penstock.spark.session.session import spark_session
 
 SCHEMA = {"n": "int64", "key": "symbol"}
+SECRET = "very-secret"  # the password in the connection string of PostgreSQL's tests
+_OPTIONS = {"client.id": f"{SECRET}-client"}  # a setting that brokers without passwords take
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,11 @@ class StreamWish:
 
     def app(self) -> ps.Application:
         app = ps.Application("through")
-        numbers = app.source("numbers", ps.sources.kafka(self.servers, self.topic), SCHEMA)
+        numbers = app.source("numbers", ps.sources.kafka(self.servers, self.topic, options=_OPTIONS), SCHEMA)
         emit = {"n": "last(n)", "key": "any(key)", "seen": "count()"}
         window = ps.sliding(count=4, every=1, per_group=True)
         results = numbers.aggregate("windows", by="key", window=window, emit=emit)
-        results.sink("topic", ps.sinks.kafka(self.servers, self.out, key="key"))
+        results.sink("topic", ps.sinks.kafka(self.servers, self.out, key="key", options=_OPTIONS))
         results.sink("delta", ps.sinks.delta(f"{self.folder}/delta"))
         results.sink("postgres", ps.sinks.postgres(self.dsn, self.out))
         return app

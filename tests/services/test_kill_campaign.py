@@ -6,10 +6,9 @@ import itertools
 from collections import Counter
 from pathlib import Path
 
-
 from penstock.testing import loopback_cluster
 from tests.services.kafka_server import KafkaServer
-from tests.services.kill_campaign import KINDS, Scene, StreamRound, rounds_of, summary
+from tests.services.kill_campaign import Scene, StreamRound, rounds_of, summary
 from tests.services.postgres_server import PostgresServer
 
 

@@ -123,7 +123,7 @@ class Writers:
     """Writers of this process that nobody uses now, by their ids."""
 
     def __init__(self) -> None:
-        self._kept: dict[WriterId, Writer] = {}
+        self._idle: dict[WriterId, Writer] = {}
         self._lock = threading.Lock()
         self._closer: threading.Thread | None = None
 
@@ -131,7 +131,7 @@ class Writers:
     def lent(self, own: WriterId) -> Iterator[tuple[Writer, bool]]:
         """A writer, and whether it was kept; it is closed if its use ends by an error."""
         with self._lock:
-            kept = self._kept.pop(own, None)
+            kept = self._idle.pop(own, None)
         if kept is not None and not kept.is_well():
             kept.close()
             kept = None
@@ -147,9 +147,9 @@ class Writers:
         """Closes those that nobody used for so long; gives whether there are others."""
         with self._lock:
             now_s = time.monotonic()
-            old = [own for own, writer in self._kept.items() if now_s - writer.used_s >= idle_s]
-            closed = [self._kept.pop(own) for own in old]
-            if not self._kept:
+            old = [own for own, writer in self._idle.items() if now_s - writer.used_s >= idle_s]
+            closed = [self._idle.pop(own) for own in old]
+            if not self._idle:
                 self._closer = None
             are_others = self._closer is not None
         for writer in closed:
@@ -159,8 +159,8 @@ class Writers:
     def _take_back(self, own: WriterId, writer: Writer) -> None:
         writer.used_s = time.monotonic()
         with self._lock:
-            before = [self._kept.pop(other) for other in list(self._kept) if other.own == own.own]
-            self._kept[own] = writer
+            before = [self._idle.pop(other) for other in list(self._idle) if other.own == own.own]
+            self._idle[own] = writer
             if self._closer is None:
                 self._closer = threading.Thread(target=self._close_later, name="penstock-kafka-writers", daemon=True)
                 self._closer.start()

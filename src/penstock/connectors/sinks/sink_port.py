@@ -20,6 +20,7 @@ from penstock.connectors.files.folder_owner import Run
 from penstock.connectors.port import BatchId
 from penstock.connectors.sinks.arrow_part import ArrowPart, read_in_order
 from penstock.host.atomic_file import Fence, no_fence
+from penstock.host.paths.file_names import file_name
 
 DeliveryPromise = Literal["exactly once", "at least once", "this run"]
 _NAME = re.compile(r"batch-(\d+)(?:-replica-\d+)?@(\d+)-(\d+)")
@@ -106,8 +107,11 @@ class Part:
         return f"{self.label}@{self.epoch}-{self.attempt}"
 
     def stage(self) -> ArrowPart:
-        """A part in the checkpoint, which `Delivery.batches` reads: for sinks that have no better place."""
-        return ArrowPart(self.folder, self.name, durable=self.durable)
+        """A part in the checkpoint, which `Delivery.batches` reads: for sinks that have no better place.
+
+        Its file has the sink's name, too: a task stages the parts of all its sinks in this one folder.
+        """
+        return ArrowPart(self.folder, f"{self.name}-{file_name(self.sink)}", durable=self.durable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,8 @@ def is_as_sent(servers: str, topic: str, table: pa.Table, format_: str) -> bool:
 def _next(consumer: Any) -> bytes | None:
     """The next value; None at the end of the partition."""
     message = consumer.poll(60.0)
-    return None if message is None or message.error() is not None else message.value()
+    value: bytes | None = None if message is None or message.error() is not None else message.value()
+    return value
 
 
 _producers: dict[str, Any] = {}

@@ -56,7 +56,7 @@ class Gathered:
         assert first is not None
         assert last is not None
         is_dense = last - first == len(messages) - 1
-        self._offsets.append(range(first, last + 1) if is_dense else list(map(_offset, messages)))  # type: ignore
+        self._offsets.append(range(first, last + 1) if is_dense else list(map(_offset, messages)))
         self._starts.append(begin)
         self._stamps += [own.timestamp() for own in messages[-begin % self._every :: self._every]]
         for name, found in self._included.items():

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import StateError
 
@@ -46,9 +46,13 @@ class Writer:
     def __init__(self, own: WriterId) -> None:
         from confluent_kafka import Consumer, Producer, TopicPartition
 
-        common = {"log_level": 0, **dict(own.options), "bootstrap.servers": own.servers}
+        common: dict[str, Any] = {"log_level": 0, **dict(own.options), "bootstrap.servers": own.servers}
         self._topic, self._place, self._is_disturbed = own.topic, TopicPartition(own.topic, 0), False
-        settings = {"transactional.id": own.own, "partitioner": "murmur2_random", "error_cb": self._disturb}
+        settings: dict[str, Any] = {
+            "transactional.id": own.own,
+            "partitioner": "murmur2_random",
+            "error_cb": self._disturb,
+        }
         self._producer: Producer = Producer({"compression.type": "lz4", **common, **settings})
         self._producer.init_transactions(_WITHIN_S)
         consumer = Consumer({**common, "group.id": own.own, "enable.auto.commit": False})

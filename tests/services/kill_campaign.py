@@ -272,6 +272,7 @@ def main() -> None:
     parser.add_argument("--by-round", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=1e9, help="no round begins later; the next run goes on")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # servers and drivers end with it
     folder = ROOT / ".faults" / f"streams-{given.seed}"
     until_s = time.monotonic() + given.seconds
     found = campaign(folder, given.seed, given.kills, given.by_round, until_s, lambda text: print(text, flush=True))

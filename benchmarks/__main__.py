@@ -180,7 +180,8 @@ def operators(
 def kafka(
     quick: QuickOption = False,
     goal: Annotated[
-        str | None, typer.Option(metavar="FEED", help="Instead: a latency goal while the rate triples; kafka or files.")
+        str | None,
+        typer.Option(metavar="FEED", help="Instead: a latency goal; kafka or files (the rate triples), outage."),
     ] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
     peers: Annotated[bool, typer.Option(help="Also stock PySpark and quix-streams.")] = True,

@@ -1,4 +1,7 @@
-"""A latency goal on a stream whose rate triples and falls back: from a topic, or from files in a directory."""
+"""A latency goal on a stream whose rate triples and falls back, from a topic or from files in a directory.
+
+Or on one whose rate stays, and that nobody reads for a while: what waits then is no load to be prepared for.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
@@ -27,16 +32,18 @@ from penstock.control.goals.goal import latency
 from penstock.control.goals.limits import Limits
 from penstock.control.journal.journal import read_journal
 from penstock.control.journal.recorded_decision import judged_decisions
-from penstock.measure.observation import latency_over
+from penstock.kernels.keys.row_checksum import add_checksums
+from penstock.measure.observation import Observation, latency_over
 from penstock.spark.driver.start import start
 from penstock.testing import local_session
 
-FEEDS = ("kafka", "files")
+FEEDS = ("kafka", "files", "outage")
 SCHEMA = {"seq": "int64", "ticker": "symbol", "ttype": "symbol", "price": "float64", "volume": "float64"}
 _WAIT_MS = 5.0  # of a service that each result asks
 RISES, FALLS = 0.3, 0.7  # when the rate triples, and when it falls back: parts of the time
 _DROP_S = 0.1  # between two files
 _DRAIN_S = 60.0
+_WARM_TUPLES = 2_000
 
 Feed = Callable[[pa.Table], None]
 
@@ -52,8 +59,19 @@ class GoalEffort:
     keys: int = 400
     feed: str = "kafka"
 
+    @property
+    def is_outage(self) -> bool:
+        return self.feed == "outage"
+
+    @property
+    def stays_s(self) -> tuple[tuple[float, float], ...]:
+        """When somebody reads: all the time, or for three tenths of it and again after four tenths more."""
+        return ((0.0, RISES * self.seconds), (FALLS * self.seconds, np.inf)) if self.is_outage else ((0.0, np.inf),)
+
     def sent_by(self, elapsed_s: float) -> int:
         """Tuples that are due at a moment."""
+        if self.is_outage:
+            return int(self.rate_tuples_s * min(elapsed_s, 1.5 * self.seconds))
         rises_s, falls_s = RISES * self.seconds, FALLS * self.seconds
         tripled_s = max(min(elapsed_s, falls_s) - rises_s, 0.0)
         return int(self.rate_tuples_s * (min(elapsed_s, self.seconds) + 2 * tripled_s))
@@ -68,26 +86,32 @@ class GoalResult:
     latency_from: tuple[str, ...]
     effort: GoalEffort
 
-    def phase_p95_ms(self, begin: float, end: float) -> float | None:
-        """p95 of a part of the time."""
+    def phase(self, begin: float, end: float) -> list[Observation]:
+        """Micro-batches of a part of the time."""
         first_s, seconds = self.outcome.began_at_s, self.effort.seconds
-        own = [
-            one for one in self.outcome.observations if begin * seconds <= one.started_at_s - first_s < end * seconds
-        ]
-        found = latency_over(own)
+        own = self.outcome.observations
+        return [one for one in own if begin * seconds <= one.started_at_s - first_s < end * seconds]
+
+    def phase_p95_ms(self, begin: float, end: float) -> float | None:
+        found = latency_over(self.phase(begin, end))
         return None if found is None else round(found.p95_ms, 1)
+
+    def phase_replicas(self, begin: float, end: float) -> float | None:
+        """The replicas that asked the service, on average over the micro-batches with tuples."""
+        counts = [len(one.replicas_by_element.get("windows", ())) for one in self.phase(begin, end) if one.tuples_in]
+        return round(fmean(counts), 2) if counts else None
 
 
 def run_goal(effort: GoalEffort, folder: Path, show: Show) -> GoalResult:
     """Warms up with a run of its own, then feeds the stream while control keeps the goal."""
-    table = trades(effort.sent_by(effort.seconds), effort.keys)
+    table = trades(effort.sent_by(2 * effort.seconds), effort.keys)
     with ExitStack() as stack:
-        servers = stack.enter_context(broker(show)) if effort.feed == "kafka" else ""
+        servers = stack.enter_context(broker(show)) if effort.feed != "files" else ""
         session = stack.enter_context(local_session(task_slots=2 * effort.most_replicas))
         show("warming up")
         source, feed = _feed(effort, servers, folder / "warm")
-        feed(table.slice(0, 2_000))
-        _streamed(source, effort, session, folder / "warm-checkpoint", lambda: None, 2_000, show)
+        feed(table.slice(0, _WARM_TUPLES))
+        _streamed(source, effort, session, folder / "warm-checkpoint", lambda: None, _WARM_TUPLES, show)
         source, feed = _feed(effort, servers, folder / "in")
         return _streamed(
             source, effort, session, folder / "checkpoint", lambda: _paced(effort, table, feed), table.num_rows, show
@@ -150,30 +174,36 @@ def _streamed(
     source: SourceConnector, effort: GoalEffort, session: Any, checkpoint: Path, feed: Callable[[], None], sent: int,
     show: Show,
 ) -> GoalResult:  # fmt: skip
-    limits = Limits(max_replicas=effort.most_replicas)
+    feeder, began_s, counted = threading.Thread(target=feed, daemon=True), time.time(), Counted(0, 0)
+    feeder.start()
+    for begin_s, end_s in effort.stays_s if sent > _WARM_TUPLES else ((0.0, np.inf),):
+        time.sleep(max(began_s + begin_s - time.time(), 0.0))
+        own = _stayed(source, effort, session, checkpoint, began_s + end_s, sent - counted.results, show)
+        counted = Counted(counted.results + own.results, add_checksums(counted.checksum, own.checksum))
+    feeder.join()
+    recorded = read_journal(checkpoint / "journal.jsonl")
+    rates = "nobody reads for a while" if effort.is_outage else "then three times as many"
+    outcome = Outcome(
+        f"{effort.feed}: {effort.rate_tuples_s:g} tuples/s, {rates}; goal p95 {effort.goal_p95_ms:g} ms", began_s,
+        recorded.observations, tuple(line.configuration for line in recorded.lines),
+        tuple(own.decision for own in judged_decisions(recorded)), counted, counted.results >= sent,
+        effort.goal_p95_ms,
+    )  # fmt: skip
+    words = tuple(sorted({own.latency_from or "" for own in outcome.observations if own.tuples_in}))
+    return GoalResult(outcome, sent, words, effort)
+
+
+def _stayed(
+    source: SourceConnector, effort: GoalEffort, session: Any, checkpoint: Path, until_s: float, left: int, show: Show
+) -> Counted:
+    """Reads until a moment, or until all tuples that are left have come; gives the results."""
     handle = start(
         application(source), session=session, checkpoint=checkpoint, goal=latency(p95_ms=effort.goal_p95_ms),
-        limits=limits,
+        limits=Limits(max_replicas=effort.most_replicas),
     )  # fmt: skip
-    feeder = threading.Thread(target=feed, daemon=True)
-    feeder.start()
-    began_s, deadline_s = time.time(), time.monotonic() + effort.seconds + _DRAIN_S
-    while (taken := sum(own.tuples_in for own in handle.result.observations)) < sent:
-        if time.monotonic() > deadline_s:
-            break
-        show(f"from {effort.feed}: {taken:,} of {sent:,} tuples, {time.time() - began_s:.0f} s")
+    until_s = min(until_s, time.time() + 2 * effort.seconds + _DRAIN_S)
+    while (taken := sum(own.tuples_out for own in handle.result.observations)) < left and time.time() < until_s:
+        show(f"from {effort.feed}: {taken:,} of {left:,} tuples")
         handle.wait(0.2)
         handle.observe()
-    feeder.join()
-    result = handle.stop()
-    recorded = read_journal(checkpoint / "journal.jsonl")
-    title = f"{effort.feed}: {effort.rate_tuples_s:g} tuples/s, then three times as many"
-    outcome = Outcome(
-        f"{title}; goal p95 {effort.goal_p95_ms:g} ms", began_s, recorded.observations,
-        tuple(line.configuration for line in recorded.lines),
-        tuple(own.decision for own in judged_decisions(recorded)), Counted(*result.discarded.get("out", (0, 0))),
-        taken >= sent, effort.goal_p95_ms,
-    )  # fmt: skip
-    return GoalResult(
-        outcome, sent, tuple(sorted({o.latency_from for o in outcome.observations if o.tuples_in})), effort
-    )
+    return Counted(*handle.stop().discarded.get("out", (0, 0)))

@@ -39,7 +39,11 @@ def goal_figures(result: GoalResult) -> dict[str, Any]:
         "p95_ms": None if found is None else round(found.p95_ms, 1),
         "p95_ms_before": result.phase_p95_ms(0.0, RISES),
         "p95_ms_tripled": result.phase_p95_ms(RISES, FALLS),
-        "p95_ms_after": result.phase_p95_ms(FALLS, 2.0),
+        "p95_ms_after": result.phase_p95_ms(FALLS, 9.0),
+        "replicas_before": result.phase_replicas(0.7 * RISES, RISES),
+        "replicas_at_end": result.phase_replicas(1.3, 9.0)
+        if result.effort.is_outage
+        else result.phase_replicas(0.9, 9.0),
         "mean_replicas": round(outcome.mean_replicas, 2),
         "highest_replicas": outcome.highest_replicas,
         "latency_from": list(result.latency_from),

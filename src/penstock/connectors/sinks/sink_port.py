@@ -79,7 +79,8 @@ class Claim:
 class Part:
     """What one replica (or, where `replica` is None, the driver) has of a batch's tuples for a sink.
 
-    `label` is the same whenever the batch comes again, `name` is unique: a task that runs again stages another part.
+    `label` is the same whenever the batch comes again, `name` is unique for the sink: a task that runs again stages
+    another part.
     `folder` is a folder of the checkpoint, which all hosts see.
 
     >>> part = Part("out", pa.schema({"x": pa.int64()}), BatchId(7, "4f0c"), epoch=2, replica=1, attempt=5)

@@ -144,6 +144,9 @@ def test_a_start_in_a_partition_that_is_not_there_is_refused(mock: Mock, topic: 
     sentence = rf"ps\.sources\.kafka starts in partition 9 of the topic '{topic}', which has 4, counted from 0"
     with pytest.raises(InputError, match=sentence):
         read.batch()
+    late = Read(ps.sources.kafka(mock.servers, topic, start={0: 2}), tmp_path / "late")
+    with pytest.raises(InputError, match=f"partition 0 of the topic '{topic}' at offset 2, and it ends at 1"):
+        late.batch()
 
 
 def test_several_topics_and_a_pattern(mock: Mock, topic: str, tmp_path: Path) -> None:
@@ -316,6 +319,24 @@ def test_a_log_that_was_cut_stops_the_application(mock: Mock, topic: str, tmp_pa
         list(reader.read(OffsetRange(topic, 0, 0, 10, 12)))
     with pytest.raises(OperatorError, match="its log was cut; start with a new checkpoint"):
         list(reader.read(OffsetRange(topic, 0, 0, 1, 12)))
+
+
+def test_a_log_that_is_shorter_than_what_was_taken_is_waited_for_and_then_stops_the_application(
+    mock: Mock, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mock.send(topic, objects(1, 2, 3))
+    read = Read(ps.sources.kafka(mock.servers, topic), tmp_path)
+    assert numbers(read.batch()) == [1, 2, 3]
+    with monkeypatch.context() as patched:
+        patched.setattr(Broker, "ends", lambda self, partitions: dict.fromkeys(partitions, 2))
+        assert read.batch() == []  # a broker that has just taken over
+    mock.send(topic, objects(4))
+    assert numbers(read.batch()) == [4]
+    monkeypatch.setattr(Broker, "ends", lambda self, partitions: dict.fromkeys(partitions, 2))
+    assert read.batch() == []
+    monkeypatch.setattr(broker_module, "_GONE_S", 0.0)
+    with pytest.raises(OperatorError, match=f"partition 0 of the topic '{topic}' ends at offset 2, and had offsets up"):
+        read.batch()
 
 
 def test_brokers_that_are_away_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

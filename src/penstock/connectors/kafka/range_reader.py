@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import methodcaller
 from typing import TYPE_CHECKING
 
-from penstock.connectors.kafka.broker import away, gone
+from penstock.connectors.kafka.broker import away, gone, was_cut
 from penstock.connectors.kafka.consumers import OpenConsumer, consumers_of
 from penstock.connectors.kafka.places import OffsetRange
 from penstock.errors import OperatorError
@@ -94,7 +94,7 @@ class RangeReader:
             first, last = consumer.watermarks()
             position = max(consumer.known_to, own.begin)
             if first <= position:
-                raise _cut(own, last)
+                raise was_cut(own.topic, own.partition, own.end, last)
             self._skip_expired(consumer, own, position, first)
             return False
         if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION):
@@ -121,14 +121,7 @@ def _check_not_cut(consumer: OpenConsumer, own: OffsetRange) -> None:
     except KafkaException:
         return
     if last < own.end:
-        raise _cut(own, last)
-
-
-def _cut(own: OffsetRange, end: int) -> OperatorError:
-    return OperatorError(
-        f"partition {own.partition} of the topic '{own.topic}' ends at offset {end}, and had offsets up to {own.end} "
-        "when they were planned: its log was cut; start with a new checkpoint"
-    )
+        raise was_cut(own.topic, own.partition, own.end, last)
 
 
 def expired(topic: str, partition: int, position: int, first: int) -> OperatorError:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.arguments import is_whole
-from penstock.connectors.kafka.broker import Broker, check_same_topics, is_named
+from penstock.connectors.kafka.broker import Broker, check_same_topics, check_there, is_named
 from penstock.connectors.kafka.consumers import OWN_SETTINGS
 from penstock.connectors.kafka.gathered import TYPES, Gathered, gathered
 from penstock.connectors.kafka.places import OffsetRange, Places, first_places, of_one_topic, ranges_between
@@ -135,18 +135,20 @@ class KafkaSource:
         before = Places.of(start)
         topics = broker.topics(newest=before is None)
         if before is None:
-            _check_there(self.topics, {topic for topic, _ in topics.partitions}, self.servers)
+            check_there(self.topics, {topic for topic, _ in topics.partitions}, self.servers)
         if before is not None and broker.lacks(before.ids, topics):
             return start
         check_same_topics(None if before is None else before.ids, topics)
         begins, ends = broker.begins(topics.partitions), broker.ends(topics.partitions)
         if before is None:
             own = of_one_topic(json.loads(self.start), self.topics) if self.start.startswith("{") else self.start
-            _check_starts(own, begins)
+            _check_starts(own, ends)
             known = Places().with_new(first_places(own, begins, ends), topics.ids)
         else:
             known = before.with_new(begins, topics.ids)
         self._check_expired(known, begins)
+        if broker.is_shorter(known, ends):
+            return start
         most = max(planning.most_tuples // self._tuples_by_message, 1)
         end = known.upto(ends, most)
         return start if end == before else end.to_offset()
@@ -218,22 +220,16 @@ class KafkaSource:
         return [None] * len(splits)
 
 
-def _check_there(wanted: Sequence[str], there: set[str], servers: str) -> None:
-    missing = [name for name in wanted if not name.startswith("^") and name not in there]
-    if missing:
-        raise InputError(
-            f"Kafka at {servers} has no topic {', '.join(repr(name) for name in missing)}; create it first"
-        )
-
-
-def _check_starts(start: str | Mapping[str, Any], there: Mapping[tuple[str, int], int]) -> None:
-    """InputError where offsets are given of a partition that its topic does not have."""
+def _check_starts(start: str | Mapping[str, Any], ends: Mapping[tuple[str, int], int]) -> None:
+    """InputError where offsets are given of a partition that its topic does not have, or behind its end."""
     for topic, parts in {} if isinstance(start, str) else start.items():
-        count = sum(name == topic for name, _ in there)
-        for number in parts:
-            if (topic, int(number)) not in there:
-                raise InputError(f"ps.sources.kafka starts in partition {number} of the topic '{topic}', which has "
-                                 f"{count}, counted from 0")  # fmt: skip
+        count = sum(name == topic for name, _ in ends)
+        for number, offset in parts.items():
+            where = f"ps.sources.kafka starts in partition {number} of the topic '{topic}'"
+            if (topic, int(number)) not in ends:
+                raise InputError(f"{where}, which has {count}, counted from 0")
+            if offset > ends[topic, int(number)]:
+                raise InputError(f"{where} at offset {offset}, and it ends at {ends[topic, int(number)]}")
 
 
 def _hint(name: str) -> str:

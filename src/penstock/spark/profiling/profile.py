@@ -185,7 +185,7 @@ def _ratios(graph: Graph) -> tuple[float, ...]:
 
 def _middle(seen: Sequence[Observation]) -> Sample:
     """The sample of a visit: the size that most of its micro-batches had."""
-    return max(samples_of(seen), key=lambda sample: sample.batches)
+    return max(samples_of(seen, undisturbed=True), key=lambda sample: sample.batches)
 
 
 def _tables(graph: Graph, inputs: Mapping[str, Input]) -> dict[str, pa.Table]:

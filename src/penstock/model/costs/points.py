@@ -68,7 +68,8 @@ def element_points(points: Iterable[ElementPoint | Mapping[str, Any]], where: st
         raise InputError(f"{where} needs points; got none")
     ports = sorted({len(point.tuples_in_s) for point in found})
     if len(ports) > 1:
-        raise InputError(f"{where} needs as many input ports in each point; got {' and '.join(map(str, ports))} of them")
+        counts = " and ".join(map(str, ports))
+        raise InputError(f"{where} needs as many input ports in each point; got {counts} of them")
     return found
 
 
@@ -77,7 +78,7 @@ def _element_point(body: object) -> ElementPoint:
         body = {"tuples_in_s": body[0], "cpu_cores": body[1]}
     if not isinstance(body, Mapping):
         raise InputError(
-            "a point is a mapping with cpu_cores, tuples_in_s and tuples_out_s, or a pair of tuples_in_s and cpu_cores; "
+            "a point is a mapping with cpu_cores, tuples_in_s and tuples_out_s, or a pair (tuples_in_s, cpu_cores); "
             f"got {shown(body)}"
         )
     for name in body:

@@ -22,10 +22,11 @@ _WAITING_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """What runs around operators, as the communication learner found it."""
+    """What runs around operators, as the communication learner found it; what neighbours add, where that is known."""
 
     fixed: FixedCosts
     communication: Communication
+    contention: float = 0.0
 
 
 Measured = tuple[Sample, Mapping[str, tuple[str, ...]]]  # a sample, and the operators of its elements
@@ -42,7 +43,7 @@ def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], ov
     shares = _shares(facts, measured)
     return Profile(operators, _fixed([sample for sample, _ in measured], overhead.fixed), overhead.communication,
                    dict.fromkeys(sorted({own.operator_class for own in facts.values()}), 1.0),
-                   source_shares=shares)  # fmt: skip
+                   contention=overhead.contention, source_shares=shares)  # fmt: skip
 
 
 def _check(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) -> None:
@@ -198,9 +199,7 @@ def stream_rate(sample: Sample, stream: str, facts: Mapping[str, OperatorFacts])
     return sample.tuples if producer.is_source else 0.0
 
 
-def _width(
-    stream: str, own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts]
-) -> float:
+def _width(stream: str, own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts]) -> float:
     """Bytes of a stream's tuples: as sent or received, else as its operators saw them inside an element."""
     for sample, _ in measured:
         for element in sample.elements.values():

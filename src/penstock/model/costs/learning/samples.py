@@ -185,8 +185,9 @@ def _middle_element(own: Sequence[ElementSample], quantity: Quantity) -> Element
     }
     return ElementSample(
         quantity(s.cpu_s for s in own), quantity(s.busy_s for s in own), quantity(s.python_cpu_s for s in own),
-        quantity(s.busiest_cpu_s for s in own), round(median(s.tasks for s in own)), _middles([s.tuples_in for s in own]),
-        _middles([s.tuples_out for s in own]), _middles([s.bytes_in for s in own]),
+        quantity(s.busiest_cpu_s for s in own), round(median(s.tasks for s in own)),
+        _middles([s.tuples_in for s in own]), _middles([s.tuples_out for s in own]),
+        _middles([s.bytes_in for s in own]),
         _middles([s.bytes_out for s in own]), operators,
     )  # fmt: skip
 

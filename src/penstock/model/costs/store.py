@@ -122,9 +122,10 @@ class CostStore:
 
     def _learn_speeds(self, node: str) -> None:
         """Speeds between a node and each other one, out of the functions that both have."""
-        own, overhead = self._costs(node), self.overhead(node)
+        others = self._nodes(besides=node)
+        own, overhead = self._costs(node) if others else [], self.overhead(node)
         rows: list[tuple[object, ...]] = []
-        for other in self._nodes(besides=node):
+        for other in others:
             costs, other_overhead = self._costs(other), self.overhead(other)
             for base, there, pair in ((other, node, (costs, own)), (node, other, (own, costs))):
                 rows += [(there, base, name, speed, time.time()) for name, speed in learned_speeds(*pair).items()]

@@ -57,13 +57,13 @@ from penstock.state.checkpoint.lease import Lease
 from penstock.state.checkpoint.manifests import Parts
 from penstock.state.memory.host_directory import HostState
 from penstock.watch.dashboard_process import DashboardProcess, start_dashboard
+from penstock.watch.newest_observations import add_bounded
 from penstock.watch.notebook import handle_html
+from penstock.watch.summary import Summary
 
 _log = logging.getLogger(__name__)
 
 
-_MOST_OBSERVATIONS = 10_000
-_MOST_WITH_SLOTS = 500  # counts by slot are four fifths of an Observation: 4 KB for each keyed element
 _CONTROL_PATIENCE_S = 5.0
 _SPARK_PATIENCE_S = 30.0  # until tasks that were cancelled have ended
 _SINK_PATIENCE_S = 0.5
@@ -78,8 +78,8 @@ class RunResult:
 
     `dead_letters` has the first of them, `dead_letter_count` says how many there were; `dropped` counts, by sink, the
     tuples that a bounded sink in memory has dropped.  While an application runs, its `observations` may be a second
-    behind; `Handle.observe` is not.  Of a long run they are the newest 10,000 at least, and counts by slot are in the
-    newest 500: the journal has all.
+    behind; `Handle.observe` is not.  Of a long run they are the newest 2,000 at least, and counts by slot are in the
+    newest 500: the journal has all.  `earlier` has the figures of the micro-batches before them, added up.
 
     >>> RunResult().dead_letter_count
     0
@@ -91,6 +91,7 @@ class RunResult:
     dead_letter_count: int = 0
     observations: list[Observation] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
+    earlier: Summary | None = None
 
 
 class Handle:
@@ -564,14 +565,5 @@ class Handle:
 
     def _keep(self, observations: Sequence[Observation]) -> None:
         with self._lock:
-            add_bounded(self.result.observations, observations)
+            self.result.earlier = add_bounded(self.result.observations, observations, self.result.earlier)
 
-
-def add_bounded(observations: list[Observation], new: Sequence[Observation]) -> None:
-    """Adds Observations; older ones lose their counts by slot, and the oldest go, since the journal has all."""
-    without_slots = max(len(observations) - _MOST_WITH_SLOTS, 0)
-    observations += new
-    for place in range(without_slots, len(observations) - _MOST_WITH_SLOTS):
-        observations[place] = replace(observations[place], slot_tuples_by_element={}, slot_cpu_us_by_element={})
-    if len(observations) > 2 * _MOST_OBSERVATIONS:
-        del observations[:_MOST_OBSERVATIONS]

@@ -31,7 +31,8 @@ from penstock.watch.terminal.terminal_graph import draw_graph
 class CostQuestion:
     """What is to be predicted: at which rate, on which machines, from which profile, and whether fusions compare.
 
-    `settings` are those of `penstock run --set`.
+    `settings` are those of `penstock run --set`; `node` is one that the store or the profile knows, and neighbours use
+    so many of its cores.
     """
 
     rate_tuples_s: float | None = None
@@ -39,10 +40,19 @@ class CostQuestion:
     profile: Path | None = None
     fuse: bool = False
     settings: tuple[str, ...] = ()
+    node: str | None = None
+    neighbours_cores: float = 0.0
 
     def check(self) -> None:
-        if self.rate_tuples_s is None and (self.nodes or self.profile or self.fuse):
-            raise InputError("--nodes, --profile and --fuse need a rate; add --rate TUPLES_S")
+        where = self.nodes or self.node or self.neighbours_cores
+        if self.rate_tuples_s is None and (where or self.profile or self.fuse):
+            raise InputError(
+                "--nodes, --node, --neighbours, --profile and --fuse need a rate; add --rate TUPLES_S"
+                if self.node or self.neighbours_cores else
+                "--nodes, --profile and --fuse need a rate; add --rate TUPLES_S"
+            )  # fmt: skip
+        if self.nodes and self.node:
+            raise InputError("--nodes gives machines of a file, and --node names one of the store; give one of them")
 
 
 NO_QUESTION = CostQuestion()
@@ -64,8 +74,9 @@ def explain_command(
     predicted = None
     if costs.rate_tuples_s is not None:
         predicted = cost_explanation(
-            app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, requested, fuse_too=costs.fuse
-        )
+            app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, requested, fuse_too=costs.fuse,
+            node=costs.node, neighbours_cores=costs.neighbours_cores,
+        )  # fmt: skip
     if as_json:
         body = {**explanation.as_json(), "warnings": app.warnings}
         print(json.dumps(body if predicted is None else {**body, "costs": predicted}, indent=1))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.plan.elements.event_time import has_time_windows, goes_by_broadcast
+from penstock.plan.elements.event_time import goes_by_broadcast, has_time_windows
 from penstock.plan.elements.keys import Scope, copied_from, partitioning_of
 from penstock.plan.elements.stateful import is_stored
 from penstock.plan.fusion.groups import Groups

@@ -22,6 +22,7 @@ from penstock.model.costs.store import store_path
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import with_files_recorded
 from penstock.plan.explain import Explanation, OperatorPlan, explain
+from penstock.plan.state_size import GroupBytes
 from penstock.watch.pictures.canvas import check_picture
 from penstock.watch.terminal.terminal_graph import draw_graph
 
@@ -158,18 +159,23 @@ def _elements(explanation: Explanation) -> Table:
     return shown
 
 
-def kernel_bytes(graph: Graph) -> dict[str, int]:
+def kernel_bytes(graph: Graph) -> dict[str, GroupBytes]:
     """Bytes per group of every aggregate that a count window's kernel serves alone."""
     aggregates = [o for o in graph.operators if isinstance(o, Aggregate) and o.window.measure == "count"]
     sizes = {operator.name: _bytes_per_group(graph, operator) for operator in aggregates}
     return {name: size for name, size in sizes.items() if size is not None}
 
 
-def _bytes_per_group(graph: Graph, operator: Aggregate) -> int | None:
+def _bytes_per_group(graph: Graph, operator: Aggregate) -> GroupBytes | None:
     from penstock.block.dead_letters import DeadLetters
+    from penstock.kernels.windows.count.chunks import FIRST, GRANULE
     from penstock.operators.windows.aggregate import AggregateRuntime
 
     aggregate = AggregateRuntime(operator, graph.producer(operator.inputs[0]).schema, DeadLetters())
     if aggregate.counts is None or aggregate.held is not None:
         return None
-    return aggregate.counts.bytes_per_group
+    counts = aggregate.counts
+    if not counts.granule_bytes:
+        return GroupBytes(counts.bytes_per_group)
+    every = int(operator.window.every)
+    return GroupBytes(counts.bytes_per_group, counts.row_bytes, counts.granule_bytes // GRANULE, every, FIRST)

@@ -239,11 +239,21 @@ def rescale(quick: QuickOption = False, json_file: JsonOption = None, folder: Fo
 
 
 @app.command()
-def state(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+def state(
+    quick: QuickOption = False,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this case ('1000000x1000', '1000000x1000:zipf'), no cluster; may be repeated."),
+    ] = None,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
     """Keyed state by number of keys and length of windows: rate, memory, change logs, what a kill costs; a cluster."""
     from benchmarks.spark import state as bench
 
     effort = bench.QUICK if quick else bench.StateEffort()
+    if case:
+        effort = bench.only_cases(effort, case)
     result = measured(bench.run_state, effort, folder)
     title = "sum of each ticker's last volumes, integer tickers, trades and quotes half and half, local[2]"
     report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)

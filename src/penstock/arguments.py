@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any, TypeGuard
 from penstock.errors import InputError
 
 _MOST_SHOWN = 120
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,12 @@ def check_arguments(where: str, **given: tuple[object, Rule]) -> None:
 
 
 def shown(value: object) -> str:
-    """A value as an error's sentence shows it: on one line, and not too long."""
-    text = " ".join(repr(value).split())
+    """A value as an error's sentence shows it: on one line, not too long, and without an address in memory.
+
+    >>> shown(shown)
+    '<function shown>'
+    """
+    text = _ADDRESS.sub("", " ".join(repr(value).split()))
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 

@@ -566,4 +566,3 @@ class Handle:
     def _keep(self, observations: Sequence[Observation]) -> None:
         with self._lock:
             self.result.earlier = add_bounded(self.result.observations, observations, self.result.earlier)
-

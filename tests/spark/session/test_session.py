@@ -20,18 +20,9 @@ from pyspark.sql import SparkSession
 from penstock.errors import InputError
 from penstock.host.owned_folder import OwnedFolder
 from penstock.spark.executors.pinning import cores_by_host, pinned
-from penstock.spark.session.session import (
-    LocalFolder,
-    Master,
-    close_session,
-    import_paths,
-    log_of,
-    make_local_folder,
-    master_of,
-    require_answer,
-    spark_session,
-    start_settings,
-)
+from penstock.spark.session.local_folder import LocalFolder, make_local_folder
+from penstock.spark.session.master import Master, master_of, require_answer
+from penstock.spark.session.session import close_session, import_paths, log_of, spark_session, start_settings
 from penstock.spark.worker_daemon import leave_archives
 
 _QUIET_PROGRAM = """
@@ -82,7 +73,7 @@ def test_a_local_master_has_a_slot_for_every_replica_and_retries(text: str, url:
 
 @pytest.mark.parametrize("text", ["locl[2]", "local[0]", "spark://", "spark://host", "http://a:1", ""])
 def test_a_wrong_master_is_named_before_anything_starts(text: str) -> None:
-    with pytest.raises(InputError, match="is none that Spark knows; give local"):
+    with pytest.raises(InputError, match="is not one that Spark knows; give local"):
         spark_session(text)
 
 
@@ -221,8 +212,8 @@ def test_a_jvm_that_cannot_start_and_one_that_never_registers_are_told_and_leave
 _FAILING_PROGRAM = """
 import subprocess, sys, os
 from penstock.errors import InputError
-from penstock.spark.session import session
-session._REGISTRATION_TIMEOUT_S = 4.0
+from penstock.spark.session import master as masters, session
+masters._REGISTRATION_TIMEOUT_S = 4.0
 log = sys.argv[2] + "/spark.log"
 for master, conf in (("local[1]", {"spark.driver.memory": "1"}), (f"spark://127.0.0.1:{sys.argv[1]}", {})):
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.measure.observation import Observation
-from penstock.spark.driver.handle import add_bounded
+from penstock.spark.driver.run_result import add_bounded
 
 
 def observed(batch: int) -> Observation:

@@ -226,7 +226,7 @@ def _summary(screen: Console, result: RunResult, goal: Goal | None) -> None:
     from penstock.watch.goal_verdict import verdict_of
     from penstock.watch.summary import summary_of
 
-    summary = summary_of(result.observations)
+    summary = summary_of(result.observations, result.earlier)
     if summary is None:
         return
     screen.print(

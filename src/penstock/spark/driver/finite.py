@@ -89,12 +89,17 @@ def _finished(handle: Handle, total: int, progress: Progress | None) -> RunResul
         while not handle.wait(_POLL_S):
             observation = handle.observe()
             if progress is not None and observation is not None:
-                progress(sum(o.tuples_in for o in handle.result.observations), total)
+                progress(_tuples_in(handle.result), total)
         if progress is not None:
             progress(total, total)
     finally:
         result = handle.stop()
     return result
+
+
+def _tuples_in(result: RunResult) -> int:
+    earlier = 0 if result.earlier is None else result.earlier.tuples_in
+    return earlier + sum(o.tuples_in for o in result.observations)
 
 
 def _with_memory(graph: Graph, streams: Mapping[str, str]) -> Graph:

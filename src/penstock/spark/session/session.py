@@ -71,6 +71,10 @@ def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Spark keeps figures of jobs, stages and queries for its pages, even where nobody can open them.
+        **dict.fromkeys(("spark.ui.retainedJobs", "spark.ui.retainedStages"), "200"),
+        "spark.ui.retainedTasks": "2000",
+        "spark.sql.ui.retainedExecutions": "50",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.worker.reuse": "true",
         "spark.python.daemon.module": "penstock.spark.worker_daemon",

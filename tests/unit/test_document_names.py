@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import penstock
 from benchmarks.__main__ import app as benchmarks_app
 from penstock.app.application import Application
 from penstock.cli.commands import app as penstock_app
@@ -135,3 +136,13 @@ def test_every_design_record_has_the_status_that_the_index_gives() -> None:
     assert [name for name, _ in rows] == sorted(path.name for path in folder.glob("0*.md"))
     for name, status in rows:
         assert (folder / name).read_text().split("\n")[2] == f"Status: {status}.", name
+
+
+def test_documents_import_public_modules_alone() -> None:
+    found = {
+        (document.name, module)
+        for document in documents.DOCUMENTS
+        for module in re.findall(r"^\s*(?:from|import) penstock\.([\w.]+)", document.read_text(), re.MULTILINE)
+        if "design" not in document.parts
+    }
+    assert {module for _, module in found} <= set(penstock.__all__), found

@@ -69,7 +69,7 @@ def _plain(began_s: float) -> dict[str, Any]:
 
     from penstock.host.java import java_home  # the same Java
 
-    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ["JAVA_HOME"], os.environ["PYSPARK_PYTHON"] = str(java_home()), sys.executable
     from pyspark.sql import DataFrame, SparkSession
 
     session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
@@ -87,7 +87,9 @@ def _plain(began_s: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         writer = rows.mapInArrow(_unchanged, rows.schema).writeStream.foreachBatch(note)
         query = writer.option("checkpointLocation", str(Path(folder) / "checkpoint")).start()
-        seen.wait(_PATIENCE_S)
+        while not seen.wait(0.05):
+            if query.exception() is not None or time.monotonic() - began_s > _PATIENCE_S:
+                raise TimeoutError(f"plain PySpark gave no result: {query.exception() or 'it took too long'}")
         query.stop()
     return {"plain_first_result_s": moments[0] - began_s, "plain_session_s": opened_s - began_s}
 

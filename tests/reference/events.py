@@ -46,9 +46,12 @@ def filled(position: Position, length: int) -> Position:
     return (*position, *[-math.inf] * (length - len(position)))
 
 
-def of_results(mark: Mark) -> Position:
-    """Where the results stand that a punctuation triggers, before their numbers."""
-    return (*mark.position[:-1], AT_PUNCTUATION)
+def of_results(mark: Mark, stage: int) -> Position:
+    """Where the results stand that a punctuation triggers, before their numbers.
+
+    `stage`: behind how many others stands the operator that it fires; the results of these stand before its own.
+    """
+    return (*mark.position[:-1], AT_PUNCTUATION + 2.0**20 * stage)
 
 
 def merged(streams: Sequence[Sequence[Event]]) -> list[tuple[int, Event]]:

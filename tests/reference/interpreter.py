@@ -111,7 +111,7 @@ def _run(operator: ops.Operator, graph: Graph, streams: Streams, letters: Letter
     """The streams that an operator emits."""
     inputs = [streams[name] for name in operator.inputs]
     reference = _reference(operator, graph, inputs, letters)
-    outputs = [_Numbered(3 + _depth(operator, graph)) for _ in operator.outputs]
+    outputs = [_Numbered(3 + _depth(operator, graph), _stage(operator, graph)) for _ in operator.outputs]
     for port, event in merged(inputs):
         results = reference.on_tuple(port, event) if isinstance(event, Item) else reference.on_mark(port, event)
         for number, result in results:
@@ -129,23 +129,33 @@ def _depth(operator: ops.Operator, graph: Graph) -> int:
         return 0
     if goes_by_watermark(graph, operator):
         return depth_of_results(operator, max(_depth(graph.producer(stream), graph) for stream in operator.inputs))
-    at_marks = isinstance(operator, ops.Aggregate | ops.Sort) and operator.window.measure == "punctuation"
-    return max(_depth(graph.producer(stream), graph) for stream in operator.inputs) + (2 if at_marks else 1)
+    more = 2 if _fires_at_marks(operator) else 1
+    return max(_depth(graph.producer(stream), graph) for stream in operator.inputs) + more
+
+
+def _fires_at_marks(operator: ops.Operator) -> bool:
+    return isinstance(operator, ops.Aggregate | ops.Sort) and operator.window.measure == "punctuation"
+
+
+def _stage(operator: ops.Operator, graph: Graph) -> int:
+    """Behind how many operators that fire at punctuations it stands."""
+    before = [graph.producer(stream) for stream in operator.inputs]
+    return max((_stage(own, graph) + _fires_at_marks(own) for own in before), default=0)
 
 
 class _Numbered:
     """A stream being written: what is emitted at one position is numbered on from 0, all positions of one length."""
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, stage: int) -> None:
         self.events: list[Event] = []
         self.position: Position = ()
-        self.number, self.length = 0, length
+        self.number, self.length, self.stage = 0, length, stage
 
     def add(self, event: Event, result: Event | Row) -> None:
         if isinstance(result, Item | Mark):  # it knows its position
             self.events.append(result)
             return
-        position = filled(event.position, self.length - 1) if isinstance(event, Item) else of_results(event)
+        position = filled(event.position, self.length - 1) if isinstance(event, Item) else of_results(event, self.stage)
         self.number = self.number + 1 if position == self.position else 0
         self.position = position
         self.events.append(Item(filled((*position, self.number), self.length), result))

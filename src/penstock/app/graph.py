@@ -21,11 +21,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Operators in the order they were written, which is a topological order."""
+    """Operators in the order they were written, which is a topological order.
+
+    `punctuates_by_key`: windows by punctuation may run by key; those of checkpoints of earlier versions may not.
+    """
 
     name: str
     operators: tuple[Operator, ...]
     requests: tuple[Request, ...] = ()
+    punctuates_by_key: bool = field(default=True, compare=False, repr=False, kw_only=True)
 
     def operator(self, name: str) -> Operator:
         return next(o for o in self.operators if o.name == name)

@@ -41,6 +41,12 @@ class Block:
         position = None if self.position is None else self.position.slice(start, stop)
         return Block(self.schema, tuple(c.slice(start, stop) for c in self.columns), stop - start, position)
 
+    def unmarked(self) -> Block:
+        """The same tuples without punctuations."""
+        if self.punctuations is None:
+            return self
+        return Block(self.schema, self.columns, self.rows, self.position)
+
     def to_arrow(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([c.to_arrow() for c in self.columns], schema=self.schema)
 

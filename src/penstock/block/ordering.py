@@ -7,15 +7,33 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from penstock.block.block import Block, concat_blocks
-from penstock.block.position import Frontier, Integers, Position, concat_position_list, merge_order
+from penstock.block.position import ABSENT, LAST, Frontier, Integers, Position, concat_position_list, merge_order
+from penstock.block.punctuation import Punctuations
 
 
 def in_order(blocks: Sequence[Block]) -> Block:
     """One block of several: by position where they have positions, else one after the other."""
     joined = concat_blocks(blocks)
-    if joined.position is None or joined.punctuations is not None or is_ascending(joined.position):
+    if joined.position is None:
+        return joined
+    marks = joined.punctuations
+    if marks is not None and marks.position is not None and len(blocks) > 1:
+        return _with_marks_in_order(joined, joined.position, marks, marks.position)
+    if marks is not None or is_ascending(joined.position):
         return joined
     return joined.take(order_of(joined.position))
+
+
+def _with_marks_in_order(block: Block, position: Position, marks: Punctuations, at: Position) -> Block:
+    """Tuples and punctuations of a block by position: those of several replicas, of which one has all punctuations."""
+    depth = max(len(position.levels), len(at.levels))
+    order = order_of(concat_position_list([position.pad(depth, ABSENT), at.pad(depth, LAST)]))
+    is_mark = order >= block.rows
+    ordered, which = block.take(order[~is_mark]), order[is_mark] - block.rows
+    ordered.punctuations = Punctuations(
+        np.cumsum(~is_mark, dtype=np.int64)[is_mark], marks.identities[which], at.take(which)
+    )
+    return ordered
 
 
 def order_of(position: Position) -> Integers:

@@ -61,12 +61,16 @@ class Position:
         """The positions of outputs: each row's own, followed by its number."""
         return Position(self.stamp, self.place, self.sequence, np.vstack([self.levels, numbers]))
 
-    def before_punctuations(self, numbers: Integers) -> Position:
-        """The positions of what these punctuations fired: right before each, in the order of their numbers."""
+    def before_punctuations(self, numbers: Integers, stage: int = 0) -> Position:
+        """The positions of what these punctuations fired: right before each, in the order of their numbers.
+
+        `stage`: how many operators that fire at punctuations are in front of the one that fired; what these fired, and
+        all that came of it, stands before its results.
+        """
         levels = np.vstack([self.levels, np.full((1, len(self)), LAST, np.int64)])
         last, columns = np.argmax(levels == LAST, axis=0), np.arange(len(self))
         levels[levels == LAST] = ABSENT
-        levels[last, columns] = _AT_PUNCTUATION
+        levels[last, columns] = _AT_PUNCTUATION + stage
         levels[last + 1, columns] = numbers
         return Position(self.stamp, self.place, self.sequence, levels)
 

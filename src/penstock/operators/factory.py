@@ -26,7 +26,7 @@ from penstock.operators.windows.join import JoinRuntime
 from penstock.operators.windows.sort import SortRuntime
 from penstock.plan.elements.order import is_paced
 from penstock.plan.elements.position_depth import depth_by_stream
-from penstock.plan.elements.punctuated_streams import punctors_by_stream
+from penstock.plan.elements.punctuated_streams import fires_at_punctuations, punctuated, stages
 from penstock.plan.elements.watermarks import Watermark, element_positions, watermarks
 
 _WINDOWED = ops.Aggregate | ops.Join | ops.Sort
@@ -53,7 +53,7 @@ def make_operator(
         case ops.Functor():
             return FunctorRuntime(operator, schemas[0])
         case ops.Aggregate():
-            return AggregateRuntime(operator, schemas[0], letters)
+            return AggregateRuntime(operator, schemas[0], letters, stage=_stage(operator, graph))
         case ops.Join():
             named = operator.name in (element_positions(graph) if positioned is None else positioned)
             return JoinRuntime(operator, (schemas[0], schemas[1]), letters, positioned=named)
@@ -62,9 +62,10 @@ def make_operator(
         case ops.Union():
             return UnionRuntime(_copies_by_punctor(operator, graph))
         case ops.Sort():
-            return SortRuntime(operator, letters)
+            return SortRuntime(operator, letters, _stage(operator, graph))
         case ops.Punctor():
-            return PunctorRuntime(operator, graph.operators.index(operator))
+            counts = punctuated(graph).counts(operator)
+            return PunctorRuntime(operator, graph.operators.index(operator), counts=counts)
         case ops.Barrier():
             return BarrierRuntime(operator)
         case ops.Delay() if is_paced(graph, operator):
@@ -87,10 +88,15 @@ def ticked_operators(graph: Graph, *, flushes: bool) -> frozenset[str]:
 
 
 def _flushing(operator: ops.Operator, graph: Graph, letters: DeadLetters, schema: pa.Schema) -> OperatorRuntime:
-    rank = graph.operators.index(operator)
+    rank, stage = graph.operators.index(operator), _stage(operator, graph)
     if isinstance(operator, ops.Sort):
-        return FlushingOperator(FlushingSort(operator, letters), rank)
-    return FlushingOperator(FlushingAggregate(operator, schema, letters), rank)
+        return FlushingOperator(FlushingSort(operator, letters, stage), rank)
+    assert isinstance(operator, ops.Aggregate)
+    return FlushingOperator(FlushingAggregate(operator, schema, letters, stage), rank)
+
+
+def _stage(operator: ops.Operator, graph: Graph) -> int:
+    return stages(graph)[operator.inputs[0]] if fires_at_punctuations(operator) else 0
 
 
 def make_watermarked(
@@ -115,6 +121,7 @@ def make_watermarked(
 
 
 def _copies_by_punctor(operator: ops.Union, graph: Graph) -> Counter[int]:
-    """On how many inputs a copy of each punctor's marks arrives."""
-    carried = punctors_by_stream(graph)
-    return Counter(punctor for stream in operator.inputs for punctor in carried[stream])
+    """On how many inputs a copy of each punctor's marks arrives, where somebody hears them."""
+    marks = punctuated(graph)
+    inputs = operator.inputs if operator.name in marks.hearing else ()
+    return Counter(punctor for stream in inputs for punctor in marks.heard[stream])

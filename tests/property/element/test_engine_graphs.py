@@ -173,3 +173,16 @@ def test_keys_of_joins_meet_whatever_their_width_and_coding(table: pa.Table, dat
     two.join("swapped", one, left_window=window, right_window=window, on=on, emit=emit).sink("other_way")
     other = pa.table({"word": table["k"].cast(pa.string()), "small": table["n"].cast(pa.int8()), "s": table["s"]})
     check(app, {"one": table, "two": other}, data)
+
+
+@given(table=plain(odd=True), before=st.booleans(), again=st.booleans(), data=st.data())
+def test_marks_among_the_results_of_a_mark(table: pa.Table, before: bool, again: bool, data: st.DataObject) -> None:
+    """Results of the second window meet those of the first."""
+    app = ps.Application("stages")
+    marked = app.source("plain", schema=PLAIN, stamp="s").punctor("marks", "n > 1", before=before)
+    first = marked.aggregate("first", window=ps.sliding(punctuation=3), by="k", emit=GROUPED)
+    more = first.punctor("more", "n > 1", before=again)
+    second = more.aggregate("second", window=ps.sliding(punctuation=2), by="n", emit=GROUPED)
+    second.sink("seconds")
+    second.union("both", first).sink("out")
+    check(app, {"plain": table}, data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import penstock as ps
@@ -9,6 +11,7 @@ from penstock.cli.demo.vwap import vwap, vwap_per_ticker
 from penstock.errors import InputError
 from penstock.plan.elements.layout import layout_of
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.plan.explain import explain
 
 
 def shape(app: ps.Application) -> list[tuple[tuple[str, ...], str]]:
@@ -84,11 +87,71 @@ def test_sources_with_stamps_of_their_own_meet_in_an_intake() -> None:
     ]
 
 
-def test_what_needs_marks_runs_on_one_replica() -> None:
-    app = ps.Application("marked")
+def scopes_of(app: ps.Application) -> dict[str, str]:
+    return {name: e.scope for e in pipeline_of(app.graph).elements for name in e.operators}
+
+
+def marked_stream(app: ps.Application) -> ps.Stream:
     source = app.source("plain", schema={"k": "int64", "t": "float64"})
-    marked = source.punctor("marks", "k = 1").functor("passed", where="k > 0")
-    marked.aggregate("segments", window=ps.tumbling(punctuation=True), by="k", emit={"n": "count()"}).sink("one")
+    return source.punctor("marks", "k = 1").functor("passed", where="k > 0")
+
+
+SEGMENT = ps.tumbling(punctuation=True)
+
+
+def test_windows_by_punctuation_go_by_key_behind_any_number_of_punctors() -> None:
+    app = ps.Application("marked")
+    marked = marked_stream(app)
+    marked.aggregate("segments", window=SEGMENT, by="k", emit={"n": "count()"}).sink("one")
     marked.aggregate("bars", window=ps.tumbling(time_s=1, on="t"), by="k", emit={"n": "count()"}).sink("two")
-    scopes = {name: e.scope for e in pipeline_of(app.graph).elements for name in e.operators}
-    assert [scopes[n] for n in ("marks", "passed", "segments", "bars")] == ["stream"] * 4
+    scopes = scopes_of(app)
+    assert [scopes[n] for n in ("marks", "passed", "segments", "bars")] == ["none", "none", "key", "key"]
+
+
+def test_one_replica_hears_the_marks_behind_windows_by_key() -> None:
+    app = ps.Application("two_stages")
+    segments = marked_stream(app).aggregate("segments", window=SEGMENT, by="k", emit={"k": "any(k)", "n": "count()"})
+    segments.aggregate("all", window=SEGMENT, emit={"n": "sum(n)"}).sink("out")
+    scopes = scopes_of(app)
+    assert [scopes[n] for n in ("marks", "passed", "segments", "all")] == ["none", "none", "key", "stream"]
+
+
+def test_where_a_window_needs_the_marks_among_the_whole_stream_so_does_what_makes_them() -> None:
+    app = ps.Application("marked")
+    marked_stream(app).aggregate("all", window=SEGMENT, emit={"n": "count()"}).sink("two")
+    assert [scopes_of(app)[n] for n in ("marks", "passed", "all")] == ["stream"] * 3
+
+
+def test_explain_says_why_a_punctor_has_one_replica() -> None:
+    app = ps.Application("marked")
+    marked_stream(app).aggregate("all", window=SEGMENT, emit={"n": "count()"}).sink("two")
+    told = explain(app.graph).elements[-1].parallelism
+    assert told.limit == 1
+    assert told.because.startswith("marks: its punctuations are heard in the order of the whole stream")
+
+
+def test_copies_of_marks_are_counted_by_one_replica() -> None:
+    app = ps.Application("copies")
+    some, rest = marked_stream(app).split("parts", {"some": "k > 2", "rest": None})
+    united = some.union("united", rest)
+    united.aggregate("segments", window=SEGMENT, by="k", emit={"n": "count()"}).sink("out")
+    pipeline = pipeline_of(app.graph, ("segments",))
+    scopes = {name: e.scope for e in pipeline.elements for name in e.operators}
+    assert [scopes[n] for n in ("marks", "united", "segments")] == ["stream", "stream", "key"]
+
+
+def test_windows_by_punctuation_that_meet_others_of_the_same_marks_are_numbered_by_one_replica() -> None:
+    app = ps.Application("met")
+    marked = marked_stream(app)
+    one = marked.aggregate("one", window=SEGMENT, by="k", emit={"n": "count()"})
+    two = marked.aggregate("two", window=SEGMENT, by="t", emit={"n": "count()"})
+    one.union("both", two).sink("out")
+    assert [scopes_of(app)[n] for n in ("marks", "one", "two")] == ["stream"] * 3
+
+
+def test_windows_by_punctuation_of_an_old_checkpoint_stay_on_one_replica() -> None:
+    app = ps.Application("old")
+    marked_stream(app).aggregate("segments", window=SEGMENT, by="k", emit={"n": "count()"}).sink("one")
+    old = replace(app.graph, punctuates_by_key=False)
+    scopes = {name: e.scope for e in pipeline_of(old).elements for name in e.operators}
+    assert [scopes[n] for n in ("marks", "passed", "segments")] == ["stream"] * 3

@@ -12,7 +12,7 @@ from penstock.element.threads.shards import ShardedOperator
 from penstock.element.threads.stage import ThreadedStage
 from penstock.operators.watermark.source_ticks import TICKS
 from penstock.plan.elements.keys import partitioning_of
-from penstock.plan.elements.punctuated_streams import punctors_by_stream
+from penstock.plan.elements.punctuated_streams import punctuated
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,7 @@ def is_ordered(operator: ops.Operator, graph: Graph) -> bool:
         case ops.Functor():
             return partitioning_of(operator).scope != "none"
         case ops.Union():
-            carried = punctors_by_stream(graph)
-            return any(carried[stream] for stream in operator.inputs)  # it counts the copies of punctuations
+            return operator.name in punctuated(graph).hearing  # it counts the copies of punctuations
         case _:
             return True
 

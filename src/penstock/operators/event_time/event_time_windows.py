@@ -1,4 +1,7 @@
-"""The windows of an event-time aggregate by slot: running values of panes, or held rows; group 0 is the ticks'."""
+"""The windows by slot of an aggregate that is told a clock or punctuations: running values of panes, or held rows.
+
+Group 0 is the ticks'.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ from penstock.operators.windows.row_windows import HeldWindows
 
 
 class EventTimeWindows(Protocol):
-    """State by slot: the clock, the slot's keys, and what its groups hold, numbered by those keys."""
+    """State by slot: the clock, the slot's keys, and what its groups hold, numbered by those keys.
+
+    The clock of windows by punctuation is how many of these there were.
+    """
 
     @property
     def clock(self) -> tuple[int, ...]:
@@ -42,6 +48,11 @@ def make_event_time_windows(
         return _Panes(times, int(window.size // window.every), slots, len(tags))
     assert held is not None
     return _HeldRows(held, int(window.every), slots, len(tags))
+
+
+def make_punctuated_windows(held: HeldWindows, window: Window, slots: KeyedSlots) -> EventTimeWindows:
+    """The windows by slot of an aggregate by punctuation; rows are in the order of their arrival within a slot."""
+    return _Segments(held, int(window.every), slots, 0)
 
 
 class _Panes:
@@ -99,6 +110,8 @@ class _Panes:
 
 
 class _HeldRows:
+    place = 0  # of the clock among those of the windows
+
     def __init__(self, held: HeldWindows, every_us: int, slots: KeyedSlots, tags: int) -> None:
         self._held, self._every_us, self._slots, self._tags = held, every_us, slots, tags
 
@@ -120,7 +133,7 @@ class _HeldRows:
         states: dict[int, SlotState] = {}
         for slot, start, stop in runs:
             states[slot] = {
-                "clock": int(rows.clock[0]),
+                "clock": int(rows.clock[self.place]),
                 "keys": (stop - start, [piece.piece(start, stop) for piece in key_pieces]),
                 "values": values[start:stop].tobytes(),
                 "columns": [piece.piece(start, stop) for piece in columns],
@@ -130,7 +143,8 @@ class _HeldRows:
 
     def restore_slots(self, states: Sequence[SlotState]) -> None:
         rows = self._held.rows
-        rows.clock[0] = max((state["clock"] for state in states), default=rows.clock[0])
+        clock = rows.clock[self.place]
+        rows.clock[self.place] = max((state["clock"] for state in states), default=clock)
         full = [state for state in states if state["keys"][0]]
         if not full:
             return
@@ -144,3 +158,14 @@ class _HeldRows:
         order = np.lexsort(tags[::-1]) if tags else np.arange(len(groups))
         self._held.columns = tuple(column.take(order) for column in columns)
         rows.hold(groups[order], values[order])
+
+
+class _Segments(_HeldRows):
+    """A tumbling window holds nothing of earlier segments, so that nobody need know how many there were."""
+
+    place = 1
+
+    @property
+    def clock(self) -> tuple[int, ...]:
+        rows = self._held.rows
+        return () if rows.kind[1] else (int(rows.clock[self.place]),)

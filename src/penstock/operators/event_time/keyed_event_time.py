@@ -24,12 +24,14 @@ SlotState = Mapping[str, Any]
 class SideInput:
     """What a replica gets of a micro-batch beside the tuples of its slots.
 
-    `ticks` by input; of split slots the `partials` of keys that it owns, and `shares` of tuples to be checked.
+    `ticks` by input, punctuations too; of split slots the `partials` of keys that it owns, and `shares` of tuples to be
+    checked.  The one replica that `passes_marks` sends the punctuations on which all are told.
     """
 
     ticks: Mapping[int, Sequence[Block]] = field(default_factory=dict)
     partials: Sequence[Block] = ()
     shares: Sequence[Block] = ()
+    passes_marks: bool = True
 
 
 class KeyedEventTimeOperator(OperatorRuntime, Protocol):

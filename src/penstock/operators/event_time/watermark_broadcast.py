@@ -1,4 +1,4 @@
-"""Ticks: the tuples of a stream that may have moved its clock, told to every replica of an operator by key.
+"""Ticks: what of a stream may have moved its clock, or its punctuations, told to every replica of an operator by key.
 
 The clock of a stream at a tuple is the highest time up to it, so of each block only those count whose time is above all
 before them in the block: whoever has these of all blocks, in order, knows the clock everywhere.
@@ -17,17 +17,30 @@ from penstock.block.block import Block
 from penstock.block.column import Array, FixedColumn
 from penstock.block.ordering import in_order
 from penstock.block.position import Frontier, Integers
+from penstock.block.punctuation import Punctuations
 from penstock.operators.windows.window_attribute import event_times_us, window_values, with_value
 from penstock.plan.elements.event_time import time_window_by_port
+from penstock.plan.elements.punctuated_streams import fires_at_punctuations
 
 _VALUE = pa.schema([("value", pa.float64())])
+MARKS = pa.schema([("identity", pa.int64())])
+
+
+def marks_block(marks: Punctuations) -> Block:
+    """Punctuations as tuples of their own, at their positions."""
+    return Block(MARKS, (FixedColumn(marks.identities, pa.int64()),), len(marks), marks.position)
 
 
 def ticks_of(operator: ops.Operator, stream: str, block: Block) -> Iterator[tuple[int, Block]]:
     """The ticks of a block of a stream, by input of the operator that reads it so.
 
     An aggregate's are whole tuples, the first of each of its panes; a join's clock is exact, and its ticks just times.
+    Those of windows by punctuation are the punctuations.
     """
+    if fires_at_punctuations(operator):
+        if block.punctuations is not None:
+            yield 0, marks_block(block.punctuations)
+        return
     for port, window in time_window_by_port(operator).items():
         if operator.inputs[port] != stream or not block.rows:
             continue
@@ -43,6 +56,8 @@ def ticks_of(operator: ops.Operator, stream: str, block: Block) -> Iterator[tupl
 
 def tick_schema(operator: ops.Operator, schema: pa.Schema) -> pa.Schema:
     """The schema in which the ticks of an operator travel."""
+    if fires_at_punctuations(operator):
+        return MARKS
     return schema if isinstance(operator, ops.Aggregate) else _VALUE
 
 

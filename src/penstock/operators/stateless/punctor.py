@@ -18,12 +18,14 @@ from penstock.operators.stateless.routing import truth
 
 
 class PunctorRuntime(Stateless):
-    """Passes all tuples and adds a mark where its condition is true."""
+    """Passes all tuples and adds a mark where its condition is true.
 
-    snapshot_fields = ("marks",)
+    `counts`: marks are told apart by number, as a union does that waits for copies of each.
+    """
 
-    def __init__(self, operator: Punctor, number: int) -> None:
+    def __init__(self, operator: Punctor, number: int, *, counts: bool = True) -> None:
         self.when, self.before, self.number = operator.when, operator.before, number
+        self.snapshot_fields = ("marks",) if counts else ()
         self.marks = 0
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:

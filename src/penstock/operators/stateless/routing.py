@@ -55,6 +55,8 @@ class UnionRuntime(Stateless):
         self.snapshot_fields = ("copies",) if copies_by_punctor else ()
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
+        if not self.snapshot_fields:  # nobody hears the marks
+            inputs = [block.unmarked() for block in inputs]
         if sum(block.rows for block in inputs) == 0 and all(block.punctuations is None for block in inputs):
             return (inputs[0],)
         merged = merge(inputs)

@@ -37,12 +37,18 @@ class AggregateRuntime(SnapshotFields):
     """Groups, arguments, windows, and the expressions around the calls.
 
     `firsts` are the types of columns of which a time window's kernel is to keep the oldest tuple's value besides.
+    `stage`: how many operators in front of it fire at punctuations.
     """
 
     def __init__(
-        self, operator: Aggregate, schema: pa.Schema, letters: DeadLetters, firsts: tuple[np.dtype[Any], ...] = ()
+        self,
+        operator: Aggregate,
+        schema: pa.Schema,
+        letters: DeadLetters,
+        firsts: tuple[np.dtype[Any], ...] = (),
+        stage: int = 0,
     ) -> None:
-        self.operator, self.letters = operator, letters
+        self.operator, self.letters, self.stage = operator, letters, stage
         self.plan = plan = plan_aggregate(operator, schema)
         self.functions = {name.lower(): function for name, function in operator.functions}
         self.keys = KeyIndex(tuple(schema.field(name).type for name in operator.by)) if operator.by else None
@@ -222,7 +228,7 @@ class AggregateRuntime(SnapshotFields):
             return Block(self.operator.schema, columns, len(marks))
         position = None
         if own.position is not None and block.position is not None:
-            position = own.position.take(marks).before_punctuations(output_numbers(marks))
+            position = own.position.take(marks).before_punctuations(output_numbers(marks), self.stage)
         ends = np.searchsorted(marks, np.arange(len(own)), side="right")
         return Block(self.operator.schema, columns, len(marks), position, own.moved(ends))
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from penstock.app import operators as ops
 from penstock.block.block import Block, concat_blocks, empty_block
 from penstock.block.column import Column, FixedColumn
+from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import AT_TICK, EVERYTHING, Frontier, Integers, Position
 from penstock.kernels.snapshot import SnapshotFields
 from penstock.kernels.watermark import END
@@ -84,8 +85,8 @@ class FlushingOperator(SnapshotFields):
 class FlushingAggregate(AggregateRuntime):
     """Keeps the rows of its groups' own windows beside the kernel, which has only running values of them."""
 
-    def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+    def __init__(self, operator: ops.Aggregate, schema: pa.Schema, letters: DeadLetters, stage: int = 0) -> None:
+        super().__init__(operator, schema, letters, stage=stage)
         self.rest = HeldWindows(self.operator.window) if self.has_own_windows else None
         if self.rest is not None:
             self.snapshot_fields = (*self.snapshot_fields, "rest")

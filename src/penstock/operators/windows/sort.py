@@ -22,8 +22,8 @@ from penstock.operators.windows.window_attribute import window_values, without_m
 class SortRuntime(SnapshotFields):
     """A tumbling window emits all it holds, sorted; a sliding one its lowest tuple when it overflows."""
 
-    def __init__(self, operator: Sort, letters: DeadLetters) -> None:
-        self.operator, self.letters = operator, letters
+    def __init__(self, operator: Sort, letters: DeadLetters, stage: int = 0) -> None:
+        self.operator, self.letters, self.stage = operator, letters, stage
         self.windows = HeldWindows(operator.window) if operator.window.kind == "tumbling" else None
         self.store: Block | None = None
         self.snapshot_fields = ("store",) if self.windows is None else ("windows",)
@@ -54,7 +54,7 @@ class SortRuntime(SnapshotFields):
             return Block(block.schema, columns, 0)
         position = None
         if own.position is not None:
-            position = own.position.take(triggers).before_punctuations(output_numbers(triggers))
+            position = own.position.take(triggers).before_punctuations(output_numbers(triggers), self.stage)
         ends = np.searchsorted(triggers, np.arange(len(own)), side="right")
         return Block(block.schema, columns, len(triggers), position, own.moved(ends))
 

@@ -1,6 +1,6 @@
-"""Operators by key whose windows go by the clock of the whole stream, and still run on several replicas.
+"""Operators by key whose windows go by the clock or the punctuations of the whole stream, on several replicas.
 
-Every replica is told which tuples of the stream moved the clock (ticks), whatever their keys.
+Every replica is told which tuples of the stream moved the clock (ticks), or its punctuations, whatever their keys.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ from penstock.app.graph import Graph
 from penstock.app.windows import Window
 from penstock.plan.elements.keys import partitioning_of
 from penstock.plan.elements.order import streams_with_positions
+from penstock.plan.elements.punctuated_streams import punctuated
 from penstock.plan.elements.watermarks import watermarks
 
 
 def has_time_windows(operator: ops.Operator) -> bool:
     """Whether a clock acts on its windows."""
     return any(window.measure == "time" for window in _windows(operator))
+
+
+def is_told_by_broadcast(graph: Graph, operator: ops.Operator) -> bool:
+    """Whether an operator by key is told, beside its tuples, what its windows go by."""
+    return is_keyed_event_time(graph, operator) or operator.name in punctuated(graph).by_key
 
 
 def is_keyed_event_time(graph: Graph, operator: ops.Operator) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.plan.elements.event_time import is_keyed_event_time
+from penstock.plan.elements.event_time import is_told_by_broadcast
 from penstock.plan.elements.merged_sources import goes_by_micro_batch
 from penstock.plan.elements.order import is_paced
 from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of
@@ -21,7 +21,8 @@ from penstock.plan.fusion.needs import needs_of
 class Layout:
     """`positioned` are the streams whose tuples must know their positions; `paced` the elements that time acts on.
 
-    `event_time_elements` are the elements by key whose replicas are all told the clock of the whole stream.
+    `event_time_elements` are the elements by key whose replicas are all told the clock or the punctuations of the whole
+    stream.
     `watermarks` are those of operators that go by one, by element.
     `goes_by_micro_batch`: sources that meet have no stamps to be merged by.  `state_pipeline` is the pipeline by which
     state is kept: that of `event_time_operators` and `objects_by_slot` by slot, whatever element they are in.
@@ -176,5 +177,5 @@ def _event_time(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
     return tuple(
         number
         for number, element in enumerate(pipeline.elements)
-        if element.scope == "key" and is_keyed_event_time(graph, graph.operator(element.operators[0]))
+        if element.scope == "key" and is_told_by_broadcast(graph, graph.operator(element.operators[0]))
     )

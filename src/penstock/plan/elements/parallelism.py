@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.app.graph import Graph
-from penstock.app.operators import Operator, Sink, Source
+from penstock.app.operators import Operator, Punctor, Sink, Source
 from penstock.plan.elements.fusion import Element
 from penstock.plan.elements.keys import Partitioning, origin, partitioning_of
 from penstock.plan.fusion.needs import needs_of
@@ -61,6 +61,8 @@ def planned_parallelism(graph: Graph, element: PipelineElement) -> Parallelism:
         return Parallelism(1, element.because or "streams of several elements come together in it")
     partitioning = partitioning_of(whole)
     because = partitioning.because if partitioning.scope == "stream" else "its results depend on all tuples in order"
+    if isinstance(whole, Punctor):
+        because = "its punctuations are heard in the order of the whole stream, or have copies that are counted"
     return Parallelism(1, because if len(working) == 1 else f"{whole.name}: {because}")
 
 

@@ -15,7 +15,7 @@ def even_out_load(
     homes: list[str],
     load_by_replica: Sequence[float],
     held: Sequence[Mapping[str, int]],
-    cores_by_host: Mapping[str, int],
+    cores_by_host: Mapping[str, float],
     other_load: Mapping[str, float],
 ) -> None:
     """Takes load off the fullest host while it is too full: of the changes that are enough, the one with least to copy.
@@ -47,7 +47,7 @@ def even_out_load(
 def _load_by_host(
     homes: Sequence[str],
     load_by_replica: Sequence[float],
-    cores_by_host: Mapping[str, int],
+    cores_by_host: Mapping[str, float],
     other_load: Mapping[str, float],
 ) -> dict[str, float]:
     """For each core."""
@@ -62,7 +62,7 @@ def _peak_after(
     homes: Sequence[str],
     load_by_replica: Sequence[float],
     load: Mapping[str, float],
-    cores_by_host: Mapping[str, int],
+    cores_by_host: Mapping[str, float],
 ) -> float:
     """The higher load of the two hosts that a change is between."""
     after: dict[str, float] = {}
@@ -73,7 +73,7 @@ def _peak_after(
     return max(after.values())
 
 
-def _changes(homes: Sequence[str], fullest: str, cores_by_host: Mapping[str, int]) -> Iterator[Change]:
+def _changes(homes: Sequence[str], fullest: str, cores_by_host: Mapping[str, float]) -> Iterator[Change]:
     number = Counter(homes)
     with_space = [
         host
@@ -87,7 +87,7 @@ def _changes(homes: Sequence[str], fullest: str, cores_by_host: Mapping[str, int
                 yield {given: host, taken: fullest}
 
 
-def is_even(numbers: Mapping[str, int], cores_by_host: Mapping[str, int]) -> bool:
+def is_even(numbers: Mapping[str, int], cores_by_host: Mapping[str, float]) -> bool:
     """Whether no host would have fewer replicas for its cores than the fullest, even with one more."""
     fullest = max(numbers.get(host, 0) / cores for host, cores in cores_by_host.items())
     return all((numbers.get(host, 0) + 1) / cores >= fullest for host, cores in cores_by_host.items())

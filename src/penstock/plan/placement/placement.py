@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.plan.placement.host_balance import even_out_load, is_even
+from penstock.plan.placement.host_pace import capacities
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +27,28 @@ class Packing:
     """Places elements one after the other, each beside the load of those before it.
 
     `loads`: work by slot as last measured, of all elements in the same unit; of none where one is not known, so that
-    every replica counts the same.  `hosts`: where elements are to be that somebody asked a host for.
+    every replica counts the same.  `hosts`: where elements are to be that somebody asked a host for.  `paces`: how much
+    the cores of hosts do, 1 where that is not known: hosts count for as many cores as they are worth, and what took
+    a second on a slow host is less work.
     """
 
     def __init__(
         self,
-        cores_by_host: Mapping[str, int],
+        cores_by_host: Mapping[str, float],
         loads: Mapping[str, Sequence[float]] | None = None,
         hosts: Mapping[str, str] | None = None,
+        paces: Mapping[str, float] | None = None,
     ) -> None:
-        self._cores, self._loads, self._hosts = cores_by_host, loads or {}, hosts or {}
+        self._loads, self._hosts, self._paces = loads or {}, hosts or {}, paces or {}
+        self._cores = capacities(cores_by_host, self._paces)
         self._other_load = dict.fromkeys(cores_by_host, 0.0)
 
     def place(
         self, name: str, replicas: int, route: tuple[int, ...], before: Placement | None, aim: Placement | None = None
     ) -> Placement:
         """One element's replicas on hosts that have executors now; `aim`: where they are going already."""
-        loads = _load_by_replica(replicas, route, self._loads[name]) if self._loads else [1.0] * replicas
+        work = self._work(self._loads[name], before) if self._loads else ()
+        loads = _load_by_replica(replicas, route, work) if self._loads else [1.0] * replicas
         host = self._hosts.get(name)
         cores = {host: self._cores[host]} if host is not None and host in self._cores else self._cores
         placement = aim or place(replicas, route, cores, before, loads, self._other_load)
@@ -50,11 +56,19 @@ class Packing:
             self._other_load[host] += loads[replica]
         return placement
 
+    def _work(self, loads: Sequence[float], before: Placement | None) -> Sequence[float]:
+        """Seconds by slot, as they would be on the mean host."""
+        if before is None or not self._paces:
+            return loads
+        paces = [self._paces.get(host, 1.0) for host in before.hosts]
+        route = before.route if len(before.route) == len(loads) else (0,) * len(loads)
+        return [load * paces[replica] for load, replica in zip(loads, route, strict=True)]
+
 
 def place(
     replicas: int,
     route: tuple[int, ...],
-    cores_by_host: Mapping[str, int],
+    cores_by_host: Mapping[str, float],
     before: Placement | None,
     load_by_replica: Sequence[float] = (),
     other_load: Mapping[str, float] | None = None,
@@ -78,7 +92,7 @@ def place(
     return Placement(tuple(homes), tuple(homes), route)
 
 
-def stayed(before: Placement, cores_by_host: Mapping[str, int]) -> Placement:
+def stayed(before: Placement, cores_by_host: Mapping[str, float]) -> Placement:
     """The same placement, but for replicas whose host has no executor any more: those go where there is most room."""
     return Placement(before.homes, tuple(_without_the_lost(before.hosts, cores_by_host, None)), before.route)
 
@@ -93,7 +107,7 @@ def _load_by_replica(replicas: int, route: tuple[int, ...], loads: Sequence[floa
 def _homes_by_slots(
     held: Sequence[Counter[str]],
     loads: Sequence[float],
-    cores_by_host: Mapping[str, int],
+    cores_by_host: Mapping[str, float],
     other_load: Mapping[str, float],
 ) -> list[str]:
     """For each replica the host that has most of its slots; where that has its share already, the next best."""
@@ -120,7 +134,7 @@ def _slots_held(replicas: int, route: tuple[int, ...], before: Placement | None)
     return held
 
 
-def _without_the_lost(homes: Sequence[str], cores_by_host: Mapping[str, int], before: Placement | None) -> list[str]:
+def _without_the_lost(homes: Sequence[str], cores_by_host: Mapping[str, float], before: Placement | None) -> list[str]:
     """Everyone at home; those whose home is gone stay where they went at first, where there was most room."""
     hosts = [home if home in cores_by_host else "" for home in homes]
     if before is not None:
@@ -132,7 +146,7 @@ def _without_the_lost(homes: Sequence[str], cores_by_host: Mapping[str, int], be
     return hosts
 
 
-def _even_out(homes: list[str], hosts: list[str], cores_by_host: Mapping[str, int], route: tuple[int, ...]) -> None:
+def _even_out(homes: list[str], hosts: list[str], cores_by_host: Mapping[str, float], route: tuple[int, ...]) -> None:
     """Gives replicas of the fullest host a home on the emptiest, while that is the emptier one even with them.
 
     Guests go first, then those with the fewest slots.

@@ -55,12 +55,13 @@ class Situation:
     leaving: frozenset[str] = frozenset()  # hosts that are about to go, and serve their slots until then
     loads: Mapping[str, Sequence[float]] = field(default_factory=dict)  # work by slot when routes were last chosen
     hosts: Mapping[str, str] = field(default_factory=dict)  # by element, as somebody asked for
+    paces: Mapping[str, float] = field(default_factory=dict)  # by host, how much its cores do
 
     def packing(self, configuration: Configuration) -> Packing:
         """What places the elements of one batch; by load where that of all of them is known."""
         routes = {name: configuration.element(name).route for name in self.movables}
         is_known = all(len(self.loads.get(name, ())) == (len(route) or 1) for name, route in routes.items())
-        return Packing(self.cores, self.loads if is_known else None, self.hosts)
+        return Packing(self.cores, self.loads if is_known else None, self.hosts, self.paces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +88,12 @@ class _Aim:
     own: ElementConfiguration
     at: Placement | None
     cores: Mapping[str, int]
+    paces: Mapping[str, float]
     placement: Placement
 
-    def is_of(self, own: ElementConfiguration, at: Placement | None, cores: Mapping[str, int]) -> bool:
+    def is_of(self, own: ElementConfiguration, at: Placement | None, now: Situation) -> bool:
         same = (self.own.replicas, self.own.route) == (own.replicas, own.route)
-        return same and self.at == at and self.cores == cores
+        return same and self.at == at and (self.cores, self.paces) == (now.cores, now.paces)
 
 
 class Migrator:
@@ -156,9 +158,9 @@ class Migrator:
         """What is in force of one element: what is wanted where its slots are there or may be awaited, else the old."""
         own, at = plan.configuration.element(element.name), before.placements.get(element.name)
         known = self._aims.get(element.name)
-        aim = known.placement if known is not None and known.is_of(own, at, now.cores) else None
+        aim = known.placement if known is not None and known.is_of(own, at, now) else None
         then = packing.place(element.name, own.replicas, own.route, at, aim)
-        self._aims[element.name] = _Aim(own, at, now.cores, then)
+        self._aims[element.name] = _Aim(own, at, now.cores, now.paces, then)
         if at is None:
             return _Part(own, then, {})
         here = stayed(at, {**dict.fromkeys(now.leaving, 1), **now.cores})

@@ -27,6 +27,7 @@ from penstock.operators.event_time.event_time_aggregate import EventTimeAggregat
 from penstock.operators.event_time.event_time_join import EventTimeJoin
 from penstock.operators.event_time.keyed_event_time import KeyedEventTimeOperator, SideInput
 from penstock.operators.event_time.partial_aggregates import Partials
+from penstock.operators.event_time.punctuated_aggregate import PunctuatedAggregate
 from penstock.operators.factory import make_operator
 from penstock.operators.protocol import OperatorRuntime
 from penstock.operators.watermark.keyed_watermark import KeyedWatermarkedAggregate, KeyedWatermarkedJoin
@@ -36,6 +37,7 @@ from penstock.plan.elements.keys import partitioning_of
 from penstock.plan.elements.layout import Layout, keeps_order, keeps_sequence, layout_of, numbered_streams
 from penstock.plan.elements.pipeline import INTAKE, PipelineElement
 from penstock.plan.elements.position_depth import depth_by_stream
+from penstock.plan.elements.punctuated_streams import fires_at_punctuations, punctuated, stages
 from penstock.plan.elements.source_offsets import source_places
 from penstock.plan.elements.source_partitions import watched_sources
 from penstock.plan.elements.watermarks import Watermark
@@ -78,6 +80,7 @@ class ElementWorker:
         self.graph = element_graph(fixed.graph, self.planned)
         self.outputs = pipeline.outputs_of(self.planned, fixed.graph)
         self.sinks = tuple(self.graph.sinks)
+        self.marks = punctuated(fixed.graph)
         self.letters = DeadLetters()
         self._step_letters = StepLetters(self.letters, {})
         self.keeps_sequence = keeps_sequence(fixed.graph, pipeline, self.planned) or self._passes_numbers()
@@ -381,6 +384,11 @@ class ElementWorker:
             return EventTimeJoin(operator, (schemas[0], schemas[1]), letters, slots, positioned=ordered)
         assert isinstance(operator, ops.Aggregate)
         depth = self._depths[operator.inputs[0]]
+        if fires_at_punctuations(operator):
+            passes, stage = bool(self.marks.heard[operator.name]), stages(self.fixed.graph)[operator.inputs[0]]
+            return PunctuatedAggregate(
+                operator, schemas[0], letters, slots, depth=depth, ordered=ordered, stage=stage, passes_marks=passes
+            )  # fmt: skip
         return EventTimeAggregate(operator, schemas[0], letters, slots, depth=depth, ordered=ordered)
 
     def _made_watermarked_operator(

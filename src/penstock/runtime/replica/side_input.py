@@ -1,4 +1,4 @@
-"""What travels beside the tuples to an element that goes by the clock: ticks, partials and shares of split slots."""
+"""What travels beside the tuples to an element by clock or punctuation: ticks, partials and shares of split slots."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from penstock.operators.event_time.keyed_event_time import SideInput
 from penstock.operators.event_time.partial_aggregates import on_time
 from penstock.operators.event_time.watermark_broadcast import tick_schema, ticks_of
 from penstock.plan.configuration import ElementConfiguration
+from penstock.plan.elements.punctuated_streams import fires_at_punctuations
 from penstock.runtime.replica import message
 from penstock.runtime.replica.element_worker import ElementWorker
 from penstock.runtime.replica.message import Message
@@ -33,8 +34,9 @@ class SideInputSender:
         self._operator = worker.fixed.graph.operator(self._element.operators[0])
 
     def ticks(self, stream: str, block: Block) -> Iterator[Message]:
-        """What of a block may move the clock, to all replicas where there are several."""
-        for port, ticks in ticks_of(self._operator, stream, block) if self._own.replicas > 1 else ():
+        """What of a block may move the clock, to all replicas where there are several; punctuations to one, too."""
+        is_told = self._own.replicas > 1 or fires_at_punctuations(self._operator)
+        for port, ticks in ticks_of(self._operator, stream, block) if is_told else ():
             payload = seal(ticks)
             for replica in range(self._own.replicas):
                 yield self._message(replica, message.TICKS, stream, port, payload)
@@ -86,8 +88,13 @@ class SideInputSender:
         return Message(replica, self._number, kind, stream, sequence, payload)
 
 
-def read_side_input(worker: ElementWorker, mine: Iterable[Message], opened: Callable[[Message], Block]) -> SideInput:
-    """What came to an event-time element beside its tuples; `opened` unseals tuples and counts them."""
+def read_side_input(
+    worker: ElementWorker, replica: int, mine: Iterable[Message], opened: Callable[[Message], Block]
+) -> SideInput:
+    """What came to an event-time element beside its tuples; `opened` unseals tuples and counts them.
+
+    Punctuations are told to all replicas, and the first one passes them on.
+    """
     assert worker.event_time_operator is not None
     ticks: dict[int, list[Block]] = {}
     partials, shares = [], []
@@ -99,4 +106,4 @@ def read_side_input(worker: ElementWorker, mine: Iterable[Message], opened: Call
             partials.append(unseal(m.payload, worker.partials(worker.planned).schema))
         elif m.kind == message.SHARE:
             shares.append(opened(m))
-    return SideInput(ticks, partials, shares)
+    return SideInput(ticks, partials, shares, passes_marks=replica == 0)

@@ -161,7 +161,7 @@ class ElementTask:
             self.trigger = (self.worker.source_places.get(stream, UNKNOWN), waiting.sequence, waiting.offsets)
             yield from self._step({stream: block}, EVERYTHING, waiting.sequence)
         if self.worker.event_time_operator is not None:
-            self.worker.take_side_input(read_side_input(self.worker, mine, self._opened))
+            self.worker.take_side_input(read_side_input(self.worker, self.replica, mine, self._opened))
         ticks = [unseal(m.payload, TICK_SCHEMA) for m in mine if m.kind == message.CLOCK]
         if self.worker.reads:
             yield from self._read_steps(mine, rows, positioned, ticks)
@@ -316,16 +316,17 @@ class ElementTask:
         """A block's tuples on their way to the replicas of the elements that read them."""
         for number, element in enumerate(self.worker.layout.pipeline.elements):
             if stream in element.inputs and number > self.worker.number:
-                rest = block
+                is_heard = bool(self.worker.marks.heard[stream])
+                rest = block if is_heard and element.scope != "key" else block.unmarked()
                 if element.name in self.plan.held:
-                    rest, held = self._split(element, stream, block)
+                    rest, held = self._split(element, stream, rest)
                     yield from self._held(element.name, stream, sequence, held)
                 elif number in self.worker.layout.event_time_elements and number not in self.worker.layout.watermarks:
                     sender = SideInputSender(
                         self.worker, number, self.plan.configuration.element(element.name), self.figures
                     )
                     yield from sender.ticks(stream, block)
-                    rest, messages = sender.split(stream, block, sequence)
+                    rest, messages = sender.split(stream, rest, sequence)
                     yield from messages
                 for replica, part in self._dealt(element, stream, rest) if rest.rows or rest is block else ():
                     yield self._envelope(replica, number, stream, sequence, part)

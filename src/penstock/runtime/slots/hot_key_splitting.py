@@ -23,6 +23,8 @@ def why_whole(graph: Graph, layout: Layout, element: PipelineElement) -> str | N
     operator = graph.operator(element.operators[0]) if element.operators else None
     if number not in layout.event_time_elements or not isinstance(operator, ops.Aggregate):
         return "only aggregates over time windows by key can be computed in two stages"
+    if operator.window.measure != "time":
+        return "only aggregates over time windows by key can be computed in two stages"
     if number in layout.watermarks:
         return "its tuples wait for a watermark and come to its windows in the order of their event times"
     stream = operator.inputs[0]

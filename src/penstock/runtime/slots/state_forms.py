@@ -13,12 +13,15 @@ from penstock.state.checkpoint.checkpoint import Fixed
 from penstock.state.slots.slot_functions import HashSlots, SlotFunction
 
 Kind = Literal["rows", "objects", "clock", "whole"]
-_WORDS = {"rows": "rows in", "objects": "objects in", "clock": "time windows in", "whole": "one object in"}
+_WORDS = {"rows": "rows in", "objects": "objects in", "clock": "windows in", "whole": "one object in"}
 
 
 @dataclass(frozen=True, slots=True)
 class StateForm:
-    """Rows that processes share, an object for each slot, windows by slot that hear a clock, or one object in all."""
+    """Rows that processes share, an object for each slot, windows by slot, or one object in all.
+
+    Windows by slot ("clock") are told a clock or punctuations.
+    """
 
     kind: Kind
     slots: SlotFunction

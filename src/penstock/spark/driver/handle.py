@@ -523,7 +523,10 @@ class Handle:
         at_once = None
         if controller is not None:
             at_once = controller.is_due(committed_s, plan.configuration, measured.tuples_in)
+        placer = self._batches.placer
+        placer.note(plan.batch, plan.placements)
         for seen, configuration in self._observer.note(measured, plan.configuration, at_once=at_once):
+            placer.learn(seen)
             if controller is not None:
                 controller.committed(seen, configuration)
 

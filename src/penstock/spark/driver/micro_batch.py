@@ -238,7 +238,7 @@ class MicroBatches:
         cores, leaving = self.cores(frame)
         return Situation(
             cores, self._movables[fused], self.migration(), frozenset(waiting), frozenset(held), frozenset(leaving),
-            self.placer.loads, self._requested_hosts(frame, laid_out),
+            self.placer.loads, self._requested_hosts(frame, laid_out), self.placer.paces.in_force,
         )  # fmt: skip
 
     def _requested_hosts(self, frame: DataFrame, configuration: Configuration) -> Mapping[str, str]:

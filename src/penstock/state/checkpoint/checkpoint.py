@@ -341,8 +341,15 @@ class Checkpoint:
 
 
 def _completed(stored: Fixed) -> Fixed:
-    """What an earlier version stored, with the defaults of fields that it did not have."""
-    return Fixed(**{own.name: getattr(stored, own.name) for own in fields(Fixed) if hasattr(stored, own.name)})
+    """What an earlier version stored, with the defaults of fields that it did not have.
+
+    Its state of windows by punctuation is in one part, and stays so.
+    """
+    completed = Fixed(**{own.name: getattr(stored, own.name) for own in fields(Fixed) if hasattr(stored, own.name)})
+    if hasattr(stored.graph, "punctuates_by_key"):
+        return completed
+    graph = Graph(stored.graph.name, stored.graph.operators, stored.graph.requests, punctuates_by_key=False)
+    return replace(completed, graph=graph)
 
 
 def _sink_folders(graph: Graph) -> dict[str, str]:
@@ -374,7 +381,8 @@ def _check_same(name: str, given: object, fixed: object) -> None:
 def _with_new_functions(stored: Graph, given: Graph) -> Graph:
     """The graph as it runs with the functions of a new driver; sources and sinks stay what they were."""
     pairs = zip(stored.operators, given.operators, strict=True)
-    return replace(given, operators=tuple(_renewed(old, new) for old, new in pairs))
+    operators = tuple(_renewed(old, new) for old, new in pairs)
+    return replace(given, operators=operators, punctuates_by_key=stored.punctuates_by_key)
 
 
 def _renewed(old: Operator, new: Operator) -> Operator:

@@ -16,7 +16,7 @@ from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.spark.driver.handle import Handle
-from penstock.spark.driver.run_result import RunResult
+from penstock.watch.run_result import RunResult
 
 _WARM_BATCHES = 3
 

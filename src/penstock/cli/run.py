@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from penstock.cli.options.settings import RequestedConfiguration
     from penstock.control.goals.goal import Goal
     from penstock.spark.driver.handle import Handle
-    from penstock.spark.driver.run_result import RunResult
+    from penstock.watch.run_result import RunResult
     from penstock.watch.terminal.live_console import Ending, LiveConsole
 
 DEFAULT_MASTER = "local[*]"

@@ -20,9 +20,18 @@ from pyspark.sql import SparkSession
 from penstock.errors import InputError
 from penstock.host.owned_folder import OwnedFolder
 from penstock.spark.executors.pinning import cores_by_host, pinned
-from penstock.spark.session.local_folder import LocalFolder, make_local_folder
-from penstock.spark.session.master import Master, master_of, require_answer
-from penstock.spark.session.session import close_session, import_paths, log_of, spark_session, start_settings
+from penstock.spark.session.session import (
+    LocalFolder,
+    Master,
+    close_session,
+    import_paths,
+    log_of,
+    make_local_folder,
+    master_of,
+    require_answer,
+    spark_session,
+    start_settings,
+)
 from penstock.spark.worker_daemon import leave_archives
 
 _QUIET_PROGRAM = """
@@ -212,8 +221,8 @@ def test_a_jvm_that_cannot_start_and_one_that_never_registers_are_told_and_leave
 _FAILING_PROGRAM = """
 import subprocess, sys, os
 from penstock.errors import InputError
-from penstock.spark.session import master as masters, session
-masters._REGISTRATION_TIMEOUT_S = 4.0
+from penstock.spark.session import session
+session._REGISTRATION_TIMEOUT_S = 4.0
 log = sys.argv[2] + "/spark.log"
 for master, conf in (("local[1]", {"spark.driver.memory": "1"}), (f"spark://127.0.0.1:{sys.argv[1]}", {})):
     try:

@@ -46,7 +46,6 @@ from penstock.spark.driver.capacity import capacity_of
 from penstock.spark.driver.control_setup import controller_of, speed_up_of
 from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.driver.observer import EVERY_S, observer_of
-from penstock.spark.driver.run_result import RunResult
 from penstock.spark.executors.executor_watch import ExecutorWatch
 from penstock.spark.session.failures import check_spark_lives, stopped
 from penstock.spark.session.result_size import result_share
@@ -60,6 +59,7 @@ from penstock.state.memory.host_directory import HostState
 from penstock.watch.dashboard_process import DashboardProcess, start_dashboard
 from penstock.watch.newest_observations import add_bounded
 from penstock.watch.notebook import handle_html
+from penstock.watch.run_result import RunResult
 
 _log = logging.getLogger(__name__)
 

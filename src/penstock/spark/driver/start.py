@@ -42,18 +42,17 @@ from penstock.runtime.planning.source_planner import join_offsets, path_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
 from penstock.spark.driver.capacity import capacity_of, check_capacity, local_task_slots, with_cap, within_limits
 from penstock.spark.driver.handle import Handle
-from penstock.spark.driver.run_result import RunResult
 from penstock.spark.driver.warm_up import is_worthwhile, start_workers, warm_up
 from penstock.spark.executors.executor_watch import wait_for_executors
-from penstock.spark.session.master import master_of
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.spark.session.session import spark_session
+from penstock.spark.session.session import master_of, spark_session
 from penstock.spark.session.user_code import use_current_code
 from penstock.spark.sources.source_frames import check_sources, prepared, session_of
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.memory.host_directory import HostState, check_state_directory, sweep_state
 from penstock.state.slots.slot_functions import SlotFunction
+from penstock.watch.run_result import RunResult
 
 _log = logging.getLogger(__name__)
 

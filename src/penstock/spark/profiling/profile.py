@@ -31,8 +31,7 @@ from penstock.runtime.profiling.profiled_graph import apart, profiled, with_firs
 from penstock.runtime.profiling.rate_plan import FIRST_RATE, checked_rates, doubtful, next_probe, rates_below
 from penstock.spark.profiling.communication_run import learned_overhead
 from penstock.spark.profiling.rate_run import RateRun
-from penstock.spark.session.master import master_of
-from penstock.spark.session.session import spark_session
+from penstock.spark.session.session import master_of, spark_session
 
 ROUNDS = 3  # in which each rate is visited, so that a drift of the machine falls on all of them
 RATIOS = (1.0, 0.5, 2.0)  # of the first source against the others, where operators have several ports

@@ -6,9 +6,13 @@ import atexit
 import contextlib
 import logging
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,11 +29,11 @@ from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, or_no
 from penstock.errors import InputError
 from penstock.host.allocator import malloc_settings
 from penstock.host.cores import own_cores
+from penstock.host.directories import scratch_folder
 from penstock.host.java import java_home
+from penstock.host.owned_folder import OwnedFolder, new_folder, sweep
 from penstock.runtime.replica.source_rows import BLOCK_ROWS
-from penstock.spark.session.local_folder import SOCKET_FOLDER_LENGTH, LocalFolder, make_local_folder
 from penstock.spark.session.log_redirect import environment, launch_jvm, one_sentence, open_log, redirect_python_logs
-from penstock.spark.session.master import Master, master_of, require_answer
 from penstock.spark.session.unknown_user import log_in, with_home
 from penstock.state.memory.host_directory import MEMORY, check_state_directory
 
@@ -37,7 +41,110 @@ _log = logging.getLogger(__name__)
 
 Session: TypeAlias = SparkSession  # for modules that must not import pyspark
 DEFAULT_MASTER = "local[*]"
+_SHUFFLE_MB = 2048
+_SOCKET_FOLDER_LENGTH = 60  # Linux has 107 characters for a socket's path, and Spark's names have 42 to 47 of them
+_ANSWER_TIMEOUT_S = 5.0
+_REGISTRATION_TIMEOUT_S = 60.0
+_SCHEDULER_TIMEOUT_S = 300.0
 _SHUTDOWN_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Master:
+    """Where Spark runs: its URL as Spark is told, and the addresses that must answer before a JVM is started.
+
+    `parallelism` is how many tasks a local one is asked to run at once; it may have more task slots.
+    """
+
+    url: str
+    addresses: tuple[tuple[str, int], ...] = ()
+    parallelism: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        return self.url.startswith("local[")
+
+    @property
+    def start_timeout_s(self) -> float:
+        """How long a context may take: schedulers that queue applications (YARN, Kubernetes) are given longer."""
+        return _REGISTRATION_TIMEOUT_S if self.is_local or self.url.startswith("spark:") else _SCHEDULER_TIMEOUT_S
+
+
+def master_of(text: str, task_slots: int | None, cores: int) -> Master:
+    """The master that a user's text means; local ones get `task_slots` slots at least, and retry a failed task.
+
+    >>> master_of("local[*]", 6, cores=2).url
+    'local[6,4]'
+    """
+    local = re.fullmatch(r"local(?:\[(\*|[1-9]\d*)(?:\s*,\s*([1-9]\d*))?\])?", text)
+    if local:
+        asked = cores if local[1] == "*" else int(local[1] or 1)
+        return Master(f"local[{max(asked, task_slots or 1)},{local[2] or 4}]", parallelism=asked)
+    if text == "yarn":
+        return Master(text)
+    remote = re.fullmatch(r"(spark://|k8s://(?:https?://)?)([^/,:\s]+:\d+(?:,[^/,:\s]+:\d+)*)", text)
+    if not remote:
+        raise InputError(f"master '{text}' is not one that Spark knows; give local[*], local[N], spark://host:port, "
+                         "k8s://https://host:port or yarn")  # fmt: skip
+    pairs = [address.rsplit(":", 1) for address in remote[2].split(",")]
+    return Master(text, tuple((host, int(port)) for host, port in pairs))
+
+
+def require_answer(master: Master) -> None:
+    """One clear sentence where no address of the master takes a connection; Spark itself would try for minutes."""
+    reasons = []
+    for host, port in master.addresses:
+        try:
+            socket.create_connection((host, port), timeout=_ANSWER_TIMEOUT_S).close()
+            return
+        except (OSError, OverflowError) as error:
+            reasons.append(f"{host}:{port}: {getattr(error, 'strerror', None) or error}")
+    if reasons:
+        raise InputError(f"master '{master.url}' does not answer ({'; '.join(reasons)}); start it, or give the address "
+                         "of one that runs")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder:
+    """Spark's local directory on this machine, and why it is there; held, so that a sweep tells it from old ones."""
+
+    folder: OwnedFolder
+    because: str
+    sockets: OwnedFolder | None = None  # of another folder for sockets, whose paths have to be short
+
+    @property
+    def path(self) -> str:
+        return self.folder.path
+
+    @property
+    def socket_path(self) -> str:
+        return (self.sockets or self.folder).path
+
+    def remove(self) -> None:
+        self.folder.remove()
+        if self.sockets is not None:
+            self.sockets.remove()
+
+
+def make_local_folder(memory_folder: str = MEMORY, needed_mb: int = _SHUFFLE_MB) -> LocalFolder:
+    """A new directory for shuffle files, in memory where there is room; those of drivers that died are removed."""
+    disk, prefix = tempfile.gettempdir(), f"penstock-{os.getuid()}-"
+    for place in (memory_folder, disk):  # first: what was left there may be what takes the room
+        sweep(place, f"{prefix}[0-9a-f]{{12}}")
+    parent, because = disk, f"'{memory_folder}' is not there"
+    if os.path.isdir(memory_folder):
+        free_mb = min(shutil.disk_usage(memory_folder).free >> 20, _available_memory_mb() // 2)
+        has_space = free_mb >= needed_mb and os.access(memory_folder, os.W_OK)
+        parent = memory_folder if has_space else parent
+        because = (
+            f"'{memory_folder}' has space for {free_mb} MB, {'and' if has_space else 'but'} {needed_mb} MB are wanted"
+        )
+    folder = new_folder(parent, prefix)
+    return LocalFolder(folder, because, None if len(folder.path) <= _SOCKET_FOLDER_LENGTH else scratch_folder())
+
+
+def _available_memory_mb() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
 def runtime_settings() -> dict[str, str]:
@@ -45,9 +152,6 @@ def runtime_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
-        # A task's envelopes reach its worker in parts: buffers above 32 MB leave malloc's arenas, and are mapped and
-        # touched anew in each micro-batch (80 ms of CPU for 35 MB, where 23 MB take 32; docs/design/0062-costs.md).
-        "spark.sql.execution.arrow.maxBytesPerBatch": "12m",
         # Tables of `foreach_batch` above this stay Arrow until tasks read them; below, the driver makes all rows.
         "spark.sql.execution.arrow.localRelationThreshold": "64KB",
         "spark.sql.streaming.checkpointFileManagerClass": (
@@ -105,7 +209,7 @@ def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]
         settings |= {f"spark.executorEnv.{name}": value for name, value in malloc_settings(os.environ).items()}
     if folder is not None:
         settings |= {"spark.local.dir": folder.path, "spark.python.unix.domain.socket.dir": folder.socket_path}
-        if len(folder.socket_path) > SOCKET_FOLDER_LENGTH:
+        if len(folder.socket_path) > _SOCKET_FOLDER_LENGTH:
             settings["spark.python.unix.domain.socket.enabled"] = "false"
     return settings
 

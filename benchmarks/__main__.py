@@ -177,12 +177,28 @@ def operators(
 
 
 @app.command()
-def kafka(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+def kafka(
+    quick: QuickOption = False,
+    goal: Annotated[
+        str | None,
+        typer.Option(metavar="FEED", help="Instead: a latency goal; kafka or files (the rate triples), outage."),
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
+    peers: Annotated[bool, typer.Option(help="Also stock PySpark and quix-streams.")] = True,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
     """`vwap_per_ticker` from a Kafka topic of 12 partitions, JSON and Arrow messages, beside a bare consumer."""
     from benchmarks.spark.kafka.kafka import QUICK, KafkaEffort, run_kafka
     from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes, kafka_tables
 
-    effort = QUICK if quick else KafkaEffort()
+    if goal is not None:
+        from benchmarks.spark.kafka.goal_report import report_goal
+
+        report_goal(goal, quick=quick, picture=picture, json_file=json_file, folder=folder)
+        return
+
+    effort = replace(QUICK if quick else KafkaEffort(), peers=peers)
     result = measured(run_kafka, effort, folder)
     figures = kafka_figures(result, effort)
     report("vwap_per_ticker from Kafka on local[2]", kafka_tables(result), kafka_notes(result), figures, json_file)
@@ -223,11 +239,21 @@ def rescale(quick: QuickOption = False, json_file: JsonOption = None, folder: Fo
 
 
 @app.command()
-def state(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+def state(
+    quick: QuickOption = False,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this case ('1000000x1000', '1000000x1000:zipf'), no cluster; may be repeated."),
+    ] = None,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
     """Keyed state by number of keys and length of windows: rate, memory, change logs, what a kill costs; a cluster."""
     from benchmarks.spark import state as bench
 
     effort = bench.QUICK if quick else bench.StateEffort()
+    if case:
+        effort = bench.only_cases(effort, case)
     result = measured(bench.run_state, effort, folder)
     title = "sum of each ticker's last volumes, integer tickers, trades and quotes half and half, local[2]"
     report(title, bench.state_tables(result), bench.state_notes(result), bench.state_figures(result), json_file)

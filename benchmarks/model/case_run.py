@@ -69,7 +69,7 @@ class CaseRun:
         rate: int | None = FIRST_RATE
         while rate is not None:
             seen = run.visit(configuration, rate, _PROBE_S, lambda share: None)
-            probes.append((rate, one_size(samples_of(seen))))
+            probes.append((rate, one_size(samples_of(seen, undisturbed=True))))
             rate = next_probe(rate, probes[-1][1])
         return rates_below(probes)[-1]
 
@@ -78,7 +78,7 @@ class CaseRun:
         for number in range(self.rounds):
             for groups, rate in visits if number % 2 else visits[::-1]:
                 seen = run.visit(configured(graph, groups), rate, self.seconds / self.rounds, lambda share: None)
-                known[groups, rate].append(one_size(samples_of(seen)))
+                known[groups, rate].append(one_size(samples_of(seen, undisturbed=True)))
         found = []
         for (groups, rate), rounds in known.items():
             elements = {e.name: e.operators for e in plan_of(graph, configured(graph, groups)).elements}
@@ -91,7 +91,7 @@ class CaseRun:
         with RateRun(self.graph, configured(self.graph, groups, round(guess)), self.session) as run:
             for _ in range(tries):
                 seen = run.visit(configured(self.graph, groups), max(round(rate), 1), self.seconds, lambda share: None)
-                own = one_size(samples_of(seen))
+                own = one_size(samples_of(seen, undisturbed=True))
                 rate = own.tuples + (1.0 - own.wall_s) * own.tuples / max(own.wall_s - _FIXED_S, _FIXED_S)
         return rate
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.model.case_run import CaseRun, Measurement
 from benchmarks.model.cases import Case
 from penstock.model.costs.node_speed import contention_of
+from penstock.runtime.profiling.neighbours import NEIGHBOURS, neighbours
 from penstock.spark.session.session import Session
 
 LEARNED_AT, JUDGED_AT = 0.4, 0.6  # of the highest rate
-NEIGHBOURS = 1
-_LOOP = "import numpy\nown = numpy.zeros(10_000_000, numpy.uint8)\nwhile True:\n    own += 1\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +29,6 @@ class Contention:
     @property
     def error(self) -> float:
         return abs(self.predicted / self.measured - 1) if self.measured else 0.0
-
-
-@contextmanager
-def neighbours(number: int = NEIGHBOURS) -> Iterator[None]:
-    """So many processes, each busy with its memory."""
-    started = [subprocess.Popen([sys.executable, "-c", _LOOP]) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
 
 
 def run_contention(case: Case, session: Session, seconds: float, rounds: int) -> Contention:

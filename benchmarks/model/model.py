@@ -144,8 +144,8 @@ def _lent_profile(case: Case, session: Session, effort: Effort, overhead: Overhe
 
 
 def with_lent(profile: Profile, lent: Profile) -> Profile:
-    """A profile whose operators are those of another where that has them; sources stay."""
-    own = {operator.name: operator for operator in lent.operators if operator.inputs}
+    """A profile whose operators are those of another where that has them; sources and sinks stay."""
+    own = {operator.name: operator for operator in lent.operators if operator.inputs and operator.outputs}
     return replace(profile, operators=tuple(own.get(operator.name, operator) for operator in profile.operators))
 
 

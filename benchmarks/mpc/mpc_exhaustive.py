@@ -18,7 +18,7 @@ from penstock.control.mpc.problem import Floats
 
 def outcomes(problem: ChanceProblem) -> int:
     """How many the tree has: each setting with each rate, after each of those before."""
-    branches = len(problem.per_tuple_s) * len(problem.errors[0])
+    branches = len(problem.per_tuple_s) * len(problem.scenarios[0])
     return sum(branches**level for level in range(1, problem.horizon + 1))
 
 
@@ -27,7 +27,7 @@ def first_costs(problem: ChanceProblem) -> Floats:
     s = problem.switching
     return np.asarray(
         _first_costs(
-            problem.rates_tuples_s, problem.deviations, *problem.errors, problem.per_tuple_s, problem.cap_tuples,
+            problem.rates_tuples_s, problem.deviations, *problem.scenarios, problem.per_tuple_s, problem.cap_tuples,
             problem.resource_cost, problem.replicas, problem.first_pause_s, *s.positions, *s.gammas, problem.current,
             problem.waiting_tuples, problem.physics,
         )
@@ -66,8 +66,8 @@ def _costs_of_all(
             error[level] = 0
             continue
         pause_s = 0.0 if not differs else physics[12] if level > 0 else first_pause_s[u]
-        came = max(rates[level] * (1.0 + deviations[level] * errors[error[level]]), 0.0)
-        own, left = outcome_of(came, waited[level], per_tuple[u], cap[u], physics, pause_s)
+        came = max(rates[level] * (1.0 + deviations[level] * errors[error[level], 0]), 0.0)
+        own, left = outcome_of(came, waited[level], per_tuple[u] * errors[error[level], 1], cap[u], physics, pause_s)
         total[level] += chances[error[level]] * own
         if level == horizon - 1:
             error[level] += 1

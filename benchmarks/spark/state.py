@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,24 +20,29 @@ from rich.table import Table
 
 from benchmarks.report import Show, millions, table_of
 from benchmarks.spark.applications import sums_on
-from benchmarks.spark.state_case import CaseSettings
+from benchmarks.spark.state_case import CaseSettings, needed_bytes
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.watching import started, watch_batches
 from penstock import sinks, sources
-from penstock.errors import PenstockError
+from penstock.errors import InputError, PenstockError
 from penstock.spark.session.session import close_session, import_paths, spark_session
 from penstock.testing import loopback_cluster
 
-_PAGE_BYTES = 4096
-_WORD_BYTES = 8
 _MEMORY_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class StateEffort:
-    """Cases as (keys, window), seconds of each, and batches on the cluster (0: no cluster)."""
+    """Cases as (keys, window), seconds of each, and batches on the cluster (0: no cluster).
 
-    cases: tuple[tuple[int, int], ...] = tuple((k, w) for k in (1_000, 10_000, 100_000, 1_000_000) for w in (4, 1_000))
+    In `skewed_cases` few keys have most of the tuples (zipf), so that most windows stay short.
+    """
+
+    cases: tuple[tuple[int, int], ...] = (
+        *((k, w) for k in (1_000, 10_000, 100_000, 1_000_000) for w in (4, 1_000)),
+        (10_000_000, 4),
+    )
+    skewed_cases: tuple[tuple[int, int], ...] = ((1_000_000, 1_000),)
     seconds: float = 10.0
     fill_limit_s: float = 40.0
     micro_batch_tuples: int = 2_000_000
@@ -46,8 +52,8 @@ class StateEffort:
 
 
 QUICK = StateEffort(
-    cases=((1_000, 4), (100_000, 4), (1_000, 1_000)), seconds=4.0, fill_limit_s=6.0, micro_batch_tuples=1_000_000,
-    cluster_batches=10,
+    cases=((1_000, 4), (100_000, 4), (1_000, 1_000)), skewed_cases=(), seconds=4.0, fill_limit_s=6.0,
+    micro_batch_tuples=1_000_000, cluster_batches=10,
 )  # fmt: skip
 
 
@@ -59,6 +65,7 @@ class CaseResult:
     window_tuples: int
     figures: Mapping[str, Any]
     because: str = ""
+    key_distribution: str = "uniform"
 
     @property
     def bytes_per_key(self) -> float | None:
@@ -66,7 +73,10 @@ class CaseResult:
 
     def to_json(self) -> dict[str, Any]:
         bytes_per_key = None if self.bytes_per_key is None else round(self.bytes_per_key, 1)
-        case = {"keys": self.keys, "window_tuples": self.window_tuples, "bytes_per_key": bytes_per_key}
+        case = {
+            "keys": self.keys, "window_tuples": self.window_tuples, "key_distribution": self.key_distribution,
+            "bytes_per_key": bytes_per_key,
+        }  # fmt: skip
         return {**case, **self.figures, "because": self.because}
 
 
@@ -84,9 +94,20 @@ class StateResult:
         return sum(found) / len(found) if found else None
 
 
+def only_cases(effort: StateEffort, names: Sequence[str]) -> StateEffort:
+    """The cases that were asked for, as KEYSxWINDOW, with `:zipf` behind it for skewed keys; without the cluster."""
+    found = [re.fullmatch(r"(\d+)x(\d+)(:zipf)?", name) for name in names]
+    if None in found:
+        raise InputError(f"a case is 'KEYSxWINDOW' or 'KEYSxWINDOW:zipf', as '1000000x1000:zipf'; got {list(names)}")
+    cases = [(int(match[1]), int(match[2]), bool(match[3])) for match in found if match is not None]
+    uniform, skewed = (tuple((k, w) for k, w, is_zipf in cases if is_zipf == wanted) for wanted in (False, True))
+    return replace(effort, cases=uniform, skewed_cases=skewed, cluster_batches=0)
+
+
 def run_state(effort: StateEffort, folder: Path, show: Show) -> StateResult:
     """Case after case, each in processes of its own, then the cluster."""
-    cases = [_case(effort, keys, window, folder / f"{keys}-{window}", show) for keys, window in effort.cases]
+    cases = [_case(effort, keys, window, "uniform", folder, show) for keys, window in effort.cases]
+    cases += [_case(effort, keys, window, "zipf", folder, show) for keys, window in effort.skewed_cases]
     if not effort.cluster_batches:
         return StateResult(tuple(cases), None, "not asked for")
     try:
@@ -95,18 +116,19 @@ def run_state(effort: StateEffort, folder: Path, show: Show) -> StateResult:
         return StateResult(tuple(cases), None, str(error))
 
 
-def needed_bytes(keys: int, window_tuples: int) -> int:
-    """Memory that a case may touch: a key's row, of which a long one is touched by the page as it fills up."""
-    row_bytes = (window_tuples + 2) * _WORD_BYTES
-    return keys * (row_bytes if row_bytes < _PAGE_BYTES else -(-row_bytes // _PAGE_BYTES) * _PAGE_BYTES + _PAGE_BYTES)
-
-
-def _case(effort: StateEffort, keys: int, window: int, folder: Path, show: Show) -> CaseResult:
-    needed, available = needed_bytes(keys, window), _available_bytes()
+def _case(effort: StateEffort, keys: int, window: int, distribution: str, parent: Path, show: Show) -> CaseResult:
+    needed, available, folder = (
+        needed_bytes(keys, window),
+        _available_bytes(),
+        parent / f"{keys}-{window}-{distribution}",
+    )
     if needed > _MEMORY_SHARE * available:
         return CaseResult(keys, window, {}, f"may need {needed / 1e9:.1f} GB of state, and {available / 1e9:.1f} GB of "
-                          "memory are free, of which a bench takes half at most")  # fmt: skip
-    settings = CaseSettings(keys, window, str(folder), effort.seconds, effort.fill_limit_s, effort.micro_batch_tuples)
+                          "memory are free, of which a bench takes half at most", distribution)  # fmt: skip
+    settings = CaseSettings(
+        keys, window, str(folder), effort.seconds, effort.fill_limit_s, effort.micro_batch_tuples,
+        key_distribution=distribution,
+    )  # fmt: skip
     try:
         what = f"{keys:,} keys, windows of {window:,}"
         measured = _child("measure", settings, effort.limit_s, lambda text: show(f"{what}: {text}"))
@@ -114,7 +136,7 @@ def _case(effort: StateEffort, keys: int, window: int, folder: Path, show: Show)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     found = {**measured, **again}
-    return CaseResult(keys, window, found, str(found.pop("because", "")))
+    return CaseResult(keys, window, found, str(found.pop("because", "")), distribution)
 
 
 def _available_bytes() -> int:
@@ -180,10 +202,11 @@ def state_figures(result: StateResult) -> dict[str, Any]:
 
 def state_tables(result: StateResult) -> list[Table]:
     table = table_of(
-        "full: tuples a key had on average, to the window; restart: start to first result after SIGKILL of\n"
-        "the driver; rebuild: first micro-batch after the host's memory was wiped, less a later one",
-        "keys", "window", "M tuples/s", "checksum", "full", "bytes a key", "log, bytes a tuple", "restart, ms",
-        "slots rebuilt", "rebuild, ms", "slots rebuilt",
+        "full: values held, of those that full windows hold; bytes a value: memory of entries in chunks, of values\n"
+        "held; restart: start to first result after SIGKILL of the driver; rebuild: first micro-batch after the\n"
+        "host's memory was wiped, less a later one; zipf: few keys have most of the tuples",
+        "keys", "window", "M tuples/s", "checksum", "full", "bytes a key", "bytes a value", "log, bytes a tuple",
+        "restart, ms", "slots rebuilt", "rebuild, ms", "slots rebuilt",
     )  # fmt: skip
     for case in result.cases:
         if not case.because:
@@ -197,9 +220,13 @@ def _row(case: CaseResult) -> Sequence[str]:
     full = f"{f['filled_ratio']:.1%}" if "filled_ratio" in f else "-"
     equal = "-" if f.get("checksum_equal") is None else "equal" if f["checksum_equal"] else "DIFFERENT"
     bytes_per_key = "-" if case.bytes_per_key is None else f"{case.bytes_per_key:,.0f}"
+    ratio = f.get("entry_bytes_over_value_bytes")
+    bytes_per_value = "-" if ratio is None else f"{8 * ratio:.2f} ({ratio:g} x)"
+    zipf = " zipf" if case.key_distribution == "zipf" else ""
     names = ("log_bytes_per_tuple", "restart_ms", "restart_slots_rebuilt", "rebuild_ms", "rebuild_slots")
     rest = ("-" if f.get(name) is None else f"{f[name]:,}" for name in names)
-    return (f"{case.keys:,}", f"{case.window_tuples:,}", rate, equal, full, bytes_per_key, *rest)
+    start = (f"{case.keys:,}{zipf}", f"{case.window_tuples:,}", rate, equal, full, bytes_per_key, bytes_per_value)
+    return (*start, *rest)
 
 
 def state_notes(result: StateResult) -> list[str]:

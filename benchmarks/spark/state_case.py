@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from benchmarks.spark.applications import KEYED, sums_on
 from benchmarks.spark.batches import throughput
 from benchmarks.spark.in_process import equals_in_process
@@ -22,13 +24,18 @@ from benchmarks.spark.watching import memory_of, observations_of, started, watch
 from penstock import sinks, sources
 from penstock.app.application import Application
 from penstock.errors import PenstockError
+from penstock.kernels.windows.aggregates import AggregateCall
+from penstock.kernels.windows.count.shape import Shape
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
 from penstock.spark.session.session import spark_session
 from penstock.state.checkpoint.manifests import Manifests
 
 _RESTART_BATCHES = 6
-_COMPARED_BYTES = 2_000_000_000  # more state than that is not held in memory twice
+_WORD_BYTES = 8
+_COMPARED_BYTES = 5_000_000_000  # more state than that is not held in memory twice
+_ROW_BYTES = 128  # of a key before its values, at most: its window's row, its key, a chunk's first entries
+_FILL_TUPLES_MAX = 400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +49,21 @@ class CaseSettings:
     fill_limit_s: float
     micro_batch_tuples: int = 2_000_000
     small_batch_tuples: int = 10_000
+    key_distribution: str = "uniform"
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @property
     def application(self) -> Application:
-        trace = sources.trace(rate="unbounded", keys=self.keys, ticker="int32")
+        distribution = self.key_distribution
+        trace = sources.trace(rate="unbounded", keys=self.keys, key_distribution=distribution, ticker="int32")
         return sums_on(trace, sinks.discard(), self.window_tuples)
+
+
+def needed_bytes(keys: int, window_tuples: int) -> int:
+    """Memory that a case takes: of a key, and of the values of all windows, as far as they get filled."""
+    return keys * _ROW_BYTES + round(1.3 * _WORD_BYTES * min(keys * window_tuples, _FILL_TUPLES_MAX))
 
 
 def main(role: str, settings_json: str) -> None:
@@ -73,11 +87,14 @@ def measure(session: Any, settings: CaseSettings) -> dict[str, Any]:
     observed = watch_for(handle, settings.seconds, _silent, "measuring", batches=3)
     taken = sum(o.tuples_in for o in observations_of(handle))
     rate = throughput(observed)
+    held = held_values(memory_of(handle), settings.window_tuples)
     return {
         "tuples_s": round(rate.tuples_s),
         "spread_tuples_s": rate.spread.to_json(),
-        "filled_ratio": round(min(1.0, taken / 2 / settings.keys / settings.window_tuples), 4),
+        "tuples": taken,
+        "filled_ratio": round(held.values / settings.keys / settings.window_tuples, 4),
         "state_bytes": folder_bytes(memory_of(handle)),
+        **held.to_json(),
         "log_bytes_per_tuple": log_bytes_per_tuple(handle),
         "slots_rebuilt_per_batch": sum(o.slots_rebuilt for o in observed) / len(observed),
         "checksum_equal": _is_equal(handle, settings),
@@ -86,7 +103,7 @@ def measure(session: Any, settings: CaseSettings) -> dict[str, Any]:
 
 def _is_equal(handle: Handle, settings: CaseSettings) -> bool | None:
     """Whether the results so far are the in-process engine's; None where that would take too much memory."""
-    if settings.keys * settings.window_tuples * 8 > _COMPARED_BYTES:
+    if needed_bytes(settings.keys, settings.window_tuples) > _COMPARED_BYTES:
         return None
     return equals_in_process(settings.application, _totals_between_batches(handle), handle.configuration.block_rows)
 
@@ -132,9 +149,46 @@ def _first_batches(session: Any, app: Application, configuration: Any, checkpoin
 
 def _fill(handle: Handle, settings: CaseSettings) -> None:
     """Until every key has a full window (trades are half of the tuples, keys come at random), or time is over."""
-    wanted, deadline_s = 3 * settings.keys * settings.window_tuples, time.monotonic() + settings.fill_limit_s
+    wanted = min(3 * settings.keys * settings.window_tuples, _FILL_TUPLES_MAX)
+    deadline_s = time.monotonic() + settings.fill_limit_s
     while sum(o.tuples_in for o in observations_of(handle)) < wanted and time.monotonic() < deadline_s:
         handle.wait(0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValues:
+    """What all windows hold."""
+
+    keys: int
+    values: int
+    median: int
+    largest: int
+    entry_bytes: int  # that the files of chunks take, 0 where entries lie in rows
+
+    def to_json(self) -> dict[str, Any]:
+        ratio = round(self.entry_bytes / (_WORD_BYTES * self.values), 3) if self.entry_bytes and self.values else None
+        return {
+            "keys_held": self.keys,
+            "values_held": self.values,
+            "values_a_key_median": self.median,
+            "values_a_key_largest": self.largest,
+            "entry_bytes": self.entry_bytes,
+            "entry_bytes_over_value_bytes": ratio,
+        }
+
+
+def held_values(folder: Path, window_tuples: int) -> HeldValues:
+    """Counted in the mapped rows of the sums, each of which begins with its window's count."""
+    shape = Shape(window_tuples, 1, (AggregateCall("sum", 0),), (np.dtype(np.int64),), nullable=False)
+    path = next(folder.rglob("words"))
+    words = np.memmap(path, np.int64, mode="r")
+    width = shape.words(about_nulls=False)
+    counts = np.minimum(words[: len(words) // width * width].reshape(-1, width)[:, 0], window_tuples)
+    counts = counts[counts > 0]
+    chunks = path.with_name("chunks")
+    entry_bytes = chunks.stat().st_blocks * 512 if chunks.exists() else 0
+    median_, largest = (int(np.median(counts)), int(counts.max())) if len(counts) else (0, 0)
+    return HeldValues(len(counts), int(counts.sum()), median_, largest, entry_bytes)
 
 
 def log_bytes_per_tuple(handle: Handle) -> float | None:

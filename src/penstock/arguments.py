@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from penstock.errors import InputError
 
 _MOST_SHOWN = 120
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +21,14 @@ class Rule:
 
     words: str
     fits: Callable[[Any], bool]
+    is_secret: bool = False  # a value may hold a password: its type alone is told
 
     def problem(self, what: str, value: object) -> str | None:
         """The sentence for a value that breaks the rule, None for one that keeps it."""
-        return None if self.fits(value) else f"{what} is {self.words}; got {shown(value)}"
+        if self.fits(value):
+            return None
+        got = f"an object of the type {type(value).__name__}, which is not shown" if self.is_secret else shown(value)
+        return f"{what} is {self.words}; got {got}"
 
 
 def check_arguments(where: str, **given: tuple[object, Rule]) -> None:
@@ -38,8 +44,12 @@ def check_arguments(where: str, **given: tuple[object, Rule]) -> None:
 
 
 def shown(value: object) -> str:
-    """A value as an error's sentence shows it: on one line, and not too long."""
-    text = " ".join(repr(value).split())
+    """A value as an error's sentence shows it: on one line, not too long, and without an address in memory.
+
+    >>> shown(shown)
+    '<function shown>'
+    """
+    text = _ADDRESS.sub("", " ".join(repr(value).split()))
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
@@ -90,9 +100,18 @@ def or_none(rule: Rule) -> Rule:
     return Rule(f"{rule.words}, or None", lambda value: value is None or rule.fits(value))
 
 
+def secret(rule: Rule) -> Rule:
+    """The rule for values that are never shown."""
+    return replace(rule, is_secret=True)
+
+
 def dict_of(words: str, *types: type) -> Rule:
-    """A mapping whose values are of some types."""
-    return Rule(words, lambda value: isinstance(value, Mapping) and all(isinstance(v, types) for v in value.values()))
+    """A mapping whose names are text and whose values are of some types."""
+
+    def fits(value: object) -> bool:
+        return isinstance(value, Mapping) and all(isinstance(k, str) and isinstance(v, types) for k, v in value.items())
+
+    return Rule(words, fits)
 
 
 TEXT = kind("text", str)

@@ -19,6 +19,7 @@ from penstock.arguments import (
     many,
     number,
     or_none,
+    secret,
     shown,
     whole,
 )
@@ -137,7 +138,8 @@ def kafka(
     check_arguments(
         "ps.sources.kafka", servers=(servers, TEXT), topic=(topics, many("a topic's name, or several", TEXT)),
         format=(format, TEXT), on_expired=(on_expired, TEXT), include=(include, many("a list of names", TEXT)),
-        patience_s=(patience_s, or_none(number(least=0))), start=(start, _START), options=(options, or_none(_OPTIONS)),
+        patience_s=(patience_s, or_none(number(least=0))), start=(start, _START),
+        options=(options, secret(or_none(_OPTIONS))),
         avro_schema=(avro_schema, or_none(kind("an Avro schema as JSON text or a dict", str, dict))),
     )  # fmt: skip
     if not topics or not all(topics):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -110,3 +113,55 @@ def test_what_counts_is_delivered_and_not_computed_again(point: str, tmp_path: P
     assert [n for batch in sorted(by_batch) for n in by_batch[batch]] == wanted
     assert all(by_batch[batch] == own for batch, own in calls), "a batch that comes again has the same tuples"
     assert list((tmp_path / "dealt" / ".penstock").iterdir()) == []
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A sink whose parts replicas stage in the checkpoint; it appends rows to a file, each so many times."""
+
+    target: str
+    times: int = 1
+    promise = ps.sinks.SinkPromise("exactly once", "replicas", in_order=False)
+
+    def claim(self, claim: ps.sinks.Claim) -> None:
+        pass
+
+    def open(self, part: ps.sinks.Part) -> Any:
+        return part.stage()
+
+    def write(self, opened: Any, tuples: Any) -> None:
+        for _ in range(self.times):
+            opened.write(tuples)
+
+    def publish(self, delivery: ps.sinks.Delivery) -> None:
+        rows = [row for batch in delivery.batches() for row in batch.to_pylist()]
+        with open(self.target, "a") as file:
+            file.writelines(f"{json.dumps(row)}\n" for row in rows)
+
+    def sweep(self, sweep: ps.sinks.Sweep) -> None:
+        pass
+
+
+def test_several_sinks_of_a_task_have_parts_of_their_own(tmp_path: Path) -> None:
+    app = ps.Application("several")
+    ticks = app.source("ticks", schema={"k": "int64", "x": "int64"})
+    sums = ticks.aggregate(
+        "window", by="k", window=ps.sliding(count=2, per_group=True), emit={"k": "any(k)", "x": "sum(x)"}
+    )
+    targets = {name: tmp_path / name for name in ("first", "second", "other")}
+    sums.sink("first", Lines(str(targets["first"])))
+    sums.sink("second", Lines(str(targets["second"]), times=2))
+    sums.functor("negated", emit={"negated": "0 - x"}).sink("a/b " + "c" * 300, Lines(str(targets["other"])))
+    table = pa.table({"k": [n % 5 for n in range(120)], "x": list(range(120))})
+    DrivenPlane(app, {"ticks": table}, tmp_path / "run", "").run_all()
+
+    finite = ps.Application("finite")
+    ticks = finite.source("ticks", schema={"k": "int64", "x": "int64"})
+    ticks.aggregate(
+        "window", by="k", window=ps.sliding(count=2, per_group=True), emit={"k": "any(k)", "x": "sum(x)"}
+    ).sink("out")
+    wanted = sorted(row["x"] for row in ps.evaluate(finite, {"ticks": table})["out"].to_pylist())
+    found = {name: [json.loads(line) for line in path.read_text().splitlines()] for name, path in targets.items()}
+    assert sorted(row["x"] for row in found["first"]) == wanted
+    assert sorted(row["x"] for row in found["second"]) == sorted(2 * wanted)
+    assert sorted(-row["negated"] for row in found["other"]) == wanted

@@ -57,7 +57,7 @@ ROW = {"key": "a", "name": None, "x": None, "n": None, "u": None, "flag": None, 
 NULLS = table_of([ROW, *[ROW | {"key": None}] * 8], schema_of(TRADES))
 
 
-@pytest.mark.parametrize("kind", ["sliding", "tumbling", "steps", "kept numbers", "stream"])
+@pytest.mark.parametrize("kind", ["sliding", "long", "tumbling", "steps", "kept numbers", "stream"])
 @given(table=trades(), seed=st.integers(0, 2**32), kills=st.sampled_from([0.0, 0.2]))
 @example(table=NULLS, seed=1, kills=0.2)  # a worker that knows of nulls opens new files, of which it says nothing
 def test_windows_whose_memory_is_full_go_on_on_disk(kind: str, table: pa.Table, seed: int, kills: float) -> None:

@@ -24,6 +24,7 @@ HELD = {"key": "any(key)", "all": "collect(n)", "names": "count_distinct(name)"}
 KEPT = {"key": "any(key)", "all": "collect(n)", "x": "sum(x)", "xs": "collect(x)", "different": "count_distinct(x)"}
 KEYED: dict[str, tuple[Any, dict[str, str]]] = {
     "sliding": (ps.sliding(count=3, per_group=True), SUMS),
+    "long": (ps.sliding(count=100, per_group=True), SUMS),
     "tumbling": (ps.tumbling(count=2, per_group=True), SUMS),
     "steps": (ps.sliding(count=4, every=2, per_group=True), SUMS),
     "rows": (ps.sliding(count=3, per_group=True), HELD),

@@ -22,6 +22,7 @@ from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.checkpoint.manifests import Manifests
 from penstock.state.memory.host_directory import HostDirectory
+from penstock.state.memory.host_memory import HostMemory
 from penstock.state.rows.row_log import write_log
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.token import Token
@@ -102,8 +103,14 @@ class PlainWindow:
 
     def rows(self) -> dict[Any, bytes]:
         keys = self.index.columns(np.arange(self.index.count, dtype=np.int32))[0].to_arrow().to_pylist()
-        words = self.window.export()["words"] if keys else ()
-        return {_name(key): row.tobytes() for key, row in zip(keys, words, strict=True)}
+        state = self.window.export() if keys else {"words": np.empty((0, 1), np.int64)}
+        words, chunks = state["words"], self.window._shape.chunks
+        rows = [row.tobytes() for row in words]
+        if chunks is not None and keys:
+            counts = np.minimum(words[:, chunks.head_at], chunks.full)
+            ends = np.cumsum(counts)[:-1] * chunks.entry_words
+            rows = [row + own.tobytes() for row, own in zip(rows, np.split(state["entries"], ends), strict=True)]
+        return {_name(key): row for key, row in zip(keys, rows, strict=True)}
 
 
 def stored_rows(window: StoredCountWindow) -> dict[Any, bytes]:
@@ -111,8 +118,19 @@ def stored_rows(window: StoredCountWindow) -> dict[Any, bytes]:
     cache, table = window.store.keys, window.memory.words
     ids = np.flatnonzero(cache.group[: cache.index.count] >= 0).astype(np.int32)
     keys = cache.index.columns(ids)[0].to_arrow().to_pylist()
-    rows = [table.rows(int(group) + 1, int(group) + 2).tobytes() for group in cache.group[ids]]
+    rows = [stored_row(window.memory, table.rows(int(group) + 1, int(group) + 2)[0]) for group in cache.group[ids]]
     return {_name(key): row for key, row in zip(keys, rows, strict=True)}
+
+
+def stored_row(memory: HostMemory, row: np.ndarray) -> bytes:
+    """A group's words, with its entries behind them where they lie in chunks."""
+    chunks = memory.layout.chunks
+    if chunks is None:
+        return row.tobytes()
+    count, table = min(int(row[chunks.head_at]), chunks.full), row[chunks.fixed :].view(np.int32)
+    starts = [int(table[2 + chunks.chunk_of[s]]) * 4 + s for s in range(count)]
+    values = memory.chunks.integers.reshape(-1, chunks.entry_words)
+    return row[: chunks.fixed].tobytes() + values[starts].tobytes()
 
 
 def results(fired: Fired, rows: int) -> list[tuple[Any, ...]]:

@@ -28,28 +28,29 @@ from tests.faults.state_worker import (
 )
 
 SHAPE = (4, 1, False)
+CHUNKED = (400, 1, False)  # its entries lie in chunks, of which tasks take some
 
 
 class Cluster:
     """One host whose workers are processes, and this process's own window to look at what they leave."""
 
-    def __init__(self, root: Path) -> None:
-        self.host = root / "host"
+    def __init__(self, root: Path, shape: tuple[int, int, bool] = SHAPE) -> None:
+        self.host, self.shape = root / "host", shape
         self.driver = Driver(root / "checkpoint")
-        self.window = stored_window(root / "checkpoint", self.host, SHAPE)
-        self.plain = PlainWindow(SHAPE)
+        self.window = stored_window(root / "checkpoint", self.host, shape)
+        self.plain = PlainWindow(shape)
         self.random = random.Random(7)
         self.workers: list[WorkerProcess] = []
 
     def blocks(self, count: int = 2) -> list[Block]:
-        draw = self.random
+        draw, keys = self.random, 40 if self.shape == SHAPE else 4
         return [
-            Block(tuple(draw.randrange(40) for _ in range(30)), tuple(draw.random() for _ in range(30)))
+            Block(tuple(draw.randrange(keys) for _ in range(30)), tuple(draw.random() for _ in range(30)))
             for _ in range(count)
         ]
 
     def start(self, blocks: list[Block], pause: str = "") -> WorkerProcess:
-        self.workers.append(WorkerProcess(order(self.driver, self.host, SHAPE, blocks, pause=pause)))
+        self.workers.append(WorkerProcess(order(self.driver, self.host, self.shape, blocks, pause=pause)))
         return self.workers[-1]
 
     def commit(self, blocks: list[Block]) -> int:
@@ -74,13 +75,14 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    cluster = Cluster(tmp_path)
+def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path, getattr(request, "param", SHAPE))
     yield cluster
     for worker in cluster.workers:
         worker.kill()
 
 
+@pytest.mark.parametrize("cluster", [SHAPE, CHUNKED], indirect=True, ids=str)
 @pytest.mark.parametrize("moment", ["opened", "changed", "logged", "committed"])
 def test_a_worker_killed_at_any_moment_leaves_nothing_behind(cluster: Cluster, moment: str) -> None:
     cluster.commit(cluster.blocks())
@@ -187,6 +189,7 @@ def test_a_process_id_that_was_given_anew_is_not_killed(cluster: Cluster) -> Non
     assert bystander.process.poll() is None
 
 
+@pytest.mark.parametrize("cluster", [SHAPE, CHUNKED], indirect=True, ids=str)
 def test_random_kills_at_random_moments(cluster: Cluster) -> None:
     """Workers that die anywhere, several times a batch; only what a manifest names is there in the end."""
     for _ in range(4):

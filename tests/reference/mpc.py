@@ -25,9 +25,9 @@ def _cost_of(problem: ChanceProblem, step: int, before: int, setting: int, waiti
     total = float(problem.resource_cost[setting]) + problem.switching.between(before, setting)
     total += problem.change if moved else 0.0
     pause_s = 0.0 if not moved else problem.pause_s if step > 0 else float(problem.first_pause_s[setting])
-    for error, chance in zip(*problem.errors, strict=True):
+    for (error, slower), chance in zip(*problem.scenarios, strict=True):
         rate = max(float(problem.rates_tuples_s[step] * (1 + problem.deviations[step] * error)), 0.0)
-        own, left = problem.outcome(rate, setting, waiting, pause_s)
+        own, left = problem.outcome(rate, setting, waiting, pause_s, float(slower))
         total += chance * (own + _least_cost(problem, step + 1, setting, left))
     return total
 

@@ -39,6 +39,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 group.initial.rebalance.delay.ms={rebalance_delay_ms}
+log.cleaner.backoff.ms=200
 """
 
 

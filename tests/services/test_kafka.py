@@ -6,6 +6,7 @@ import json
 import pickle
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from penstock.app.serialise import graph_to_json
 from penstock.block.block import block_of
 from penstock.connectors.files.folder_owner import Run
 from penstock.connectors.port import BatchId
-from penstock.connectors.sinks.kafka import _Writer
+from penstock.connectors.sinks import kafka_writer
+from penstock.connectors.sinks.kafka_writer import Writer, WriterId
 from penstock.errors import InputError, OperatorError, StateError
 from tests.contract import test_sink_port as contract
 from tests.services.kafka_server import KafkaServer
 
+confluent_kafka = pytest.importorskip("confluent_kafka")
 SCHEMA = contract.SCHEMA
 
 
@@ -111,21 +114,21 @@ def test_messages_of_a_key_are_in_order(kafka: KafkaServer, tmp_path: Path) -> N
 def test_a_driver_that_dies_within_a_transaction(
     kafka: KafkaServer, tmp_path: Path, dies: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, commit = Run1(kafka, tmp_path, writers=2), _Writer._commit
+    run, commit = Run1(kafka, tmp_path, writers=2), Writer.commit
 
-    def dying(writer: _Writer, batch: int) -> None:
+    def dying(writer: Writer, marker: int) -> None:
         if dies != "after the commit":
             writer._producer.flush(60)
             if dies == "before the commit":
-                place = writer._place.__class__(run.topic, 0, batch)
-                writer._producer.send_offsets_to_transaction([place], writer._consumer.consumer_group_metadata(), 60)
+                place = writer._place.__class__(run.topic, 0, marker)
+                writer._producer.send_offsets_to_transaction([place], writer._group, 60)
             raise contract.Died
-        commit(writer, batch)
+        commit(writer, marker)
         raise contract.Died
 
     delivery = run.staged(0, list(range(20)), is_again=True)
     with monkeypatch.context() as patched:
-        patched.setattr(_Writer, "_commit", dying)
+        patched.setattr(Writer, "commit", dying)
         with pytest.raises(contract.Died):
             run.sink.publish(delivery)
     run.sink.publish(delivery)
@@ -140,6 +143,92 @@ def test_a_broker_that_is_killed_and_comes_back_loses_and_repeats_nothing(kafka:
     run.sink.publish(run.staged(1, [3, 4]))
     run.sink.publish(run.staged(0, [1, 2], is_again=True))
     assert sorted(numbers(kafka, run.topic)) == [1, 2, 3, 4]
+
+
+def test_producers_are_kept_from_batch_to_batch_and_the_next_driver_makes_its_own(
+    kafka: KafkaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, made, init = Run1(kafka, tmp_path, writers=2), list[WriterId](), Writer.__init__
+
+    def making(writer: Writer, own: WriterId) -> None:
+        made.append(own)
+        init(writer, own)
+
+    monkeypatch.setattr(Writer, "__init__", making)
+    for batch in range(4):
+        run.sink.publish(run.staged(batch, [10 * batch, 10 * batch + 1]))
+        run.sink.publish(run.staged(batch, [10 * batch, 10 * batch + 1], is_again=True))
+    assert len(made) == 2, "one for each writer"
+    later = replace(run.staged(4, [40, 41]), epoch=2)
+    run.sink.publish(later)
+    assert len(made) == 4
+    assert sorted(numbers(kafka, run.topic)) == [0, 1, 10, 11, 20, 21, 30, 31, 40, 41]
+
+
+def test_a_kept_producer_that_was_overtaken_is_fenced_and_sends_nothing(kafka: KafkaServer, tmp_path: Path) -> None:
+    run = Run1(kafka, tmp_path)
+    run.sink.publish(run.staged(0, [1]))
+    own = WriterId(kafka.servers, run.topic, f"penstock-{run.run}-out-0", 2, ())
+    later = Writer(own)  # of a driver in another process
+    assert later.marker == 1
+    with pytest.raises(StateError, match="sink 'out' was taken over by a later driver"):
+        run.sink.publish(run.staged(1, [2]))
+    later.close()
+    assert numbers(kafka, run.topic) == [1]
+
+
+def test_a_kept_producer_that_has_grown_old_is_made_anew(
+    kafka: KafkaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+
+    run, commit = Run1(kafka, tmp_path), Writer.commit
+    run.sink.publish(run.staged(0, [1]))
+    ways = iter(["before the commit", "", "after the commit", ""])
+
+    def failing(writer: Writer, marker: int) -> None:
+        way = next(ways)
+        if way != "before the commit":
+            commit(writer, marker)
+        if way:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    monkeypatch.setattr(Writer, "commit", failing)
+    run.sink.publish(run.staged(1, [10]))
+    run.sink.publish(run.staged(2, [20]))
+    assert next(ways) == "", "after the commit there was nothing left to send"
+    assert sorted(numbers(kafka, run.topic)) == [1, 10, 20]
+
+
+def test_a_transaction_that_hangs_is_given_up_and_sent_by_another_producer(
+    kafka: KafkaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, made = Run1(kafka, tmp_path), list[Any]()
+
+    class Hanging:
+        """A producer whose first offsets are sent late, as librdkafka does where a broker died."""
+
+        def __init__(self, settings: dict[str, Any]) -> None:
+            self._own = real(settings)
+            made.append(self._own)
+            self._hangs = len(made) == 1
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._own, name)
+
+        def send_offsets_to_transaction(self, *arguments: Any) -> None:
+            if self._hangs:
+                time.sleep(3.0)
+            self._own.send_offsets_to_transaction(*arguments)
+
+    real = confluent_kafka.Producer
+    monkeypatch.setattr(confluent_kafka, "Producer", Hanging)
+    monkeypatch.setattr(kafka_writer, "_STUCK_S", 1.0)
+    run.sink.publish(run.staged(0, [1, 2]))
+    run.sink.publish(run.staged(1, [3]))
+    time.sleep(2.0)  # the first producer goes on, and is fenced
+    assert len(made) == 2
+    assert sorted(numbers(kafka, run.topic)) == [1, 2, 3]
 
 
 def test_a_driver_that_was_overtaken_is_fenced_by_the_broker(kafka: KafkaServer, tmp_path: Path) -> None:

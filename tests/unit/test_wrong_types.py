@@ -266,6 +266,7 @@ def of_spark() -> dict[str, Case]:
         "start": Case(ps.start, app=app, slots=8, slot_functions={"window": ps.slots.HashSlots(8)}, **both),
         "profile": Case(
             ps.profile, app=app, rates=[1, 2, 3], master=NOBODY, seconds=1.0, inputs={}, session=None, progress=None,
+            node="rack-1", contention=False,
         ),
         "spark_session": Case(
             ps.spark_session, master=NOBODY, task_slots=2, conf={"spark.ui.enabled": "false"}, log_file=None,

@@ -19,7 +19,7 @@ from benchmarks.spark.kafka.bare import bare_tuples_s
 from benchmarks.spark.kafka.peer import PeerRun, numbered
 from benchmarks.spark.kafka.quix import quix_run
 from benchmarks.spark.kafka.stock import stock_runs
-from benchmarks.spark.kafka.topics import fill, new_topic, send_paced, trades
+from benchmarks.spark.kafka.topics import fill, is_as_sent, new_topic, send_paced, trades
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.vwap.stock_tuples import Sums
 from benchmarks.spark.watching import observations_of, started
@@ -49,18 +49,25 @@ class KafkaEffort:
     cores: int = 2
     rate_tuples_s: float = 20_000.0
     paced_s: float = 40.0
-    cap_tuples: int = 1_000_000
+    cap_tuples: int = 1_500_000
+    arrow_times: int = 2  # as many tuples of Arrow, in batches as much larger: they are over sooner
     limit_s: float = 300.0
+    peers: bool = True
+
+    def times(self, factor: int) -> KafkaEffort:
+        tuples, warm, cap = (factor * own for own in (self.tuples, self.warm, self.cap_tuples))
+        return replace(self, tuples=tuples, warm=warm, cap_tuples=cap)
 
 
-QUICK = KafkaEffort(
-    tuples=600_000, warm=200_000, rate_tuples_s=5_000.0, paced_s=15.0, cap_tuples=100_000, limit_s=120.0
-)
+QUICK = KafkaEffort(tuples=600_000, warm=200_000, rate_tuples_s=5_000.0, paced_s=15.0, cap_tuples=100_000, limit_s=60.0)
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaRun:
-    """A run over a topic: its rate once warm, and its results against those of the engine in one process."""
+    """A run over a topic: its rate once warm, and its results against those of the engine in one process.
+
+    `sent_as_read`: whether the topic has what was to be sent to it, by another client; asked where results are others.
+    """
 
     tuples_s: float
     bare_tuples_s: float
@@ -68,6 +75,7 @@ class KafkaRun:
     repeated: int
     equal: bool
     tuples: int = 0
+    sent_as_read: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +97,24 @@ class KafkaResult:
 
 
 def run_kafka(effort: KafkaEffort, folder: Path, show: Show) -> KafkaResult:
-    table = trades(effort.tuples, effort.keys)
+    efforts = {"json": effort, "arrow": effort.times(effort.arrow_times)}
+    tables = {kind: trades(own.tuples, own.keys) for kind, own in efforts.items()}
+    table = tables["json"]
     words = sorted(table["ticker"].unique().to_pylist())
-    expected = in_process(table)
     with broker(show) as servers:
-        topics = {kind: new_topic(servers) for kind in ("json", "arrow")}
+        topics = {kind: new_topic(servers) for kind in efforts}
         with local_session() as session:
             runs = {
-                kind: _run(servers, topic, kind, table, expected, effort, session, folder, show)
+                kind: _run(servers, topic, kind, tables[kind], efforts[kind], session, folder, show)
                 for kind, topic in topics.items()
             }
             p95_ms = _paced(servers, table, effort, session, folder, show)
-        arguments = servers, topics["json"], words
-        spark = stock_runs(*arguments, effort.tuples, effort.cap_tuples, effort.limit_s, folder, show)
-        quix = quix_run(*arguments, effort.cores, effort.limit_s, folder, show)
+        spark: list[PeerRun] | str = "stock PySpark: not asked for"
+        quix: PeerRun | str = "quix-streams: not asked for"
+        if effort.peers:
+            arguments = servers, topics["json"], words
+            spark = stock_runs(*arguments, effort.tuples, effort.cap_tuples, effort.limit_s, folder, show)
+            quix = quix_run(*arguments, effort.cores, effort.limit_s, folder, show)
     return KafkaResult(
         runs["json"], runs["arrow"], () if isinstance(spark, str) else tuple(spark),
         () if isinstance(quix, str) else (quix,), p95_ms, tuple(own for own in (spark, quix) if isinstance(own, str)),
@@ -153,10 +165,10 @@ def _results(table: pa.Table) -> Iterator[Block]:
 
 
 def _run(
-    servers: str, topic: str, kind: str, table: pa.Table, expected: tuple[int, int], effort: KafkaEffort, session: Any,
-    folder: Path, show: Show,
+    servers: str, topic: str, kind: str, table: pa.Table, effort: KafkaEffort, session: Any, folder: Path, show: Show
 ) -> KafkaRun:  # fmt: skip
     show(f"filling a topic with {kind} messages")
+    expected = in_process(table)
     fill(servers, topic, table, kind)
     show(f"a bare consumer of {kind} messages")
     bare = bare_tuples_s(servers, topic, kind, effort.cores)
@@ -170,7 +182,9 @@ def _run(
     results, checksum = handle.result.discarded.get(SINK, (0, 0))
     lost, repeated = max(expected[0] - results, 0), max(results - expected[0], 0)
     rate = _rate(handle.result.observations, effort.warm)
-    return KafkaRun(rate, bare, lost, repeated, (results, checksum) == expected, effort.tuples)
+    equal = (results, checksum) == expected
+    sent_as_read = None if equal else is_as_sent(servers, topic, table, kind)
+    return KafkaRun(rate, bare, lost, repeated, equal, effort.tuples, sent_as_read)
 
 
 def _taken(seen: list[Observation]) -> int:

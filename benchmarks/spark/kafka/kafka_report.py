@@ -56,7 +56,12 @@ def kafka_tables(result: KafkaResult) -> list[Table]:
 
 
 def kafka_notes(result: KafkaResult) -> list[str]:
-    return [f"left out: {sentence}" for sentence in result.left_out]
+    notes = [f"left out: {sentence}" for sentence in result.left_out]
+    for name, run in (("JSON", result.json), ("Arrow", result.arrow)):
+        if run.sent_as_read is not None:
+            whose = "the engine's reading" if run.sent_as_read else "what the producer wrote into the topic"
+            notes.append(f"{name}: the results are other ones; that comes from {whose}")
+    return notes
 
 
 def _ratio(ours: float, other: float | None) -> float | None:

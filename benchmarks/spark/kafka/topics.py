@@ -46,8 +46,34 @@ def fill(servers: str, topic: str, table: pa.Table, format_: str) -> None:
             if format_ == "arrow":
                 send(servers, topic, partition, [_arrow(part)])
             else:  # with keys, without which some peers have no state by ticker
-                send(servers, topic, partition, _json(part), part["ticker"].to_pylist())
+                send(servers, topic, partition, message_values(part), part["ticker"].to_pylist())
     producer(servers).flush(120)
+
+
+def is_as_sent(servers: str, topic: str, table: pa.Table, format_: str) -> bool:
+    """Whether each partition has what `fill` was to write, message by message, as a plain consumer reads it."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    settings = {"bootstrap.servers": servers, "group.id": uuid.uuid4().hex, "enable.partition.eof": True}
+    for partition in range(PARTITIONS):
+        own = table.filter(pa.compute.equal(table["partition"], partition)).drop_columns("partition")
+        parts = (own.slice(begin, BY_MESSAGE) for begin in range(0, own.num_rows, BY_MESSAGE))
+        wanted = itertools.chain.from_iterable([_arrow(p)] if format_ == "arrow" else message_values(p) for p in parts)
+        consumer = Consumer({**settings, "auto.offset.reset": "earliest", "enable.auto.commit": False})
+        consumer.assign([TopicPartition(topic, partition, 0)])
+        try:
+            if any(_next(consumer) != value for value in wanted) or _next(consumer) is not None:
+                return False
+        finally:
+            consumer.close()
+    return True
+
+
+def _next(consumer: Any) -> bytes | None:
+    """The next value; None at the end of the partition."""
+    message = consumer.poll(60.0)
+    value: bytes | None = None if message is None or message.error() is not None else message.value()
+    return value
 
 
 _producers: dict[str, Any] = {}
@@ -85,7 +111,7 @@ def send_paced(servers: str, topic: str, table: pa.Table, rate_tuples_s: float, 
     homes = table["partition"].to_pylist()
     while (spent_s := time.monotonic() - begin) < seconds:
         due = min(int(spent_s * rate_tuples_s), table.num_rows)
-        for offset, value in enumerate(_json(table.slice(sent, due - sent).drop_columns("partition")), sent):
+        for offset, value in enumerate(message_values(table.slice(sent, due - sent).drop_columns("partition")), sent):
             send(servers, topic, homes[offset], [value])
         sent = due
         time.sleep(0.01)
@@ -93,7 +119,8 @@ def send_paced(servers: str, topic: str, table: pa.Table, rate_tuples_s: float, 
     return sent
 
 
-def _json(table: pa.Table) -> list[bytes]:
+def message_values(table: pa.Table) -> list[bytes]:
+    """A JSON object for each tuple."""
     return [json.dumps(row, separators=(",", ":")).encode() for row in table.to_pylist()]
 
 

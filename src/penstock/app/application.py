@@ -86,6 +86,9 @@ class Application:
         what the source itself knows, such as a trace its schedule and files when they came, else the intake.
         """
         entry = self._book.entry(name, "source")
+        if schema is None and isinstance(source, Mapping | pa.Schema):
+            entry.problem("has its schema where its source goes", "write schema={...}")
+            source, schema = None, source
         fields = schema_of_source(entry, source, schema)
         check_stamp(entry, stamp, fields)
         check_connector(entry, source, fields)

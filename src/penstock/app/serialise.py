@@ -14,7 +14,7 @@ from penstock.app import operators
 from penstock.app.graph import Graph, Request
 from penstock.app.place import Place
 from penstock.app.windows import Window
-from penstock.arguments import shown
+from penstock.arguments import TEXT, check_arguments, shown
 from penstock.block.schema import schema_of, type_of, word_of, words_of
 from penstock.connectors.arriving.arrival import ArrivalColumn
 from penstock.connectors.kinds import KIND_BY_NAME
@@ -56,6 +56,7 @@ def graph_to_json(graph: Graph) -> str:
 
 def graph_from_json(text: str) -> Graph:
     """The graph that `graph_to_json` wrote."""
+    check_arguments("Application.from_json", text=(text, TEXT))
     try:
         body = json.loads(text)
         if not isinstance(body, dict) or "penstock" not in body:

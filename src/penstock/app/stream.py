@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -19,7 +19,7 @@ from penstock.app.workbook import UNKNOWN, Entry, Workbook
 from penstock.arguments import FLAG, FUNCTION, check_arguments, is_number, kind, number, or_none, shown
 from penstock.block.schema import schema_of, type_of
 from penstock.connectors.sinks.sink_port import SinkPort
-from penstock.errors import InputError, UnknownNameError
+from penstock.errors import InputError, UnknownNameError, did_you_mean
 from penstock.expressions.check import Scope
 from penstock.expressions.printer import to_text
 from penstock.expressions.tree import Attribute
@@ -45,6 +45,15 @@ def _unchanged(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+_CALL_BY_OTHER_NAME = {  # what Spark, Flink, Polars and Bytewax call it
+    **dict.fromkeys(("filter", "where"), "functor(name, where='...')"),
+    **dict.fromkeys(("select", "project", "withcolumn", "withcolumns"), "functor(name, emit={...})"),
+    **dict.fromkeys(("groupby", "keyby", "window", "agg"), "aggregate(name, by=..., window=..., emit={...})"),
+    **dict.fromkeys(("flatmap", "apply", "mapbatches"), "map(name, function, schema)"),
+    **dict.fromkeys(("write", "output", "writestream", "collect"), "sink(name, ps.sinks...)"),
+}
+
+
 class Stream:
     """A named stream with a schema; each method adds an operator that reads it.
 
@@ -63,6 +72,15 @@ class Stream:
     def application(self) -> Any:
         """The application that it belongs to."""
         return self._book.application
+
+    if not TYPE_CHECKING:  # a type checker reports a name that is not there
+
+        def __getattr__(self, name: str) -> Any:
+            """Only for names that are not there: what the method is called here."""
+            call = _CALL_BY_OTHER_NAME.get(name.lower().replace("_", ""))
+            methods = [own for own in dir(Stream) if not own.startswith("_")]
+            hint = f"use {call}" if call else None if name.startswith("_") else did_you_mean(name, methods)
+            raise AttributeError(f"a stream has no attribute '{name}'" + (f"; {hint}" if hint else ""))
 
     def __repr__(self) -> str:
         return f"<stream {self.name}: {', '.join(f'{f.name} {f.type}' for f in self.schema)}>"
@@ -280,7 +298,7 @@ class Stream:
         """The other inputs; what is no stream of this application is noted, what is no stream at all replaced."""
         for other in others:
             if not isinstance(other, Stream):
-                entry.problem(f"reads streams; got {other!r}")
+                entry.problem(f"reads streams; got {shown(other)}")
             elif other._book is not self._book:
                 entry.problem(f"reads '{other.name}', which is a stream of another application")
         return tuple(other if isinstance(other, Stream) else self for other in others)
@@ -317,7 +335,9 @@ class Branches:
 
     def __getattr__(self, port: str) -> Stream:
         if port.startswith("_") or port not in self._streams:
-            raise AttributeError(port)
+            raise AttributeError(
+                f"there is no branch '{port}'; there are: {', '.join(self.__dict__.get('_streams', ()))}"
+            )
         return self._streams[port]
 
     def __iter__(self) -> Iterator[Stream]:

@@ -57,7 +57,7 @@ def sliding(
 ) -> Window:
     """A window that keeps the newest tuples and fires at every step.
 
-    One that makes no sense is told with all other mistakes of the application it is used in.
+    A wrong window is reported with the other mistakes of the application that uses it.
 
     >>> print(sliding(count=4, every=1, per_group=True))
     sliding count 4 every 1 per group

@@ -10,9 +10,10 @@ import pyarrow as pa
 from penstock.app.operators import Emit, Operator
 from penstock.app.place import Place, caller
 from penstock.arguments import Rule, is_number, shown
-from penstock.block.schema import schema_of, word_of
+from penstock.block.schema import schema_of
 from penstock.errors import ExpressionError, InputError, Problem, did_you_mean
 from penstock.expressions.check import Scope, problems, type_of_expression
+from penstock.expressions.kinds import article_and_word
 from penstock.expressions.parser import parse
 from penstock.expressions.tree import Expression, Literal, uses_sequence
 
@@ -85,9 +86,8 @@ class Entry:
             return None
         tree, found = self.expression(text, scope, what, numbered=numbered)
         if not (pa.types.is_boolean(found) or pa.types.is_null(found)):
-            self.problem(
-                f"needs a condition as {what}; got `{text}`, which is a {word_of(found)}", "compare it with something"
-            )
+            got = f"`{text}`, which is {article_and_word(found)}"
+            self.problem(f"needs a condition as {what}; got {got}", "compare it with something")
         return tree
 
     def emit(
@@ -114,9 +114,11 @@ class Entry:
         return tuple(str(name) for name in names if self.has_attribute(name, schema, what))
 
     def has_attribute(self, name: object, schema: pa.Schema, what: str) -> bool:
-        """Whether a schema has an attribute; if not, that is noted."""
+        """Whether a schema has an attribute; if not, that is noted, unless a mistake before left the schema empty."""
         if isinstance(name, str) and name in schema.names:
             return True
+        if not schema.names:
+            return False
         self.problem(
             f"reads {name!r} in {what}, which its input does not have; it has: {', '.join(schema.names)}",
             did_you_mean(str(name), schema.names),

@@ -30,22 +30,37 @@ _TYPE_BY_WORD: dict[str, pa.DataType] = {
     "timestamp": TIMESTAMP,
 }
 
+_WORD_ELSEWHERE = {  # what a type is called in Python, SQL or Spark
+    **dict.fromkeys(("int", "integer", "long", "bigint"), "int64"),
+    **dict.fromkeys(("float", "double", "real"), "float64"),
+    **dict.fromkeys(("str", "text", "varchar"), "string"),
+    **dict.fromkeys(("boolean",), "bool"),
+    **dict.fromkeys(("datetime", "date"), "timestamp"),
+}
+
 
 def type_of(word: str | pa.DataType) -> pa.DataType:
     """The Arrow type behind a word such as 'float64', 'symbol' (a dictionary-coded string) or 'list<string>'."""
     if isinstance(word, pa.DataType):
         return type_of(word_of(word))
     if not isinstance(word, str):
-        raise InputError(f"a type is a word such as 'int64', or a pyarrow.DataType; got {shown(word)}")
+        hint = f"; write '{_word_like(word.__name__)}'" if isinstance(word, type) and _word_like(word.__name__) else ""
+        raise InputError(f"a type is a word such as 'int64', or a pyarrow.DataType; got {shown(word)}{hint}")
     text = word.strip()
     if text.startswith("list<") and text.endswith(">"):
         return pa.list_(type_of(text[5:-1]))
     if text in _TYPE_BY_WORD:
         return _TYPE_BY_WORD[text]
-    hint = did_you_mean(text, _TYPE_BY_WORD)
+    likely = _word_like(text)
+    hint = f"did you mean '{likely}'?" if likely else did_you_mean(text, _TYPE_BY_WORD)
     raise InputError(
         f"there is no type '{word}'; there are: {', '.join(_TYPE_BY_WORD)}, list<...>" + (f"; {hint}" if hint else "")
     )
+
+
+def _word_like(name: str) -> str | None:
+    """The word for a type by its name in another language."""
+    return "bool" if name == "bool" else _WORD_ELSEWHERE.get(name.lower())
 
 
 def word_of(type_: pa.DataType) -> str:

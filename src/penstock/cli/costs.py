@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +14,57 @@ from rich.table import Table
 from penstock.app.graph import Graph
 from penstock.cli.screen import show_table
 from penstock.errors import InputError
+from penstock.host.cores import own_cores
 from penstock.model.costs.choosing.choice import rates_of
 from penstock.model.costs.choosing.preferred import plan_of
 from penstock.model.costs.composition import ElementPrediction
-from penstock.model.costs.learning.operator_facts import facts_of
+from penstock.model.costs.learning.operator_facts import facts_of, is_learned_key
 from penstock.model.costs.prediction import Prediction
 from penstock.model.costs.profile import Profile
 from penstock.model.costs.store import CostStore, node_class, store_path
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.fusion import fuse
-from penstock.plan.nodes import Nodes, nodes
+from penstock.plan.nodes import Node, nodes
 
 PARTS = ("fixed", "envelopes", "operators", "send", "receive")
 Fusion = Sequence[Sequence[str]]
 
 
-def profile_for(graph: Graph, file: Path | None) -> Profile:
-    """The profile of a file, or of the store."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a plan is to run: on a node, beside neighbours that use so many of its cores."""
+
+    node: Node | str | None = None
+    neighbours_cores: float = 0.0
+
+
+def profile_for(graph: Graph, file: Path | None, node: str | None = None) -> Profile:
+    """The profile of a file, or of the store as one of its nodes has it."""
     if file is None:
-        return _stored(graph)
+        return _stored(graph, node)
     found = Profile.load(file)
     lacking = [own.name for own in graph.operators if own.name not in found.names]
     if lacking:
         raise InputError(f"{file} has no function for {', '.join(lacking)} of application '{graph.name}'")
+    for name, fact in facts_of(graph).items():
+        key = found.operator(name).key
+        if key is not None and is_learned_key(key) and key != fact.key:
+            raise InputError(
+                f"{file} has the function of another operator '{name}': its parameters or its code have changed since; "
+                "learn it again with penstock profile"
+            )
     return found
 
 
-def _stored(graph: Graph) -> Profile:
+def _stored(graph: Graph, node: str | None) -> Profile:
     """What the store knows; InputError where a function is lacking, or of another code version."""
     store = CostStore()
-    found = store.profile(facts_of(graph), node_class())
+    found = store.profile(facts_of(graph), node or node_class())
+    if found is None and node is not None:
+        raise InputError(
+            f"nobody measured application '{graph.name}' on the node '{node}', nor its operators' classes there (the "
+            f"store is {store.path}); run penstock profile APP --node {node} there"
+        )
     if found is None:
         raise InputError(
             f"nobody has profiled application '{graph.name}' on this machine (the store is {store.path}); "
@@ -59,18 +81,24 @@ def cost_explanation(
     requested: Configuration | None = None,
     *,
     fuse_too: bool,
+    node: str | None = None,
+    neighbours_cores: float = 0.0,
 ) -> dict[str, Any]:
     """What a plan would use at a rate, as JSON; `fuse_too`: the chosen fusion next to none, all and the user's.
 
-    `requested` is the user's Configuration; without it, the fusion is what the application asks for.
+    `requested` is the user's Configuration; without it, the fusion is what the application asks for.  `node` names one
+    of the profile's or the store's, and `neighbours_cores` of it are busy with something else.
     """
-    profile = profile_for(graph, profile_file)
+    profile = profile_for(graph, profile_file, node)
     machines = None if nodes_file is None else nodes(nodes_file)
+    where = machines.groups[0] if machines is not None else node if profile_file is not None else None
+    place = Place(where, neighbours_cores)
     rates = rates_of(profile, rate)
     planned = [list(own.operators) for own in plan_of(graph, requested).elements if own.operators]
     body: dict[str, Any] = {"rate_tuples_s": rate, "rates": rates, "store": str(profile_file or store_path())}
-    body |= _prediction_body(profile, rates, planned, machines)
-    choice = profile.choose(rates, machines)
+    body |= _prediction_body(profile, rates, planned, place)
+    hosts = Node(place.node, cores=own_cores()) if isinstance(place.node, str) else machines
+    choice = profile.choose(rates, hosts, neighbours_cores=neighbours_cores)
     body["needed"] = {"elements": [list(own) for own in choice.elements], "replicas": dict(choice.replicas),
                       "hosts": {name: list(own) for name, own in choice.hosts.items()},
                       "cpu_cores": choice.cpu_cores, "batch_time_s": choice.batch_time_s}  # fmt: skip
@@ -82,14 +110,12 @@ def cost_explanation(
             compared["requested"] = planned
         elif graph.requests:
             compared["requested"] = [list(own.operators) for own in fuse(graph).elements]
-        body["fusions"] = {name: _compared(profile, rates, own, machines) for name, own in compared.items()}
+        body["fusions"] = {name: _compared(profile, rates, own, place) for name, own in compared.items()}
     return body
 
 
-def _prediction_body(
-    profile: Profile, rates: Mapping[str, float], fusion: Fusion, machines: Nodes | None
-) -> dict[str, Any]:
-    own = profile.predict(rates, fusion, None if machines is None else machines.groups[0])
+def _prediction_body(profile: Profile, rates: Mapping[str, float], fusion: Fusion, place: Place) -> dict[str, Any]:
+    own = profile.predict(rates, fusion, place.node, neighbours_cores=place.neighbours_cores)
     return {
         "elements": {name: _element_body(element) for name, element in own.elements.items()},
         "cpu_cores": own.cpu_cores,
@@ -107,8 +133,8 @@ def _element_body(own: ElementPrediction) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _compared(profile: Profile, rates: Mapping[str, float], fusion: Fusion, machines: Nodes | None) -> dict[str, Any]:
-    own: Prediction = profile.predict(rates, fusion, None if machines is None else machines.groups[0])
+def _compared(profile: Profile, rates: Mapping[str, float], fusion: Fusion, place: Place) -> dict[str, Any]:
+    own: Prediction = profile.predict(rates, fusion, place.node, neighbours_cores=place.neighbours_cores)
     return {
         "elements": [list(group.operators) for group in own.elements.values()], "cpu_cores": own.cpu_cores,
         "batch_time_s": own.batch_time_s, "max_rate_tuples_s": own.max_rate_tuples_s,

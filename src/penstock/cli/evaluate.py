@@ -200,7 +200,8 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], request: EvaluateR
                 f"; {hint}" if hint else ""
             )
         elif not files_of(path):
-            yield f"source '{name}' reads the file {path}, which is not there"
+            which = "a folder without files" if Path(path).is_dir() else "not there"
+            yield f"source '{name}' reads the file {path}, which is {which}"
     for source in graph.sources:
         if source.name in inputs:
             continue

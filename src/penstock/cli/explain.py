@@ -22,6 +22,7 @@ from penstock.model.costs.store import store_path
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import with_files_recorded
 from penstock.plan.explain import Explanation, OperatorPlan, explain
+from penstock.plan.state_size import GroupBytes
 from penstock.watch.pictures.canvas import check_picture
 from penstock.watch.terminal.terminal_graph import draw_graph
 
@@ -30,7 +31,8 @@ from penstock.watch.terminal.terminal_graph import draw_graph
 class CostQuestion:
     """What is to be predicted: at which rate, on which machines, from which profile, and whether fusions compare.
 
-    `settings` are those of `penstock run --set`.
+    `settings` are those of `penstock run --set`; `node` is one that the store or the profile knows, and neighbours use
+    so many of its cores.
     """
 
     rate_tuples_s: float | None = None
@@ -38,10 +40,19 @@ class CostQuestion:
     profile: Path | None = None
     fuse: bool = False
     settings: tuple[str, ...] = ()
+    node: str | None = None
+    neighbours_cores: float = 0.0
 
     def check(self) -> None:
-        if self.rate_tuples_s is None and (self.nodes or self.profile or self.fuse):
-            raise InputError("--nodes, --profile and --fuse need a rate; add --rate TUPLES_S")
+        where = self.nodes or self.node or self.neighbours_cores
+        if self.rate_tuples_s is None and (where or self.profile or self.fuse):
+            raise InputError(
+                "--nodes, --node, --neighbours, --profile and --fuse need a rate; add --rate TUPLES_S"
+                if self.node or self.neighbours_cores else
+                "--nodes, --profile and --fuse need a rate; add --rate TUPLES_S"
+            )  # fmt: skip
+        if self.nodes and self.node:
+            raise InputError("--nodes gives machines of a file, and --node names one of the store; give one of them")
 
 
 NO_QUESTION = CostQuestion()
@@ -63,8 +74,9 @@ def explain_command(
     predicted = None
     if costs.rate_tuples_s is not None:
         predicted = cost_explanation(
-            app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, requested, fuse_too=costs.fuse
-        )
+            app.graph, costs.rate_tuples_s, costs.nodes, costs.profile, requested, fuse_too=costs.fuse,
+            node=costs.node, neighbours_cores=costs.neighbours_cores,
+        )  # fmt: skip
     if as_json:
         body = {**explanation.as_json(), "warnings": app.warnings}
         print(json.dumps(body if predicted is None else {**body, "costs": predicted}, indent=1))
@@ -147,18 +159,23 @@ def _elements(explanation: Explanation) -> Table:
     return shown
 
 
-def kernel_bytes(graph: Graph) -> dict[str, int]:
+def kernel_bytes(graph: Graph) -> dict[str, GroupBytes]:
     """Bytes per group of every aggregate that a count window's kernel serves alone."""
     aggregates = [o for o in graph.operators if isinstance(o, Aggregate) and o.window.measure == "count"]
     sizes = {operator.name: _bytes_per_group(graph, operator) for operator in aggregates}
     return {name: size for name, size in sizes.items() if size is not None}
 
 
-def _bytes_per_group(graph: Graph, operator: Aggregate) -> int | None:
+def _bytes_per_group(graph: Graph, operator: Aggregate) -> GroupBytes | None:
     from penstock.block.dead_letters import DeadLetters
+    from penstock.kernels.windows.count.chunks import FIRST, GRANULE
     from penstock.operators.windows.aggregate import AggregateRuntime
 
     aggregate = AggregateRuntime(operator, graph.producer(operator.inputs[0]).schema, DeadLetters())
     if aggregate.counts is None or aggregate.held is not None:
         return None
-    return aggregate.counts.bytes_per_group
+    counts = aggregate.counts
+    if not counts.granule_bytes:
+        return GroupBytes(counts.bytes_per_group)
+    every = int(operator.window.every)
+    return GroupBytes(counts.bytes_per_group, counts.row_bytes, counts.granule_bytes // GRANULE, every, FIRST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from penstock.model.costs.learning.journal_samples import measured_of
 from penstock.model.costs.learning.learned_profile import learned
 from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.learning.refinement import refined
+from penstock.model.costs.node_speed import is_normal
 from penstock.model.costs.profile import Profile
 from penstock.model.costs.profile_file import profile_to_json
 from penstock.model.costs.resource_function import BAND_QUANTILE
@@ -49,6 +50,8 @@ class ProfileRequest:
     from_journal: Path | None = None
     show: bool = False
     as_json: bool = False
+    node: str | None = None
+    contention: bool = False
 
 
 def profile_command(request: ProfileRequest) -> None:
@@ -59,16 +62,23 @@ def profile_command(request: ProfileRequest) -> None:
     app = load_application(request.application)
     graph = app.graph
     if request.show:
-        found = profile_for(graph, None)
+        found = profile_for(graph, None, request.node)
     elif request.from_journal is not None:
-        found = from_journal(graph, request.from_journal)
+        found = from_journal(graph, request.from_journal, request.node)
     else:
         require("penstock profile", "spark")
         from penstock.spark.profiling.profile import profile
 
         with _bar() as tell:
             found = profile(
-                app, rates, request.master, request.seconds, inputs=named_files(request.inputs), progress=tell
+                app,
+                rates,
+                request.master,
+                request.seconds,
+                inputs=named_files(request.inputs),
+                progress=tell,
+                node=request.node,
+                contention=request.contention,
             )
     if request.output is not None:
         found.save(request.output)
@@ -78,11 +88,11 @@ def profile_command(request: ProfileRequest) -> None:
         show_profile(console(), graph, found)
 
 
-def from_journal(graph: Graph, path: Path) -> Profile:
+def from_journal(graph: Graph, path: Path, node_name: str | None = None) -> Profile:
     """What a recorded run says of its operators, on top of what is known of them; it goes into the store, too."""
     path = Path(local_path(path, "the journal"))
     run = read_journal(path / JOURNAL if path.is_dir() else path)
-    store, node = CostStore(), node_class()
+    store, node = CostStore(), node_name or node_class()
     overhead = store.overhead(node)
     if overhead is None:
         raise InputError(
@@ -93,7 +103,8 @@ def from_journal(graph: Graph, path: Path) -> Profile:
     measured = measured_of(recorded, ((line.observation, line.configuration) for line in run.lines))
     facts = facts_of(graph)
     known = store.profile(facts, node)
-    found = learned(facts, measured, overhead) if known is None else refined(known, facts, measured)
+    is_new = known is None or not is_normal(known)  # another node's functions, shifted, are not refined
+    found = learned(facts, measured, overhead) if is_new or known is None else refined(known, facts, measured)
     found = replace(found, node=node)
     store.keep(found, node)
     return found
@@ -148,6 +159,22 @@ def show_profile(screen: Console, graph: Graph, found: Profile) -> None:
             f"{own_table.receive(1e6, width):.3f} us to receive"
             for width in own_table.bytes_per_tuple
         ),
+        *_node_lines(found),
         f"{amount(len(found.operators), 'function')} in {CostStore().path}, for {found.node or 'this machine'}",
     ):
         screen.print(line, markup=False, soft_wrap=True)
+
+
+def _node_lines(found: Profile) -> list[str]:
+    """Speeds of the node where functions are another node's, of other nodes, and what neighbours add."""
+    lines = [f"on {name} operators run so many times as fast: {_speeds(own)}"
+             for name, own in found.speeds_by_node.items()]  # fmt: skip
+    if not is_normal(found):
+        lines.append(f"functions are another node's; here operators run so many times as fast: {_speeds(found.speed)}")
+    if found.contention:
+        lines.append(f"each busy core of neighbours raises CPU by {found.contention:.1%}")
+    return lines
+
+
+def _speeds(own: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {speed:.2f}" for name, speed in own.items())

@@ -53,7 +53,7 @@ def check_batch(batch: pa.Table | pa.RecordBatch, source: SourceSpec) -> pa.Sche
     """The source's schema, if the batch has its attributes in types that can be converted."""
     missing = [name for name in source.schema.names if name not in batch.schema.names]
     if missing:
-        needed, there = ", ".join(source.schema.names), ", ".join(batch.schema.names)
+        needed, there = ", ".join(source.schema.names), ", ".join(batch.schema.names) or "none"
         lacks = ", ".join(missing)
         raise InputError(
             f"source '{source.name}' needs the attributes {needed}; its input lacks {lacks}; it has: {there}"

@@ -13,10 +13,11 @@ import pyarrow as pa
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
 from penstock.block.dead_letters import DeadLetters
+from penstock.block.schema import word_of
 from penstock.connectors.files.readers import read_file, read_source
 from penstock.connectors.sinks.one_delivery import deliver_once
 from penstock.element.engine import AtEnd, Batches, Engine, check_at_end
-from penstock.errors import InputError, did_you_mean
+from penstock.errors import InputError, UnknownNameError, did_you_mean
 
 Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
 Progress = Callable[[int, int], None]
@@ -40,6 +41,11 @@ class Tables(dict[str, pa.Table]):
     state_bytes: Mapping[str, int]
     written: tuple[Path, ...]
     advice: tuple[str, ...]
+
+    def __missing__(self, name: object) -> pa.Table:
+        hint = did_you_mean(name, self)
+        known = f"there are: {', '.join(self) or 'none'}" + (f"; {hint}" if hint else "")
+        raise UnknownNameError(f"there is no result '{name}'; {known}")
 
     def _repr_html_(self) -> str:
         """What notebooks show: the first rows of each table."""
@@ -118,8 +124,10 @@ def read_inputs(
         elif isinstance(given, Mapping):
             tables[source.name] = _from_columns(given, source.schema, source.name)
         else:
+            hint = "; for a list of rows use pyarrow.Table.from_pylist(rows)" if isinstance(given, list) else ""
             raise InputError(
-                f"source '{source.name}' takes a table, a dict of columns or a file's path; got {type(given).__name__}"
+                f"source '{source.name}' takes a table, a dict of columns or a file's path; "
+                f"got {type(given).__name__}{hint}"
             )
     return tables
 
@@ -127,12 +135,20 @@ def read_inputs(
 def _from_columns(columns: Mapping[str, object], schema: pa.Schema, name: str) -> pa.Table:
     if missing := [own for own in schema.names if own not in columns]:
         raise InputError(f"source '{name}' needs the attributes {', '.join(schema.names)}; its input lacks "
-                         f"{', '.join(missing)}; it has: {', '.join(map(str, columns))}")  # fmt: skip
-    known = {key: value for key, value in columns.items() if key in schema.names}
+                         f"{', '.join(missing)}; it has: {', '.join(map(str, columns)) or 'none'}")  # fmt: skip
+    arrays = {field.name: _column(columns[field.name], field, name) for field in schema}
+    if len({len(array) for array in arrays.values()}) > 1:
+        lengths = ", ".join(f"{own} {len(array)}" for own, array in arrays.items())
+        raise InputError(f"source '{name}' cannot use its input: its columns have different lengths ({lengths})")
+    return pa.table(arrays)
+
+
+def _column(values: object, field: pa.Field, source: str) -> pa.Array:
     try:
-        return pa.table({key: _array(value, schema.field(key).type) for key, value in known.items()})
+        return _array(values, field.type)
     except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise InputError(f"source '{name}' cannot use its input: {error}") from error
+        wanted = f"'{field.name}' as {word_of(field.type)}"
+        raise InputError(f"source '{source}' cannot use its input: it needs {wanted}: {error}") from error
 
 
 def _array(values: object, type_: pa.DataType) -> pa.Array:

@@ -132,6 +132,8 @@ class _Checker:
             self.report(node, f"reads '{written}', which several of its inputs have", f"write {choices}")
         else:
             names = list(dict.fromkeys(name for port in ports for name in port[1].names))
+            if not names:
+                return  # a mistake before left the schema empty, and was noted there
             rule = "its input does not have; it has" if len(ports) == 1 else "none of its inputs has; they have"
             self.report(node, f"reads '{written}', which {rule}: {', '.join(names)}", did_you_mean(node.name, names))
 

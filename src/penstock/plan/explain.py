@@ -20,7 +20,7 @@ from penstock.plan.elements.pipeline import PipelineElement, pipeline_of, with_f
 from penstock.plan.elements.watermarks import watermarks
 from penstock.plan.fusion.requested import request_notes
 from penstock.plan.plan import costs_of
-from penstock.plan.state_size import State, state_of
+from penstock.plan.state_size import GroupBytes, State, state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Explanation:
 
 
 def explain(
-    graph: Graph, kernel_bytes: Mapping[str, int] | None = None, configuration: Configuration | None = None
+    graph: Graph, kernel_bytes: Mapping[str, GroupBytes] | None = None, configuration: Configuration | None = None
 ) -> Explanation:
     """The explanation of a graph and of what runs of it, by default or with a Configuration.
 
@@ -92,7 +92,7 @@ def _element(graph: Graph, planned: PipelineElement) -> ElementPlan:
 
 
 def _operator(
-    graph: Graph, operator: ops.Operator, element: Element, kernel_bytes: Mapping[str, int] | None
+    graph: Graph, operator: ops.Operator, element: Element, kernel_bytes: Mapping[str, GroupBytes] | None
 ) -> OperatorPlan:
     return OperatorPlan(
         operator.name,

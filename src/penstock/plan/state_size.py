@@ -21,6 +21,27 @@ _OF_WINDOW = ("mcnt", "window_start", "window_end")
 
 
 @dataclass(frozen=True, slots=True)
+class GroupBytes:
+    """What a kernel keeps of a group whose window is full; `own`: before any tuple, where memory comes with tuples.
+
+    Then `entry` bytes are kept of `every` tuples together, with up to a quarter more, and at least `least` of them.
+    """
+
+    full: int
+    own: int | None = None
+    entry: int = 0
+    every: int = 1
+    least: int = 0
+
+    def __str__(self) -> str:
+        if self.own is None:
+            return "as its kernel lays a group out"
+        tuples = "tuple" if self.every == 1 else f"{self.every:,} tuples"
+        return (f"{self.own:,} for a key, and {self.entry:,} to {1.25 * self.entry:g} for each {tuples} that it holds, "
+                f"{self.least} of these at least; {self.full:,} once its window is full")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Bytes kept per key (or in all, where `scope` is the stream); None where that depends on the stream."""
 
@@ -35,14 +56,14 @@ class State:
         return amount if self.size_bytes is None else f"{amount} {'per key' if self.scope == 'key' else 'in all'}"
 
 
-def state_of(graph: Graph, operator: ops.Operator, kernel_bytes: Mapping[str, int] | None = None) -> State:
+def state_of(graph: Graph, operator: ops.Operator, kernel_bytes: Mapping[str, GroupBytes] | None = None) -> State:
     """What an operator keeps; `kernel_bytes` has the bytes per group of those operators whose kernel was asked."""
     scope = partitioning_of(operator).scope
     schemas = [graph.producer(stream).schema for stream in operator.inputs]
     asked = (kernel_bytes or {}).get(operator.name)
     match operator:
         case ops.Aggregate() if asked is not None:
-            return State(scope, asked, "as its kernel lays a group out")
+            return State(scope, asked.full, str(asked))
         case ops.Aggregate():
             return _of_aggregate(operator, schemas[0], scope)
         case ops.Join():

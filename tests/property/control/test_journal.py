@@ -157,8 +157,9 @@ def test_routes_are_written_only_where_they_change(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"observation":{}}\n', "does not begin as one of version 1 or 2 does; got something else"),
-        ('{"penstock_journal":7}\n', "does not begin as one of version 1 or 2 does; got 7"),
+        ('{"observation":{}}\n', "' is not a journal: its first line has no version; give a checkpoint"),
+        ("", "the journal '.*' is empty"),
+        ('{"penstock_journal":7}\n', "has a version that is not read here: versions 1 and 2 are; got version 7"),
         ('{"penstock_journal":1}\n{"observation"\n{}\n', "line 2 of the journal '.*' is not JSON"),
         ('{"penstock_journal":1}\n[1]\n', "line 2 of the journal '.*' is not an object"),
         ('{"penstock_journal":1}\n{"observation":{"batch":1}}\n', "line 2 of the journal '.*' is no micro-batch"),

@@ -43,6 +43,8 @@ def problem(seed: int, horizon: int, replicas: int = 4) -> ChanceProblem:
         pause_s=float(rng.choice([0.0, 0.2])),
         change=float(rng.choice([0.0, 2.0])),
         blur=float(rng.uniform(0.02, 0.2)),
+        slow_chance=float(rng.choice([0.0, 0.05])),
+        slow_factor=2.5,
         errors=FEW,
     )
 
@@ -98,7 +100,7 @@ def test_less_certain_forecasts_ask_for_more_replicas_and_dearer_violations_too(
         first_pause_s=np.zeros(12),
         switching=Switching((0.0, 0.0, 0.0), (np.arange(1.0, 13.0), np.ones(1), np.ones(1))), waiting_tuples=1500.0,
         overhead_s=0.15, interval_s=0.2, threshold_s=0.8, violation=100.0, excess=100.0, blur=0.02,
-        cap_tuples=np.full(12, 1e9), errors=(ERRORS, CHANCES),
+        cap_tuples=np.full(12, 1e9), errors=(ERRORS, CHANCES), slow_chance=0.0,
     )  # fmt: skip
     chosen = [
         solve_chance(replace(steady, deviations=np.full(4, share))).trajectory[0] + 1 for share in (0.0, 0.05, 0.1, 0.2)
@@ -109,6 +111,19 @@ def test_less_certain_forecasts_ask_for_more_replicas_and_dearer_violations_too(
     priced = [solve_chance(replace(wide, violation=v, excess=v)).trajectory[0] for v in (1.0, 10.0, 1000.0)]
     assert priced == sorted(priced)
     assert priced[0] < priced[-1]
+
+
+def test_steps_that_may_be_slow_ask_for_more_replicas() -> None:
+    n = np.arange(1.0, 13.0)
+    steady = replace(
+        problem(1, 4, 12), rates_tuples_s=np.full(4, 5000.0), deviations=np.zeros(4), per_tuple_s=0.001 / n,
+        pause_s=0.0, first_pause_s=np.zeros(12), waiting_tuples=1500.0, overhead_s=0.15, interval_s=0.2,
+        switching=Switching((0.0, 0.0, 0.0), (n, np.ones(1), np.ones(1))), threshold_s=0.8, violation=200.0,
+        excess=200.0, blur=0.02, cap_tuples=np.full(12, 1e9), errors=CERTAIN, slow_factor=2.0,
+    )  # fmt: skip
+    chosen = [solve_chance(replace(steady, slow_chance=chance)).trajectory[0] for chance in (0.0, 0.001, 0.05)]
+    assert chosen == sorted(chosen)
+    assert chosen[0] < chosen[-1]
 
 
 def on_a_grid(seed: int, horizon: int, shape: tuple[int, int, int], errors: tuple[Floats, Floats]) -> ChanceProblem:
@@ -167,6 +182,7 @@ def test_replicas_that_bring_nothing_are_left_out_for_the_same_first_setting(
 @given(seed=seeds, horizon=st.integers(1, 3))
 def test_the_compiled_tree_is_the_reference(seed: int, horizon: int) -> None:
     one = problem(seed, horizon, 3)
+    branches = len(one.scenarios[0])
     wanted = [expected_cost(one, u) for u in range(3)]
     assert first_costs(one) == pytest.approx(wanted, rel=1e-9)
-    assert outcomes(one) == sum(9**level for level in range(1, horizon + 1))
+    assert outcomes(one) == sum((3 * branches) ** level for level in range(1, horizon + 1))

@@ -21,6 +21,8 @@ from tests.reference.count_window import ReferenceCountWindow
 SHAPES = [(4, 1, False), (7, 1, False), (20, 1, False), (3, 3, True), (70, 70, True), (2, 5, False)]
 SUM_SHAPES = [(4, 1, False), (20, 1, False), (3, 3, True), (6, 2, False)]
 SHAPES += [(6, 2, False), (8, 3, False), (20, 2, False), (29, 3, False), (1, 1, True)]
+# entries in several chunks
+SHAPES += [(41, 1, False), (41, 3, False)]
 GROUPS = 3
 ROWS = 90
 CALLS = (AggregateCall("count"), *(AggregateCall(function, 0) for function in FUNCTIONS))

@@ -12,6 +12,7 @@ from tests.spark.benchmarks.bench_gate import small_bench
 
 TINY = StateEffort(
     cases=((200, 4), (1 << 40, 1_000)),
+    skewed_cases=(),
     seconds=0.2,
     fill_limit_s=20.0,
     micro_batch_tuples=20_000,
@@ -42,7 +43,7 @@ def test_a_killed_driver_goes_on_and_a_wiped_host_is_rebuilt(tmp_path: Path) -> 
 @pytest.mark.skipif("PENSTOCK_CLUSTER" not in os.environ, reason="starts a cluster: make cluster")
 @pytest.mark.usefixtures("no_session")
 def test_slots_rebuilt_on_a_cluster_are_counted(tmp_path: Path) -> None:
-    effort = StateEffort(cases=(), cluster_batches=5, cluster_keys=1_000)
+    effort = StateEffort(cases=(), skewed_cases=(), cluster_batches=5, cluster_keys=1_000)
     figures = state_figures(run_state(effort, tmp_path, lambda text: None))
     assert figures["cluster_because"] == ""
     assert figures["cluster_batches"] == 5

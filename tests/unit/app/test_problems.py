@@ -103,7 +103,7 @@ SENTENCES: list[tuple[Callable[[ps.Application, ps.Stream], Any], str]] = [
     ),
     (
         lambda a, q: aggregate(q, "count()", ps.sliding(count=0)),
-        "has a window that makes no sense: a sliding count window needs a positive whole number as its size; got 0",
+        "has a wrong window: a sliding count window needs a positive whole number as its size; got 0",
     ),
     (lambda a, q: q.throttle("t", 0), "needs a positive rate_tuples_s; got 0"),
     (lambda a, q: q.map("m", 5, {"x": "int64"}), "needs a function; got 5"),  # type: ignore[arg-type]
@@ -277,3 +277,67 @@ def test_streams_and_branches_that_are_not_there_are_told_with_those_that_are() 
         app.stream("number")
     with pytest.raises(KeyError, match="there is no branch 'large'; there are: small, rest"):
         branches["large"]
+    with pytest.raises(AttributeError, match="there is no branch 'large'; there are: small, rest"):
+        _ = branches.large
+
+
+def test_a_schema_in_the_place_of_a_source_is_one_mistake() -> None:
+    app = ps.Application("swapped")
+    quotes = app.source("quotes", {"x": "int64"})  # type: ignore[arg-type]
+    quotes.functor("f", where="x > 0", emit={"y": "x"}).sink("out")
+    (problem,) = app.problems
+    assert str(problem).endswith("has its schema where its source goes; write schema={...}")
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda q: q.functor("f", where="price > 0", emit={"y": "price"}),
+        lambda q: q.aggregate("w", window=COUNT, by="ticker", emit={"y": "sum(price)"}),
+        lambda q: q.sort("s", "price", window=ps.tumbling(count=2)),
+    ],
+)
+def test_a_missing_schema_is_the_only_mistake(add: Callable[[ps.Stream], ps.Stream]) -> None:
+    app = ps.Application("unknown")
+    add(app.source("quotes", schema=5)).sink("out")  # type: ignore[arg-type]
+    assert [str(problem).split(") ", 1)[1] for problem in app.problems] == [
+        "needs schema={'attribute': 'type', ...}; got 5"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("int", "did you mean 'int64'?"), ("double", "did you mean 'float64'?"), ("varchar", "did you mean 'string'?"),
+        ("boolean", "did you mean 'bool'?"), ("flot32", "did you mean 'float32'?"), (int, "write 'int64'"),
+        (str, "write 'string'"), (bool, "write 'bool'"),
+    ],
+)  # fmt: skip
+def test_a_type_of_another_language_has_the_word_to_write(word: Any, hint: str) -> None:
+    app = ps.Application("types")
+    app.source("quotes", schema={"x": word})
+    (problem,) = app.problems
+    assert str(problem).endswith(f"; {hint}")
+
+
+def test_a_connector_that_was_not_called_says_so_without_an_address() -> None:
+    app = ps.Application("uncalled")
+    app.source("quotes", ps.sources.csv, {"x": "int64"}).sink("out", ps.sinks.memory)  # type: ignore[arg-type]
+    source, sink = map(str, app.problems)
+    assert source.endswith("got <function csv>; call it: ps.sources.csv(...)")
+    assert sink.endswith("got <function memory>; call it: ps.sinks.memory(...)")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("filter", r"a stream has no attribute 'filter'; use functor\(name, where='\.\.\.'\)"),
+        ("groupBy", r"has no attribute 'groupBy'; use aggregate\("),
+        ("functr", r"did you mean 'functor'\?"),
+        ("zzz", "a stream has no attribute 'zzz'$"),
+    ],
+)
+def test_a_method_of_another_library_says_what_to_use(name: str, sentence: str) -> None:
+    stream = ps.Application("names").source("numbers", schema={"x": "int64"})
+    with pytest.raises(AttributeError, match=sentence):
+        getattr(stream, name)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from benchmarks.spark.kafka.goal import GoalEffort
 from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process, sums_in_process
 from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes
 from benchmarks.spark.kafka.peer import PeerRun
@@ -39,6 +42,9 @@ def test_the_figures_have_the_names_that_others_read() -> None:
               "peers": {"stock": 100, "slow": None}, "unequal_peers": ["slow"]}  # fmt: skip
     assert {name: figures[name] for name in wanted} == wanted
     assert kafka_notes(result) == ["left out: quix-streams: not installed"]
+    other = replace(run, equal=False, sent_as_read=True)
+    assert kafka_notes(replace(result, json=other))[1].endswith("other ones; that comes from the engine's reading")
+    assert QUICK.times(2) == replace(QUICK, tuples=1_200_000, warm=400_000, cap_tuples=200_000)
 
 
 def test_the_rate_is_that_after_the_warm_up() -> None:
@@ -62,3 +68,13 @@ def test_the_sums_of_a_peer_that_does_the_same_are_ours() -> None:
     assert run.is_equal(3_000, expected)
     assert run.tuples_s == 1_500.0
     assert not run.is_equal(3_000, expected + Sums(0, 1))
+
+
+def test_the_rate_triples_and_falls_back_and_stays_where_nobody_reads() -> None:
+    effort = GoalEffort(rate_tuples_s=100.0, seconds=100.0)
+    due = [effort.sent_by(second) for second in (10, 30, 50, 70, 100, 200)]
+    assert due == [1_000, 3_000, 9_000, 15_000, 18_000, 18_000]
+    outage = replace(effort, feed="outage")
+    assert [outage.sent_by(second) for second in (10, 50, 150, 300)] == [1_000, 5_000, 15_000, 15_000]
+    assert outage.stays_s[0] == (0.0, 30.0)
+    assert outage.stays_s[1][0] == 70.0

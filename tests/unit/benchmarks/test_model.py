@@ -161,6 +161,14 @@ def test_operators_of_another_case_replace_those_of_the_same_name() -> None:
     assert [operator.cpu.at([1.0]) for operator in found.operators] == pytest.approx([2e-6, 5e-6, 2e-6])
 
 
+def test_a_lent_sink_does_not_move_the_own_one() -> None:
+    own = by_width(2e-6, 16.0)
+    sink = replace(own.operators[2], name="out", outputs={}, inputs=("first",))
+    moved = replace(sink, inputs=("work",))
+    found = with_lent(replace(own, operators=(*own.operators, sink)), replace(own, operators=(*own.operators, moved)))
+    assert found.operator("out").inputs == ("first",)
+
+
 def test_func1_is_one_functor(tmp_path: Path) -> None:
     assert func1(tmp_path).learned == (("Regex1",),)
 

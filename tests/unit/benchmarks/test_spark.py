@@ -28,7 +28,8 @@ from benchmarks.spark.spark_threads import (
     spark_threads_figures,
     spark_threads_table,
 )
-from benchmarks.spark.state import needed_bytes
+from benchmarks.spark.state import StateEffort, only_cases
+from benchmarks.spark.state_case import needed_bytes
 from benchmarks.spark.vwap.stock import Cell
 from benchmarks.spark.vwap.stock_state import PandasProcessor, RowProcessor, apply_with_state
 from benchmarks.spark.vwap.stock_tuples import BLOCK_TUPLES, RESULTS, Sums, sums_of_blocks, trade_maker
@@ -36,6 +37,7 @@ from benchmarks.spark.vwap.stock_vectorised import window_task
 from penstock import sinks, sources
 from penstock.block.block import block_of
 from penstock.element.evaluation import evaluate
+from penstock.errors import InputError
 from penstock.measure.observation import BatchTimes, CpuObservation, Observation, ReplicaObservation
 
 KEYS = 7
@@ -223,9 +225,16 @@ def test_late_tuples_of_sparks_way_are_those_beyond_one_interval() -> None:
     assert missing.row() == ("Spark, way", "-", "-", "-", "-", "10", "-")
 
 
-def test_long_windows_are_estimated_by_pages() -> None:
-    assert needed_bytes(1_000, 4) == 1_000 * 48
-    assert needed_bytes(10, 1_000) == 10 * (2 + 1) * 4096
+def test_state_is_estimated_by_the_values_that_windows_come_to_hold() -> None:
+    assert needed_bytes(1_000, 4) == 1_000 * 128 + 41_600
+    assert needed_bytes(1_000_000, 1_000) == 128_000_000 + round(1.3 * 8 * 400_000_000)
+
+
+def test_cases_of_the_state_benchmark_can_be_chosen() -> None:
+    effort = only_cases(StateEffort(), ["10x4", "20x1000:zipf"])
+    assert (effort.cases, effort.skewed_cases, effort.cluster_batches) == (((10, 4),), ((20, 1000),), 0)
+    with pytest.raises(InputError, match="a case is 'KEYSxWINDOW'"):
+        only_cases(StateEffort(), ["many"])
 
 
 def test_sums_application_keeps_one_column() -> None:

@@ -192,6 +192,12 @@ def test_bounds_of_threads_are_told_of_in_a_whole_sentence(penstock: Run) -> Non
     assert ended.err.startswith("the threads of element 'picky' are bounded within 1 to 64")
 
 
+def test_a_folder_without_files_is_no_input(penstock: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ended = penstock("evaluate", "picky.py", "--input", f"numbers={tmp_path / 'empty'}")
+    assert "/empty, which is a folder without files" in ended.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

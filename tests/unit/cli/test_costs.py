@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from penstock.cli.commands import app
 from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.store import CostStore, node_class
 from tests.unit.model.costs.test_learned_profile import OVERHEAD, application, profile
+from tests.unit.model.costs.test_node_performance import on_node, slower
 
 PROGRAM = """
 import penstock as ps
@@ -122,3 +124,41 @@ def test_a_file_with_a_function_of_an_older_version_is_refused(capsys: pytest.Ca
     Path("p.json").write_text(Path("p.json").read_text().replace("-v1", "-v0"))
     told = refused(capsys, "explain", "halves.py", "--rate", "50000", "--profile", "p.json")
     assert "the function of operator 'half' was learned with version 0 of its code, and this is version 1" in told
+
+
+def test_a_node_of_the_store_is_predicted_for(capsys: pytest.CaptureFixture[str]) -> None:
+    fill()
+    CostStore().keep_overhead("slow", slower(OVERHEAD, 2.0))
+    CostStore().keep(on_node("slow", 0.5), "slow")
+    words = ["explain", "halves.py", "--rate", "50000", "--json"]
+    own = json.loads(CliRunner().invoke(app, words).output)["costs"]
+    slow = json.loads(CliRunner().invoke(app, [*words, "--node", "slow"]).output)["costs"]
+    parts = [body["elements"]["numbers"]["parts"]["operators"] for body in (own, slow)]
+    assert parts[1] == pytest.approx(2 * parts[0], rel=0.05)
+    assert "on the node 'third', nor its operators' classes there" in refused(capsys, *words, "--node", "third")
+    assert "give one of them" in refused(capsys, *words, "--node", "slow", "--nodes", "nodes.toml")
+    shown = CliRunner().invoke(app, ["profile", "halves.py", "--show", "--node", "slow"])
+    assert "operators run so many times as fast" in " ".join(shown.output.split())
+
+
+def test_a_node_of_a_profile_and_its_neighbours_are_predicted_for(capsys: pytest.CaptureFixture[str]) -> None:
+    speeds = {"source": 0.5, "functor": 0.5, "aggregate": 0.5, "communication": 0.5}
+    replace(profile(), speeds_by_node={"slow": speeds}, contention=0.2).save("p.json")
+    words = ["explain", "halves.py", "--rate", "50000", "--profile", "p.json", "--json"]
+    own, slow, beside = (
+        json.loads(CliRunner().invoke(app, [*words, *more]).output)["costs"]
+        for more in ([], ["--node", "slow"], ["--neighbours", "1"])
+    )
+    assert slow["cpu_cores"] > 1.7 * own["cpu_cores"]
+    assert slow["needed"]["cpu_cores"] > 1.7 * own["needed"]["cpu_cores"]
+    assert beside["cpu_cores"] == pytest.approx(1.2 * own["cpu_cores"])
+    assert beside["needed"]["cpu_cores"] == pytest.approx(1.2 * own["needed"]["cpu_cores"])
+    assert "nobody measured the node 'slwo'" in refused(capsys, *words, "--node", "slwo")
+    assert "need a rate" in refused(capsys, "explain", "halves.py", "--neighbours", "1")
+
+
+def test_a_function_of_other_parameters_in_a_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    profile().save("p.json")
+    Path("halves.py").write_text(PROGRAM.replace("x / 2", "x / 3"))
+    told = refused(capsys, "explain", "halves.py", "--rate", "50000", "--profile", "p.json")
+    assert "p.json has the function of another operator 'half'" in told

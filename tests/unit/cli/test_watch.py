@@ -126,6 +126,12 @@ def test_a_folder_without_a_journal_is_told(
     assert "has no journal" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["watch"], ["report"], ["compare", "none"]])
+def test_a_folder_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    assert ran(command[0], "none", *command[1:]) == 2
+    assert "there is no file or folder 'none'; give the checkpoint of a run" in capsys.readouterr().err
+
+
 def test_a_report_is_one_page_that_needs_nothing_else(tmp_path: Path) -> None:
     write_run(tmp_path, names=("quotes", MARKUP, "window", "</script><b>"))
     assert ran("report", str(tmp_path), "--output", str(tmp_path / "r.html")) == 0

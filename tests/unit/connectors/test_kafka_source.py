@@ -138,6 +138,17 @@ def test_a_start_at_given_offsets(mock: Mock, topic: str, tmp_path: Path) -> Non
     assert numbers(read.batch()) == [3, 4, 5]
 
 
+def test_a_start_in_a_partition_that_is_not_there_is_refused(mock: Mock, topic: str, tmp_path: Path) -> None:
+    mock.send(topic, objects(1))
+    read = Read(ps.sources.kafka(mock.servers, topic, start={topic: {"0": 0, "9": 5}}), tmp_path)
+    sentence = rf"ps\.sources\.kafka starts in partition 9 of the topic '{topic}', which has 4, counted from 0"
+    with pytest.raises(InputError, match=sentence):
+        read.batch()
+    late = Read(ps.sources.kafka(mock.servers, topic, start={0: 2}), tmp_path / "late")
+    with pytest.raises(InputError, match=f"partition 0 of the topic '{topic}' at offset 2, and it ends at 1"):
+        late.batch()
+
+
 def test_several_topics_and_a_pattern(mock: Mock, topic: str, tmp_path: Path) -> None:
     for place in range(3):
         mock.send(f"{topic}-{place}", objects(place))
@@ -310,6 +321,24 @@ def test_a_log_that_was_cut_stops_the_application(mock: Mock, topic: str, tmp_pa
         list(reader.read(OffsetRange(topic, 0, 0, 1, 12)))
 
 
+def test_a_log_that_is_shorter_than_what_was_taken_is_waited_for_and_then_stops_the_application(
+    mock: Mock, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mock.send(topic, objects(1, 2, 3))
+    read = Read(ps.sources.kafka(mock.servers, topic), tmp_path)
+    assert numbers(read.batch()) == [1, 2, 3]
+    with monkeypatch.context() as patched:
+        patched.setattr(Broker, "ends", lambda self, partitions: dict.fromkeys(partitions, 2))
+        assert read.batch() == []  # a broker that has just taken over
+    mock.send(topic, objects(4))
+    assert numbers(read.batch()) == [4]
+    monkeypatch.setattr(Broker, "ends", lambda self, partitions: dict.fromkeys(partitions, 2))
+    assert read.batch() == []
+    monkeypatch.setattr(broker_module, "_GONE_S", 0.0)
+    with pytest.raises(OperatorError, match=f"partition 0 of the topic '{topic}' ends at offset 2, and had offsets up"):
+        read.batch()
+
+
 def test_brokers_that_are_away_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker_module, "_ASK_S", 0.05)
     patient = Read(ps.sources.kafka("127.0.0.1:1", "t", patience_s=None), tmp_path / "patient")
@@ -366,6 +395,7 @@ def problems(**settings: Any) -> Iterator[str]:
             {"start": {"0": -1}},
             'starts at {"0": -1}; offsets are whole numbers by partition, or by topic and partition',
         ),
+        ({"start": {"u": {"0": 1}}}, "starts in 'u', and reads 't'"),
         ({"include": ["ofset"]}, "includes 'ofset'; there are: key, partition, offset, timestamp, headers, topic"),
         ({"include": ["key"]}, "includes key, which its schema does not have"),
         ({"topic": ["t", "^("]}, "has the pattern '^(', which is no regular expression: missing ), unterminated"),

@@ -107,6 +107,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert "which is not there" in refused(None, ps.sources.parquet("none.parquet"), tmp_path)
 
 
+def test_a_file_without_columns_and_one_of_bytes_are_described(tmp_path: Path) -> None:
+    assert refused({"quotes": written(tmp_path, "")}).endswith("it has: none")
+    sentence = refused({"quotes": written(tmp_path, "\x01\x02" * 500)})
+    assert sentence.endswith("...")
+    assert sentence.isprintable()
+    assert len(sentence) < 500
+
+
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     path = written(tmp_path, "name,prize\na,1\n")
     sentence = refused({"quotes": path})

@@ -157,15 +157,32 @@ def test_a_block_function_that_breaks_its_rules_is_told(result: Any, reason: str
     assert letters[0]["reason"].startswith(reason), letters[0]
 
 
+def test_a_result_that_is_not_there_is_told_with_those_that_are() -> None:
+    app = ps.Application("names")
+    app.source("s", schema={"x": "int64"}).sink("out")
+    tables = ps.evaluate(app, {"s": {"x": [1]}})
+    with pytest.raises(KeyError, match="there is no result 'ot'; there are: out; did you mean 'out'"):
+        tables["ot"]
+    assert tables.get("ot") is None
+
+
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"thee": table()}, {}, "application 'merged' has no source 'thee'; it has: one, two"),
     ({"twos": table()}, {}, "did you mean 'two'?"),
-    ({"one": table()}, {}, "source 'two' has no file of its own and was given no input; add --input two=FILE"),
+    (
+        {"one": table()},
+        {},
+        "of its own and was given no input; give its tuples, {'two': {'attribute': [...]}}, or --input two=FILE",
+    ),
     ({"one": table(), "two": {"s": [1.0]}}, {}, "source 'two' needs the attributes s, x; its input lacks x; it has: s"),
     ({"one": table(), "two": {"s": [1.0], "y": [2]}}, {}, "its input lacks x; it has: s, y"),
-    ({"one": table(), "two": {"s": [1.0], "x": ["a"]}}, {}, "source 'two' cannot use its input"),
+    (
+        {"one": table(), "two": {"s": [1.0], "x": ["a"]}},
+        {},
+        "source 'two' cannot use its input: it needs 'x' as int64: Could",
+    ),
     ({"one": table(), "two": {"s": [1.0], "x": [2**70]}}, {}, "source 'two' cannot use its input"),
-    ({"one": table(), "two": {"s": [1.0], "x": [1, 2]}}, {}, "source 'two' cannot use its input"),
+    ({"one": table(), "two": {"s": [1.0], "x": [1, 2]}}, {}, "its columns have different lengths (s 1, x 2)"),
     (
         {"one": table(), "two": pa.table({"s": ["a"], "x": [1]})},
         {},
@@ -181,8 +198,17 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"one": table(), "two": table()}, {"block_rows": 0}, "block_rows is a whole number of at least 1; got 0"),
     ({"one": table(), "two": table()}, {"block_rows": 1.5}, "block_rows is a whole number of at least 1; got 1.5"),
     ({"one": table(), "two": table()}, {"block_rows": 2**70}, "block_rows is at most 1,099,511,627,776; got 118059"),
-    ({"one": table(), "two": [1, 2]}, {}, "source 'two' takes a table, a dict of columns or a file's path; got list"),
-    ({"one": table(), "two": {"s": [1.0], "x": [1.5]}}, {}, "source 'two' cannot use its input: Float value 1.5"),
+    (
+        {"one": table(), "two": [1, 2]},
+        {},
+        "source 'two' takes a table, a dict of columns or a file's path; got list; for a list",
+    ),
+    ({"one": table(), "two": {}}, {}, "its input lacks s, x; it has: none"),
+    (
+        {"one": table(), "two": {"s": [1.0], "x": [1.5]}},
+        {},
+        "cannot use its input: it needs 'x' as int64: Float value 1.5",
+    ),
     ({"one": table(), "two": table()}, {"on_error": "ignore"}, "on_error is 'dead_letter' or 'fail'; got 'ignore'"),
     ({"one": table(), "two": table()}, {"engine": "flink"}, "engine is 'inprocess' or 'spark'; got 'flink'"),
 ]

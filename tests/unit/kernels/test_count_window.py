@@ -12,6 +12,7 @@ from penstock.block.column import FixedColumn
 from penstock.block.schema import TIMESTAMP
 from penstock.errors import InputError
 from penstock.kernels.windows.aggregates import AggregateCall, terms_of
+from penstock.kernels.windows.count.chunks import ChunkLayout
 from penstock.kernels.windows.count.count_window import CountWindow
 
 FLOAT = np.dtype("f8")
@@ -111,12 +112,25 @@ def test_groups_may_grow_between_blocks() -> None:
     assert window.state_bytes == 70_000 * window.bytes_per_group
 
 
-def test_big_windows_of_many_groups_take_memory_only_where_touched() -> None:
+def test_big_windows_of_many_groups_take_memory_only_for_what_they_hold() -> None:
     window = CountWindow(1000, 1, False, (AggregateCall("sum", 0),), (FLOAT,))
     groups = np.arange(2_000_000, dtype=np.int32)[:10]
     window.process(groups, 2_000_000, [FixedColumn(np.ones(10), pa.float64())])
-    assert window.bytes_per_group == 8 * 1002
-    assert window.state_bytes == 2_000_000 * window.bytes_per_group
+    assert window.row_bytes == 96
+    assert window.state_bytes == 2_000_000 * window.row_bytes + 10 * 8 * 8
+    assert window.bytes_per_group == window.row_bytes + 8 * 1000
+
+
+@pytest.mark.parametrize(("full", "words"), [(13, 5), (100, 1), (1000, 3), (100_000, 1), (1_000_003, 2)])
+def test_chunks_hold_a_window_and_reserve_little_beyond_it(full: int, words: int) -> None:
+    layout = ChunkLayout(full, words, 1, fixed=2, head_at=0, wrap=2 * full)
+    first, held = layout.first.astype(np.int64), np.arange(1, full + 1)
+    reserved = first[layout.chunk_of[held - 1] + 1]
+    assert (reserved >= held).all()
+    assert (reserved <= 1.25 * held + 8).all()
+    assert reserved[-1] - full < 4
+    assert (first[:-1] % 4 == 0).all()
+    assert (4 * layout.granules == np.diff(first)).all()
 
 
 def test_aggregates_of_one_column_share_their_state() -> None:

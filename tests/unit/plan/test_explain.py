@@ -13,7 +13,7 @@ from penstock.plan.elements.fusion import fuse
 from penstock.plan.elements.keys import origin
 from penstock.plan.elements.parallelism import SLOTS, parallelism_of, parallelism_of_element
 from penstock.plan.explain import explain
-from penstock.plan.state_size import row_bytes, state_of
+from penstock.plan.state_size import GroupBytes, row_bytes, state_of
 
 SCHEMA = {"k": "symbol", "name": "string", "x": "float64", "t": "timestamp"}
 
@@ -177,9 +177,14 @@ def test_a_keyed_join_and_what_follows_by_its_key_share_an_element() -> None:
 def test_state_is_asked_of_the_kernel_where_there_is_one_and_else_rows_times_width() -> None:
     graph = vwap_per_ticker().graph
     window = graph.operator("window")
-    asked = state_of(graph, window, {"window": 72})
+    asked = state_of(graph, window, {"window": GroupBytes(72)})
     assert str(asked) == "72 bytes per key"
     assert asked.because == "as its kernel lays a group out"
+    growing = state_of(graph, window, {"window": GroupBytes(8_096, 96, 8, 1, 8)})
+    assert str(growing) == "8,096 bytes per key"
+    assert growing.because == (
+        "96 for a key, and 8 to 10 for each tuple that it holds, 8 of these at least; 8,096 once its window is full"
+    )
     assert state_of(graph, window).because == "4 tuples x (24 bytes a tuple + 8)"
 
 

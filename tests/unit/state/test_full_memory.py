@@ -26,8 +26,14 @@ MANY = Block(tuple(range(5_000)), (1.0,) * 5_000)
 class Host:
     """A host with a directory in memory and one on disk, and any number of workers."""
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, bool] = SHAPE) -> None:
-        self.root, self.shape, self.free = root, shape, 1 << 40
+    def __init__(
+        self,
+        root: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        shape: tuple[int, int, bool] = SHAPE,
+        retained: tuple[int, ...] = (),
+    ) -> None:
+        self.root, self.shape, self.retained, self.free = root, shape, retained, 1 << 40
         self.memory, self.disk = root / "memory" / "boot", root / "disk" / "boot"
         self.driver, self.plain = Driver(root / "checkpoint"), PlainWindow(shape)
         monkeypatch.setattr(host_memory, "free_bytes", lambda path: self.free if self.is_memory(path) else 1 << 40)
@@ -48,7 +54,8 @@ class Host:
         place = HostDirectory(str(self.memory / "window"), str(self.disk / "window") if fallback else None)
         logs = Logs(str(self.root / "checkpoint" / "logs"))
         types = (pa.int64(),), (pa.float64(),)
-        return StoredCountWindow(*self.shape, CALLS, *types, slots=SLOTS, host_directory=place, logs=logs)
+        where = {"slots": SLOTS, "host_directory": place, "logs": logs}
+        return StoredCountWindow(*self.shape, CALLS, *types, retained=self.retained, **where)  # type: ignore[arg-type]
 
     def open(self, window: StoredCountWindow, slots: tuple[int, ...] = ALL_SLOTS) -> int:
         ledger = self.driver.ledger
@@ -164,7 +171,7 @@ def test_wide_rows_leave_memory_before_writing_to_what_is_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their memory is taken as they are touched: where there is none, that is a bus error."""
-    host = Host(tmp_path, monkeypatch, (2_000, 1, False))
+    host = Host(tmp_path, monkeypatch, (2_000, 1, False), retained=(0,))
     window = host.worker()
     host.run(window, ONE)
     host.free = LEAST_BYTES + 4096
@@ -177,7 +184,7 @@ def test_wide_rows_leave_memory_before_writing_to_what_is_not_there(
 
 
 def test_wide_rows_stay_in_memory_that_holds_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    host = Host(tmp_path, monkeypatch, (2_000, 1, False))
+    host = Host(tmp_path, monkeypatch, (2_000, 1, False), retained=(0,))
     window = host.worker()
     host.run(window, ONE)
     host.free = LEAST_BYTES + (64 << 20)

@@ -188,7 +188,9 @@ def test_a_journal_of_version_1_is_shown_without_a_graph(tmp_path: Path) -> None
 
 
 def test_what_has_no_journal_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no journal: it is no checkpoint of a run on Spark"):
+    with pytest.raises(
+        InputError, match="has no journal: it is not the checkpoint of a run, or the run is still starting"
+    ):
         journal_of(tmp_path)
 
 

@@ -54,7 +54,7 @@ def key_family(kind: pa.DataType) -> str:
 
 
 def sort_keys(entry: Entry, by: object, schema: pa.Schema) -> tuple[SortKey, ...]:
-    """What 'price desc' or ['price', 'name asc'] means; what makes no sense is noted and left out."""
+    """What 'price desc' or ['price', 'name asc'] means; what is wrong is noted and left out."""
     words = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else []
     keys = [_sort_key(str(word), schema) for word in words if str(word).strip()]
     if not keys:

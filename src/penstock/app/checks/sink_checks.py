@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pyarrow as pa
 
 from penstock.app.workbook import Entry
+from penstock.arguments import shown
 from penstock.connectors.sinks.sink_port import SinkPort
 
 _MEMBERS = ("promise", "claim", "open", "write", "publish", "sweep")
@@ -19,7 +22,9 @@ def check_sink(entry: Entry, sink: object, schema: pa.Schema) -> None:
         return
     lacking = [name for name in _MEMBERS if not hasattr(sink, name)]
     if isinstance(sink, type) or len(lacking) == len(_MEMBERS):
-        entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {sink!r}")
+        is_uncalled = inspect.isfunction(sink) and sink.__module__ == "penstock.sinks"
+        hint = f"call it: ps.sinks.{sink.__name__}(...)" if is_uncalled else None
+        entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {shown(sink)}", hint)
     elif lacking:
         names = ", ".join(f"'{name}'" for name in lacking)
         entry.problem(f"needs a sink with all of ps.sinks.SinkPort; {type(sink).__name__} lacks {names}")

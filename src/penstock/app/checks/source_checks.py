@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import pyarrow as pa
@@ -100,4 +101,6 @@ def check_connector(entry: Entry, connector: object, schema: pa.Schema) -> None:
         hint = f"a source of your own lacks {', '.join(missing)}" if len(missing) < len(MEMBERS) - 1 else None
         if isinstance(connector, type) and not missing:
             hint = f"it is a class: give an object of it, {connector.__name__}(...)"
-        entry.problem(f"needs a source such as ps.sources.csv('file.csv'); got {connector!r}", hint)
+        if inspect.isfunction(connector) and connector.__module__ == "penstock.sources":
+            hint = f"call it: ps.sources.{connector.__name__}(...)"
+        entry.problem(f"needs a source such as ps.sources.csv('file.csv'); got {shown(connector)}", hint)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.app.windows import Window
 from penstock.app.workbook import Entry
+from penstock.arguments import shown
 from penstock.block.schema import word_of
 from penstock.expressions.tree import Call, Expression, walk
 
@@ -15,10 +16,10 @@ from penstock.expressions.tree import Call, Expression, walk
 def check_window(entry: Entry, window: object, schema: pa.Schema, *, has_groups: bool, joins: bool = False) -> None:
     """Notes what does not fit between a window and its stream."""
     if not isinstance(window, Window):
-        entry.problem(f"needs a window such as ps.sliding(count=4); got {window!r}")
+        entry.problem(f"needs a window such as ps.sliding(count=4); got {shown(window)}")
         return
     if window.mistake is not None:
-        entry.problem(f"has a window that makes no sense: {window.mistake}")
+        entry.problem(f"has a wrong window: {window.mistake}")
         return
     if window.on is not None and entry.has_attribute(window.on, schema, "the window's on"):
         kind = schema.field(window.on).type

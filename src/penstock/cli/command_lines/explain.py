@@ -22,6 +22,12 @@ def explain(
     nodes: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="The machines that --rate is predicted for.")
     ] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The node of the store that --rate is predicted for.")
+    ] = None,
+    neighbours: Annotated[
+        float, typer.Option(metavar="CORES", min=0, help="Busy cores of other programs on the node, with --rate.")
+    ] = 0.0,
     fuse: Annotated[
         bool,
         typer.Option("--fuse", help="With --rate: the chosen fusion compared with none, all and the requested one."),
@@ -50,7 +56,7 @@ def explain(
     """
     from penstock.cli.explain import CostQuestion, explain_command
 
-    question = CostQuestion(rate, nodes, profile, fuse, tuple(settings or ()))
+    question = CostQuestion(rate, nodes, profile, fuse, tuple(settings or ()), node, neighbours)
     explain_command(application, picture, question, as_json=json)
 
 
@@ -71,6 +77,13 @@ def profile(
         Path | None,
         typer.Option(metavar="FILE", help="Learn from a recorded run: a journal, or the checkpoint that has one."),
     ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The name of this node in the store; else its processor's."),
+    ] = None,
+    contention: Annotated[
+        bool, typer.Option("--contention", help="Also run next to a neighbour that writes 10 MB of memory.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.json", help="Also write the profile to a file.")
     ] = None,
@@ -87,11 +100,13 @@ def profile(
     - `penstock profile examples/streaming/vwap.py --from-journal out/checkpoint`
 
     - `penstock profile examples/streaming/vwap.py --show --json`
+
+    - `penstock profile examples/streaming/vwap.py --node rack-2 --contention`
     """
     from penstock.cli.profile import ProfileRequest, profile_command
 
     profile_command(
         ProfileRequest(
-            application, rates, master, seconds, tuple(inputs or ()), output, from_journal, show, json
+            application, rates, master, seconds, tuple(inputs or ()), output, from_journal, show, json, node, contention
         )
     )  # fmt: skip

@@ -13,12 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from penstock.arguments import shown
 from penstock.block.conversion import converted
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.schema import word_of
 from penstock.connectors.files.whole_files import unreadable
 from penstock.connectors.port import SourceSpec
 from penstock.errors import InputError
+
+_MOST_SHOWN = 500  # characters
 
 
 class CsvFormat(Protocol):
@@ -160,6 +163,12 @@ def _parsed(
     return pa.csv.read_csv(pa.BufferReader(data), read, parse, convert).combine_chunks()
 
 
+def _shortened(names: list[str]) -> str:
+    """What a file has instead of columns: any bytes, where it is no CSV."""
+    text = ", ".join(names) or "none"
+    return text if text.isprintable() and len(text) <= _MOST_SHOWN else shown(text)
+
+
 def _field_names(path: Path, form: CsvFormat, source: SourceSpec) -> list[str]:
     """A name for every field of the file: the schema's where a field is read, else its number."""
     try:
@@ -172,7 +181,7 @@ def _field_names(path: Path, form: CsvFormat, source: SourceSpec) -> list[str]:
         missing = [name for name in source.schema.names if name not in first]
         if missing:
             raise InputError(f"source '{source.name}' needs the columns {', '.join(source.schema.names)}; {path} lacks "
-                             f"{', '.join(missing)}; it has: {', '.join(first)}")  # fmt: skip
+                             f"{', '.join(missing)}; it has: {_shortened(first)}")  # fmt: skip
         if repeated := [name for name in source.schema.names if first.count(name) > 1]:
             raise InputError(f"source '{source.name}' needs each column once; {path} has {', '.join(repeated)} more "
                              "than once; choose columns by number: columns=(1, 2, ...)")  # fmt: skip

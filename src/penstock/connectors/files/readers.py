@@ -27,7 +27,8 @@ def read_source(source: SourceSpec, letters: DeadLetters, data_dir: str | Path |
     """All tuples of a source's own connector; relative paths start at `data_dir`."""
     if source.connector is None:
         raise InputError(
-            f"source '{source.name}' has no file of its own and was given no input; add --input {source.name}=FILE"
+            f"source '{source.name}' has no file of its own and was given no input; "
+            f"give its tuples, {{'{source.name}': {{'attribute': [...]}}}}, or --input {source.name}=FILE"
         )
     return read_connector(source.connector, source, letters, data_dir)
 
@@ -90,5 +91,6 @@ def _checked(table: pa.Table, source: SourceSpec) -> pa.Table:
 
 def _existing(path: str | Path, source: SourceSpec) -> Path:
     if not os.path.isfile(path):  # False where no file can have that name
-        raise InputError(f"source '{source.name}' reads the file {path}, which is not there")
+        which = "a folder without such files" if os.path.isdir(path) else "not there"
+        raise InputError(f"source '{source.name}' reads the file {path}, which is {which}")
     return Path(path)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.connectors.kafka.places import Partition
+from penstock.connectors.kafka.places import Partition, Places
 from penstock.errors import InputError, OperatorError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Broker:
         self._looked_s = float("-inf")
         self._silent_since_s: float | None = None
         self._missing_since_s: float | None = None
+        self._shorter_since_s: float | None = None
         self._times_without_ids = 0
         self._ends: _Answer | None = None
         self._begins: _Answer | None = None
@@ -71,6 +72,22 @@ class Broker:
             return False
         self._missing_since_s = now_s if self._missing_since_s is None else self._missing_since_s
         return now_s - self._missing_since_s < _GONE_S
+
+    def is_shorter(self, known: Places, ends: Mapping[Partition, int]) -> bool:
+        """Whether a partition ends before what was taken of it; OperatorError where that lasts.
+
+        A broker that has just taken over may not know yet how far others had come.
+        """
+        taken = [place for place in known.places if place.next > place.first]
+        cut = [place for place in taken if ends.get(place.name, place.next) < place.next]
+        if not cut:
+            self._shorter_since_s = None
+            return False
+        now_s = time.monotonic()
+        self._shorter_since_s = now_s if self._shorter_since_s is None else self._shorter_since_s
+        if now_s - self._shorter_since_s >= _GONE_S:
+            raise was_cut(cut[0].topic, cut[0].partition, cut[0].next, ends[cut[0].name])
+        return True
 
     def ends(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
         """The last stable offset of each: everything before it is committed or aborted."""
@@ -108,7 +125,7 @@ class Broker:
 
     def _described(self) -> Topics:
         there = self._client.list_topics(timeout=_ASK_S).topics
-        matching = sorted(name for name in there if name not in self._names and _matches(self._names, name))
+        matching = sorted(name for name in there if name not in self._names and is_named(name, self._names))
         names = [name for name in (*self._names, *matching) if name in there and there[name].error is None]
         partitions = tuple((name, number) for name in names for number in sorted(there[name].partitions))
         return Topics(partitions, self._ids(names) if names and self._times_without_ids < _IDS_TIMES else {})
@@ -146,7 +163,8 @@ def _is_fresh(answer: _Answer, partitions: Sequence[Partition], within_s: float)
     return time.monotonic() - answer[0] < within_s and set(partitions) == set(answer[1])
 
 
-def _matches(names: Sequence[str], topic: str) -> bool:
+def is_named(topic: str, names: Sequence[str]) -> bool:
+    """Whether a topic is among names, and patterns that begin with ^."""
     return any(re.match(name, topic) if name.startswith("^") else name == topic for name in names)
 
 
@@ -157,9 +175,24 @@ def away(servers: str, patience_s: float, sentence: str) -> OperatorError:
     )
 
 
+def was_cut(topic: str, partition: int, known: int, end: int) -> OperatorError:
+    return OperatorError(
+        f"partition {partition} of the topic '{topic}' ends at offset {end}, and had offsets up to {known} "
+        "when they were planned: its log was cut; start with a new checkpoint"
+    )
+
+
 def gone(topic: str) -> InputError:
     return InputError(f"the topic '{topic}' is not there any more; a run that reads it goes on with the same topic "
                       "alone: start with a new checkpoint")  # fmt: skip
+
+
+def check_there(wanted: Sequence[str], there: set[str], servers: str) -> None:
+    missing = [name for name in wanted if not name.startswith("^") and name not in there]
+    if missing:
+        raise InputError(
+            f"Kafka at {servers} has no topic {', '.join(repr(name) for name in missing)}; create it first"
+        )
 
 
 def check_same_topics(before: Mapping[str, str] | None, now: Topics) -> None:

@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.arguments import is_whole
-from penstock.block.schema import TIMESTAMP
-from penstock.connectors.kafka.broker import Broker, check_same_topics
+from penstock.connectors.kafka.broker import Broker, check_same_topics, check_there, is_named
 from penstock.connectors.kafka.consumers import OWN_SETTINGS
+from penstock.connectors.kafka.gathered import TYPES, Gathered, gathered
 from penstock.connectors.kafka.places import OffsetRange, Places, first_places, of_one_topic, ranges_between
 from penstock.connectors.kafka.range_reader import RangeReader, expired
 from penstock.connectors.planned.client_options import options_of
@@ -26,23 +25,11 @@ from penstock.connectors.planned.source_port import Planning, Reading, Split
 from penstock.connectors.port import SourceSpec
 from penstock.errors import InputError, did_you_mean
 
-if TYPE_CHECKING:
-    from confluent_kafka import Message
-
 _SECRET = {"stored": False, "shapes_state": False}
-_TYPES = {
-    "key": pa.string(),
-    "partition": pa.int32(),
-    "offset": pa.int64(),
-    "timestamp": TIMESTAMP,
-    "headers": pa.string(),
-    "topic": pa.string(),
-}
-INCLUDED = tuple(_TYPES)
+INCLUDED = tuple(TYPES)
 ON_EXPIRED = ("fail", "dead_letter")
 _BY_MESSAGE = 1000  # tuples of an Arrow message, until one was seen
 _ARROW_BITS, _ARROW_OFFSETS = 10, 1 << 29  # the first number of a message of many tuples is its offset x 2^10
-_SAMPLES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +57,7 @@ class KafkaSource:
         """That of the text and what is included of a message, for format raw; else the application gives it."""
         if self.format != "raw":
             return None
-        return pa.schema([(VALUE, pa.string()), *((name, _TYPES[name]) for name in self.include)])
+        return pa.schema([(VALUE, pa.string()), *((name, TYPES[name]) for name in self.include)])
 
     @property
     def promise(self) -> str:
@@ -125,6 +112,8 @@ class KafkaSource:
                 found.append(
                     f"starts at {self.start}; offsets are whole numbers by partition, or by topic and partition"
                 )
+            elif others := [topic for topic in own if not is_named(topic, self.topics)]:
+                found.append(f"starts in {', '.join(map(repr, others))}, and reads {', '.join(map(repr, self.topics))}")
         return found
 
     def _problems_of_avro(self) -> list[str]:
@@ -146,17 +135,20 @@ class KafkaSource:
         before = Places.of(start)
         topics = broker.topics(newest=before is None)
         if before is None:
-            _check_there(self.topics, {topic for topic, _ in topics.partitions}, self.servers)
+            check_there(self.topics, {topic for topic, _ in topics.partitions}, self.servers)
         if before is not None and broker.lacks(before.ids, topics):
             return start
         check_same_topics(None if before is None else before.ids, topics)
         begins, ends = broker.begins(topics.partitions), broker.ends(topics.partitions)
         if before is None:
             own = of_one_topic(json.loads(self.start), self.topics) if self.start.startswith("{") else self.start
+            _check_starts(own, ends)
             known = Places().with_new(first_places(own, begins, ends), topics.ids)
         else:
             known = before.with_new(begins, topics.ids)
         self._check_expired(known, begins)
+        if broker.is_shorter(known, ends):
+            return start
         most = max(planning.most_tuples // self._tuples_by_message, 1)
         end = known.upto(ends, most)
         return start if end == before else end.to_offset()
@@ -193,27 +185,23 @@ class KafkaSource:
         reader = RangeReader(self.servers, at, self.patience_s, self.on_expired == "dead_letter")
         if following is not None:  # most often of the same task
             reader.prepare(*following)
-        for messages in reader.read(own):
-            table = self._decoded(messages, reading)
-            _tell_arrivals(messages, reading)
+        for some in gathered(reader.read(own), self.include, own.end - own.begin):
+            table = self._decoded(some, own, reading)
+            some.tell_arrivals(reading)
             yield table
         for first, end in reader.missing:
             row = {"topic": own.topic, "partition": own.partition, "first_offset": first, "last_offset": end - 1}
             reading.reject("has lost messages whose offsets had expired", row)
 
-    def _decoded(self, messages: list[Message], reading: Reading) -> pa.Table:
+    def _decoded(self, some: Gathered, own: OffsetRange, reading: Reading) -> pa.Table:
         schema = pa.schema([own for own in reading.source.schema if own.name not in self.include])
 
         def named(place: int) -> dict[str, Any]:
-            one = messages[place]
-            return {"topic": one.topic(), "partition": one.partition(), "offset": one.offset()}
+            return {"topic": own.topic, "partition": own.partition, "offset": some.offset(place)}
 
-        values = [message.value() for message in messages]
-        table, places = decode(values, self.format, self.avro_schema, schema, reading, named)
-        for name in self.include:
-            own = [_included(name, message) for message in messages]
-            column = pa.array(own, _TYPES[name])
-            is_all = len(places) == len(messages) and places == list(range(len(messages)))
+        table, places = decode(some.values, self.format, self.avro_schema, schema, reading, named)
+        is_all = places == range(len(some.values))
+        for name, column in some.columns():
             table = table.append_column(name, column if is_all else column.take(pa.array(places, pa.int64())))
         return table
 
@@ -232,41 +220,16 @@ class KafkaSource:
         return [None] * len(splits)
 
 
-def _included(name: str, message: Message) -> Any:
-    match name:
-        case "key":
-            key = message.key()
-            return key.decode(errors="replace") if isinstance(key, bytes) else key
-        case "timestamp":
-            kind, ms = message.timestamp()
-            return ms * 1000 if kind else None
-        case "headers":
-            pairs: Any = message.headers() or ()
-            found = {own: None if value is None else _text(value) for own, value in pairs}
-            return json.dumps(found)
-        case _:
-            return getattr(message, name)()
-
-
-def _text(value: bytes | str) -> str:
-    return value if isinstance(value, str) else value.decode(errors="replace")
-
-
-def _tell_arrivals(messages: list[Message], reading: Reading) -> None:
-    """Timestamps of some messages at even distances, as their topic has them; none where it has none."""
-    some = messages[:: max(1, len(messages) // _SAMPLES)]
-    stamps = [message.timestamp() for message in some]
-    kinds = {kind for kind, _ in stamps}
-    if 0 not in kinds:
-        reading.arrived(np.array([ms for _, ms in stamps]) / 1000.0, "append" if kinds == {2} else "create")
-
-
-def _check_there(wanted: Sequence[str], there: set[str], servers: str) -> None:
-    missing = [name for name in wanted if not name.startswith("^") and name not in there]
-    if missing:
-        raise InputError(
-            f"Kafka at {servers} has no topic {', '.join(repr(name) for name in missing)}; create it first"
-        )
+def _check_starts(start: str | Mapping[str, Any], ends: Mapping[tuple[str, int], int]) -> None:
+    """InputError where offsets are given of a partition that its topic does not have, or behind its end."""
+    for topic, parts in {} if isinstance(start, str) else start.items():
+        count = sum(name == topic for name, _ in ends)
+        for number, offset in parts.items():
+            where = f"ps.sources.kafka starts in partition {number} of the topic '{topic}'"
+            if (topic, int(number)) not in ends:
+                raise InputError(f"{where}, which has {count}, counted from 0")
+            if offset > ends[topic, int(number)]:
+                raise InputError(f"{where} at offset {offset}, and it ends at {ends[topic, int(number)]}")
 
 
 def _hint(name: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.json as pa_json
 
@@ -17,9 +18,10 @@ FORMATS = ("json", "avro", "arrow", "raw")
 VALUE = "value"  # the attribute that has the text of a message of format raw
 _SHOWN_BYTES = 200
 _NEWLINE = b"\n"
+_LINE_END, _OPENS, _CLOSES = b"\n{}"
 _REGISTRY_BYTES = 5  # a zero and the number of the schema, in front of what a schema registry's clients write
 
-Decoded = tuple[pa.Table, list[int]]  # the tuples, and the message of each
+Decoded = tuple[pa.Table, Sequence[int]]  # the tuples, and the message of each
 Reject = Callable[[int, str], None]
 
 
@@ -43,6 +45,9 @@ def decode(
 
 def _json(values: Sequence[bytes | None], schema: pa.Schema, reject: Reject) -> Decoded:
     """All messages by Arrow's parser at once; one that is something else is found by halves."""
+    whole = _parsed(values, schema) if values else "nothing"
+    if isinstance(whole, pa.Table):  # nearly always
+        return whole, range(len(values))
     tables, places, left = list[pa.Table](), list[int](), [(0, len(values))]
     while left:
         begin, end = left.pop()
@@ -82,8 +87,11 @@ def _is_line_by_line(text: bytes, lines: int) -> bool:
 
     An object that begins where another is not complete is an error to every parser, so that each line has at least one.
     """
-    is_framed = text[:1] == b"{" and text[-1:] == b"}"
-    return is_framed and text.count(_NEWLINE) == text.count(b"}\n{") == lines - 1
+    if text[:1] != b"{" or text[-1:] != b"}" or text.count(_NEWLINE) != lines - 1:
+        return False
+    letters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(letters == _LINE_END)
+    return bool((letters[ends - 1] == _CLOSES).all() and (letters[ends + 1] == _OPENS).all())
 
 
 def _empty(schema: pa.Schema) -> pa.Table:

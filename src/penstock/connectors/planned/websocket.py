@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.arguments import TEXT, check_arguments, dict_of, many, or_none
+from penstock.arguments import TEXT, check_arguments, dict_of, many, or_none, secret
 from penstock.connectors.planned.client_options import options_of
 from penstock.connectors.planned.decoding import VALUE, decode
 from penstock.connectors.planned.source_port import Planning, Reading, Split
@@ -200,7 +200,8 @@ def websocket(
     """Messages of a websocket, at most once: to start playing with.  Needs the extra `websocket`.
 
     `format`: `json`, an object a message, or `raw`, text, as the attribute `value`.  `subscribe`: texts that are sent
-    once the connection is open, each time.  `headers`: of the request; never stored, logged or shown.
+    once the connection is open, each time.  `headers`: of the request; never stored, logged or shown.  The url and
+    `subscribe` are stored: what is secret belongs into the headers.
 
     >>> websocket("ws://localhost:9001", subscribe='{"op": "subscribe"}')
     WebSocketSource(url='ws://localhost:9001', format='json', subscribe=('{"op": "subscribe"}',))
@@ -209,7 +210,7 @@ def websocket(
     check_arguments(
         "ps.sources.websocket", url=(url, TEXT), format=(format, TEXT),
         subscribe=(texts, many("a text, or several", TEXT)),
-        headers=(headers, or_none(dict_of("a dict of texts", str))),
+        headers=(headers, secret(or_none(dict_of("a dict of texts", str)))),
     )  # fmt: skip
     if not url.startswith(("ws://", "wss://")):
         raise InputError(f"url of ps.sources.websocket begins with ws:// or wss://; got '{url}'")

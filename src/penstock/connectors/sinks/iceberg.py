@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.arguments import PATH, TEXT, check_arguments, dict_of, or_none
+from penstock.arguments import PATH, TEXT, check_arguments, dict_of, or_none, secret
 from penstock.block.block import Block
 from penstock.connectors.files.staged_file import StagedFile, sweep_staged
 from penstock.connectors.sinks.lake_tables import PlainWriter, check_columns, publish_once
@@ -140,7 +140,7 @@ def iceberg(path: str | Path, table: str, *, catalog: Mapping[str, str] | None =
     """
     texts = dict_of("a dict of pyiceberg's properties", str)
     check_arguments(
-        "ps.sinks.iceberg", path=(path, PATH), table=(table, TEXT), catalog=(catalog, or_none(texts)),
+        "ps.sinks.iceberg", path=(path, PATH), table=(table, TEXT), catalog=(catalog, secret(or_none(texts))),
     )  # fmt: skip
     if not all(table.partition(".")[::2]):
         raise InputError(f"table of ps.sinks.iceberg is a namespace and a name, such as 'market.prices'; got '{table}'")

@@ -1,37 +1,33 @@
 """A Kafka topic as a sink: each batch in one transaction of each writer, with a marker that says which batch was last.
 
-The marker is an offset of a consumer group, batch + 1, committed in the same transaction.  A writer's transactional id
-is that of run, sink and writer: `init_transactions` ends what an older driver has open, and fences it.
+`kafka_writer.py` has the writers, and says what the marker is.
 """
 
 from __future__ import annotations
 
 import contextlib
-import time
+import logging
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from penstock.arguments import TEXT, check_arguments, or_none, whole
+from penstock.arguments import TEXT, check_arguments, dict_of, or_none, secret, whole
 from penstock.block.block import Block, block_of
 from penstock.connectors.sinks.arrow_part import ArrowPart, read_in_order
 from penstock.connectors.sinks.json_lines import lines_of
+from penstock.connectors.sinks.kafka_writer import OWN_SETTINGS, WRITERS, Writer, WriterId, check_marker, writer_id
 from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, SinkPromise, Sweep
 from penstock.errors import InputError, OperatorError, Problem, StateError, did_you_mean
 from penstock.host.extras import require
 
-if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Producer
-
+_log = logging.getLogger(__name__)
 FORMATS = ("json", "raw")
 _MESSAGES = pa.schema({"key": pa.string(), "value": pa.string(), "writer": pa.int32()})
 _SECRET = {"stored": False, "shapes_state": False}
-_WITHIN_S, _PAUSE_S = 60.0, 0.2
-_COORDINATOR = (14, 15, 16)  # Kafka's codes: it loads, is not available, is another broker
 _ROWS = 1 << 14
+_OPTIONS = dict_of("a dict of librdkafka's settings", str, int, float, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +52,8 @@ class KafkaSink:
         if self.format not in FORMATS:
             sentence = f"has the format {self.format!r}; there are: {', '.join(FORMATS)}"
             yield Problem("", sentence, did_you_mean(self.format, FORMATS))
+        for name in sorted(set(OWN_SETTINGS) & set(self.options)):
+            yield Problem("", f"has {name} among its options, which ps.sinks.kafka sets itself")
 
     def claim(self, claim: Claim) -> None:
         """Checks that the topic can be written; a new run gets its markers, so that a missing one has expired."""
@@ -66,15 +64,16 @@ class KafkaSink:
             return
         with _client_errors(claim.sink, self.topic):
             for number in range(self.writers):
-                writer = _Writer(self, claim.run_id, claim.sink, number)
-                try:
+                own = writer_id(
+                    self.servers, self.topic, self.options, run_id=claim.run_id, sink=claim.sink, number=number
+                )
+                with contextlib.closing(Writer(own)) as writer:
                     if not writer.has_topic():
                         raise InputError(f"sink '{claim.sink}' writes to the topic '{self.topic}', which Kafka does "
                                          "not have; create it first")  # fmt: skip
-                    if writer.marker() is None and claim.run.newest_batch is None:
-                        writer.mark(0)
-                finally:
-                    writer.close()
+                    if writer.marker is None and claim.run.newest_batch is None:
+                        writer.begin()
+                        writer.commit(0)
 
     def open(self, part: Part) -> EncodedPart:
         return EncodedPart(self, part.stage())
@@ -89,11 +88,7 @@ class KafkaSink:
         delivery.fence()
         with _client_errors(delivery.sink, self.topic):
             for number in range(self.writers):
-                writer = _Writer(self, delivery.batch.run_id, delivery.sink, number)
-                try:
-                    writer.deliver(delivery)
-                finally:
-                    writer.close()
+                _deliver(self, delivery, number)
 
     def sweep(self, sweep: Sweep) -> None:
         """Parts are in the checkpoint."""
@@ -136,97 +131,61 @@ class EncodedPart:
         return [None if value is None else str(value) for value in batch.column(name).to_pylist()]
 
 
-class _Writer:
-    """One writer of a sink: a producer with its transactional id, and the group that has its marker."""
+def _deliver(sink: KafkaSink, delivery: Delivery, number: int) -> None:
+    """Sends what a writer has of a batch; one that was kept, or waited in vain, is made anew once."""
+    from confluent_kafka import KafkaError, KafkaException
 
-    def __init__(self, sink: KafkaSink, run_id: str, name: str, number: int) -> None:
-        from confluent_kafka import Consumer, Producer, TopicPartition
+    was_kept = False
+    try:
+        with WRITERS.lent(_id(sink, delivery, number)) as (writer, was_kept):
+            _send(writer, sink, delivery, number)
+    except KafkaException as error:
+        code = error.args[0].code()
+        if code in _fenced() or not (was_kept or code == KafkaError._TIMED_OUT):
+            raise
+        _log.info("sink '%s' makes a producer anew: %s", delivery.sink, error.args[0].str())
+        with WRITERS.lent(_id(sink, delivery, number)) as (writer, _):
+            _send(writer, sink, replace(delivery, is_again=True), number)
 
-        own = f"penstock-{run_id}-{name}-{number}"
-        common = {"bootstrap.servers": sink.servers, **sink.options}
-        self._sink, self._number = sink, number
-        self._producer: Producer = Producer(
-            common | {"transactional.id": own, "partitioner": "murmur2_random", "compression.type": "lz4"}
-        )
-        self._producer.init_transactions(_WITHIN_S)
-        self._consumer: Consumer = Consumer(common | {"group.id": own, "enable.auto.commit": False})
-        self._place = TopicPartition(sink.topic, 0)
 
-    def has_topic(self) -> bool:
-        found = self._producer.list_topics(self._sink.topic, _WITHIN_S).topics[self._sink.topic]
-        return found.error is None
+def _id(sink: KafkaSink, delivery: Delivery, number: int) -> WriterId:
+    return writer_id(
+        sink.servers, sink.topic, sink.options, run_id=delivery.batch.run_id, sink=delivery.sink, number=number,
+        epoch=delivery.epoch,
+    )  # fmt: skip
 
-    def marker(self) -> int | None:
-        """The batch after the last that is in the topic; None where nobody has noted one."""
-        from confluent_kafka import KafkaException
 
-        deadline_s = time.monotonic() + _WITHIN_S
-        while True:
-            try:
-                (found,) = self._consumer.committed([self._place], timeout=_WITHIN_S)
-                return found.offset if found.offset >= 0 else None
-            except KafkaException as error:  # a coordinator may be on its way, as after a broker's start
-                if error.args[0].code() not in _COORDINATOR or time.monotonic() > deadline_s:
-                    raise
-                time.sleep(_PAUSE_S)
+def _send(writer: Writer, sink: KafkaSink, delivery: Delivery, number: int) -> None:
+    """A writer's messages and the marker in one transaction, unless they are there."""
+    if not check_marker(writer, delivery.sink, sink.topic, delivery.batch, is_again=delivery.is_again):
+        return
+    writer.begin()
+    for block in read_in_order(delivery.folder, delivery.parts, _MESSAGES, _ROWS):
+        columns = (column.to_pylist() for column in block.to_arrow().columns)
+        for key, value, own in zip(*columns, strict=True):
+            if own == number:
+                writer.send(key, value)
+    delivery.fence()
+    writer.commit(delivery.batch + 1)
 
-    def mark(self, batch: int) -> None:
-        """Notes the batch that comes next, alone in a transaction."""
-        self._producer.begin_transaction()
-        self._commit(batch)
 
-    def deliver(self, delivery: Delivery) -> None:
-        marker = self.marker()
-        if marker is None and delivery.is_again:
-            raise StateError(
-                f"sink '{delivery.sink}' cannot tell whether batch {delivery.batch} is in topic '{self._sink.topic}': "
-                "the offset that says so has expired; look for its messages, and go on with a new checkpoint"
-            )
-        if marker is not None and marker > delivery.batch:
-            return
-        self._producer.begin_transaction()
-        for block in read_in_order(delivery.folder, delivery.parts, _MESSAGES, _ROWS):
-            self._send(block)
-        delivery.fence()
-        self._commit(delivery.batch + 1)
+def _fenced() -> tuple[int, ...]:
+    """Codes by which a broker says that a later driver has taken over."""
+    from confluent_kafka import KafkaError
 
-    def close(self) -> None:
-        self._consumer.close()
-
-    def _send(self, block: Block) -> None:
-        batch = block.to_arrow()
-        keys, values, writers = (batch.column(i).to_pylist() for i in range(3))
-        for key, value, writer in zip(keys, values, writers, strict=True):
-            if writer == self._number:
-                self._produce(key, value)
-
-    def _produce(self, key: str | None, value: str | None) -> None:
-        while True:
-            try:
-                self._producer.produce(self._sink.topic, value, key)
-                return
-            except BufferError:  # the queue is full: wait for some to be sent
-                self._producer.poll(0.1)
-
-    def _commit(self, batch: int) -> None:
-        from confluent_kafka import TopicPartition
-
-        place = TopicPartition(self._place.topic, self._place.partition, batch)
-        group = self._consumer.consumer_group_metadata()
-        self._producer.send_offsets_to_transaction([place], group, _WITHIN_S)
-        self._producer.commit_transaction(_WITHIN_S)
+    return KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED
 
 
 @contextlib.contextmanager
 def _client_errors(sink: str, topic: str) -> Iterator[None]:
     """Gives what Kafka says in one sentence; a driver that was fenced is told that another has taken over."""
-    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka import KafkaException
 
     try:
         yield
     except KafkaException as error:
         own = error.args[0]
-        if own.code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED):
+        if own.code() in _fenced():
             raise StateError(f"sink '{sink}' was taken over by a later driver of this checkpoint; this driver stops, "
                              "and nothing more of it counts") from error  # fmt: skip
         raise OperatorError(f"sink '{sink}' cannot write to the topic '{topic}' of Kafka: {own.str()}") from error
@@ -253,7 +212,10 @@ def kafka(
     """
     check_arguments(
         "ps.sinks.kafka", servers=(servers, TEXT), topic=(topic, TEXT), key=(key, or_none(TEXT)), format=(format, TEXT),
-        writers=(writers, whole(1, 64)),
+        writers=(writers, whole(1, 64)), options=(options, secret(or_none(_OPTIONS))),
     )  # fmt: skip
+    for name, text in (("servers", servers), ("topic", topic)):
+        if not text:
+            raise InputError(f"{name} of ps.sinks.kafka is a text; got an empty one")
     require("ps.sinks.kafka", "kafka")
     return KafkaSink(servers, topic, key, format, writers, dict(options or {}))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.arguments import NAMES, TEXT, check_arguments, or_none
+from penstock.arguments import NAMES, TEXT, check_arguments, or_none, secret
 from penstock.block.block import Block
 from penstock.connectors.sinks.arrow_part import ArrowPart
 from penstock.connectors.sinks.copy_text import column_type, copy_text
@@ -184,9 +184,11 @@ def postgres(dsn: str, table: str, *, upsert_by: str | Sequence[str] | None = No
     PostgresSink(table='prices', upsert_by=('ticker',))
     """
     check_arguments(
-        "ps.sinks.postgres", dsn=("..." if isinstance(dsn, str) else dsn, TEXT), table=(table, TEXT),
+        "ps.sinks.postgres", dsn=(dsn, secret(TEXT)), table=(table, TEXT),
         upsert_by=(upsert_by, or_none(NAMES)),
     )  # fmt: skip
+    if not table:
+        raise InputError("table of ps.sinks.postgres is a text; got an empty one")
     require("ps.sinks.postgres", "postgres")
     keys = () if upsert_by is None else (upsert_by,) if isinstance(upsert_by, str) else tuple(upsert_by)
     return PostgresSink(table, keys, dsn)

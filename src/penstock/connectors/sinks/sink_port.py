@@ -20,6 +20,7 @@ from penstock.connectors.files.folder_owner import Run
 from penstock.connectors.port import BatchId
 from penstock.connectors.sinks.arrow_part import ArrowPart, read_in_order
 from penstock.host.atomic_file import Fence, no_fence
+from penstock.host.paths.file_names import file_name
 
 DeliveryPromise = Literal["exactly once", "at least once", "this run"]
 _NAME = re.compile(r"batch-(\d+)(?:-replica-\d+)?@(\d+)-(\d+)")
@@ -78,7 +79,8 @@ class Claim:
 class Part:
     """What one replica (or, where `replica` is None, the driver) has of a batch's tuples for a sink.
 
-    `label` is the same whenever the batch comes again, `name` is unique: a task that runs again stages another part.
+    `label` is the same whenever the batch comes again, `name` is unique for the sink: a task that runs again stages
+    another part.
     `folder` is a folder of the checkpoint, which all hosts see.
 
     >>> part = Part("out", pa.schema({"x": pa.int64()}), BatchId(7, "4f0c"), epoch=2, replica=1, attempt=5)
@@ -106,8 +108,11 @@ class Part:
         return f"{self.label}@{self.epoch}-{self.attempt}"
 
     def stage(self) -> ArrowPart:
-        """A part in the checkpoint, which `Delivery.batches` reads: for sinks that have no better place."""
-        return ArrowPart(self.folder, self.name, durable=self.durable)
+        """A part in the checkpoint, which `Delivery.batches` reads: for sinks that have no better place.
+
+        Its file has the sink's name, too: a task stages the parts of all its sinks in this one folder.
+        """
+        return ArrowPart(self.folder, f"{self.name}-{file_name(self.sink)}", durable=self.durable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from penstock.arguments import is_whole
+from penstock.arguments import is_whole, shown
 from penstock.control.journal.configuration_changes import RecordedRoutes, WrittenRoutes
 from penstock.control.journal.display_graph import DisplayGraph
 from penstock.control.journal.parts import drop_torn_line, part_before
@@ -187,6 +187,17 @@ def newest_batch(path: Path) -> int | None:
     return None
 
 
+def _not_a_journal(part: Path, header: dict[str, Any]) -> str:
+    if not header:
+        return f"the journal '{part}' is empty"
+    if "penstock_journal" in header:
+        got = f"version {shown(header['penstock_journal'])}"
+        return f"the journal '{part}' has a version that is not read here: versions 1 and {VERSION} are; got {got}"
+    return (
+        f"'{part}' is not a journal: its first line has no version; give a checkpoint, or the file journal.jsonl in it"
+    )
+
+
 def read_journal(path: str | Path) -> RecordedRun:
     """What a journal has, with the part before where there is one; a last line that a kill cut short is left out."""
     header: dict[str, Any] = {}
@@ -200,8 +211,7 @@ def read_journal(path: str | Path) -> RecordedRun:
             continue  # killed before the new part had its header
         header = first
         if header.get("penstock_journal") not in READABLE:
-            got = header.get("penstock_journal", "something else")
-            raise InputError(f"the journal '{part}' does not begin as one of version 1 or {VERSION} does; got {got}")
+            raise InputError(_not_a_journal(part, header))
         start = _header_start(header, part) if "start" in header else start
         for line in _lines(part, bodies):
             if isinstance(line, RunStart):

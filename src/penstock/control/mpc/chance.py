@@ -1,9 +1,9 @@
 """Dynamic programming over chances: rates may come higher than forecast, and a broken goal has a price.
 
 The state is (setting, tuples that wait), the latter on a grid with straight lines between its points.  In each step the
-rate is one of six, by how far forecasts were off so far; later decisions know what came, as they will.  Where a goal
-breaks, straight lines are far off: the second step of first ones that are near the best is worked out for what waits
-then.
+rate is one of six, by how far forecasts were off so far, or tasks straggle; later decisions know what came, as they
+will.  Where a goal breaks, straight lines are far off: the second step of first ones that are near the best is worked
+out for what waits then.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from penstock.control.mpc.chance_search import FINE_POINTS, outcome_of, search
 from penstock.control.mpc.dynamic import distance_between
 from penstock.control.mpc.problem import Floats, Solution, Switching
+from penstock.model.forecasters.tails import CHANCES
 
 # A normal distribution in six pieces, finer where a goal breaks: the mean of each piece and its probability.
 ERRORS = np.array([-0.798, 0.460, 1.221, 1.723, 2.214, 2.823])
-CHANCES = np.array([0.5, 0.3413, 0.0919, 0.0441, 0.0166, 0.0061])
 CERTAIN = (np.zeros(1), np.ones(1))
 _FINE_S, _POINTS = 2.4, 26
 
@@ -31,7 +31,8 @@ class ChanceProblem:
     (more where it takes longer than `period_s`):
     a mean latency above `threshold_s`, or (None) tuples older than `due_s` beyond `missing` of a step's arrivals.
     A change of replicas costs `change`, whatever its size, and pauses: now for `first_pause_s` by setting, in later
-    steps for `pause_s`.  `blur`: how far predictions of the model are off, as a share.
+    steps for `pause_s`.  `blur`: how far predictions of the model are off, as a share.  A step is slow with
+    `slow_chance`: its tuples take `slow_factor` times as long.
     """
 
     rates_tuples_s: Floats
@@ -58,11 +59,23 @@ class ChanceProblem:
     first_pause_s: Floats = field(default_factory=lambda: np.zeros(0))
     pause_s: float = 0.0
     change: float = 0.0
+    slow_chance: float = 0.0
+    slow_factor: float = 1.0
     errors: tuple[Floats, Floats] = (ERRORS, CHANCES)
 
     @property
     def horizon(self) -> int:
         return len(self.rates_tuples_s)
+
+    @property
+    def scenarios(self) -> tuple[Floats, Floats]:
+        """What may come: the error of the rate beside how many times as long tuples take; and how probable each is."""
+        errors, chances = self.errors
+        errors = np.column_stack([errors, np.ones(len(errors))])
+        if self.slow_chance <= 0:
+            return errors, chances
+        slow = np.array([[0.0, self.slow_factor]])
+        return np.concatenate([errors, slow]), np.append((1 - self.slow_chance) * chances, self.slow_chance)
 
     @property
     def physics(self) -> Floats:
@@ -74,11 +87,13 @@ class ChanceProblem:
              self.pause_s, self.change]
         )  # fmt: skip
 
-    def outcome(self, rate: float, setting: int, waiting_tuples: float, pause_s: float) -> tuple[float, float]:
+    def outcome(
+        self, rate: float, setting: int, waiting_tuples: float, pause_s: float, slower: float = 1.0
+    ) -> tuple[float, float]:
         """What a step with this very rate costs beside its resources, and what waits after it."""
         cost, left = outcome_of(
-            rate, waiting_tuples, float(self.per_tuple_s[setting]), float(self.cap_tuples[setting]), self.physics,
-            pause_s,
+            rate, waiting_tuples, slower * float(self.per_tuple_s[setting]), float(self.cap_tuples[setting]),
+            self.physics, pause_s,
         )  # fmt: skip
         return float(cost), float(left)
 
@@ -90,7 +105,7 @@ def solve_chance(problem: ChanceProblem, *, bound: bool = True) -> Solution:
     """
     s = problem.switching
     trajectory, cost, explored = search(
-        waiting_points(problem), problem.rates_tuples_s, problem.deviations, *problem.errors, problem.per_tuple_s,
+        waiting_points(problem), problem.rates_tuples_s, problem.deviations, *problem.scenarios, problem.per_tuple_s,
         problem.cap_tuples, problem.resource_cost, problem.replicas, problem.first_pause_s, *s.positions, *s.gammas,
         problem.current, problem.waiting_tuples, problem.physics, bound,
     )  # fmt: skip
@@ -99,31 +114,32 @@ def solve_chance(problem: ChanceProblem, *, bound: bool = True) -> Solution:
 
 def keeps_goal(problem: ChanceProblem) -> bool:
     """Whether the first setting, kept throughout, is sure not to break the goal at the highest rates there may be."""
-    highest, waiting = float(problem.errors[0].max()), problem.waiting_tuples
-    physics = problem.physics
-    for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
-        cost, waiting = outcome_of(
-            rate * (1 + deviation * highest), waiting, problem.per_tuple_s[0], problem.cap_tuples[0], physics, 0.0
-        )
-        if cost > 0:
-            return False
+    highest = float(problem.errors[0].max())
+    cases = [(highest, 1.0), (0.0, problem.slow_factor)] if problem.slow_chance > 0 else [(highest, 1.0)]
+    for error, slower in cases:
+        waiting = problem.waiting_tuples
+        for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
+            cost, waiting = problem.outcome(float(rate * (1 + deviation * error)), 0, waiting, 0.0, slower)
+            if cost > 0:
+                return False
     return True
 
 
 def staying_cost(problem: ChanceProblem, setting: int) -> float:
     """What a setting costs from now on where it stays throughout, and what waits goes as the forecast has it."""
-    s, errors, waiting = problem.switching, problem.errors, problem.waiting_tuples
-    per_tuple_s, cap = float(problem.per_tuple_s[setting]), float(problem.cap_tuples[setting])
+    s, (errors, chances), waiting = problem.switching, problem.scenarios, problem.waiting_tuples
     pauses_s = problem.first_pause_s
     is_change = problem.replicas[setting] != problem.replicas[problem.current]
     pause_s = float(pauses_s[setting]) if is_change and len(pauses_s) else 0.0
     total = float(distance_between(problem.current, setting, *s.positions, *s.gammas))
     total += problem.change if is_change else 0.0
     for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
-        came = [max(float(rate) * (1 + float(deviation) * float(error)), 0.0) for error in errors[0]]
-        costs = [outcome_of(own, waiting, per_tuple_s, cap, problem.physics, pause_s)[0] for own in came]
-        total += float(problem.resource_cost[setting]) + float(np.dot(errors[1], costs))
-        _, waiting = outcome_of(float(rate), waiting, per_tuple_s, cap, problem.physics, pause_s)
+        costs = [
+            problem.outcome(max(float(rate * (1 + deviation * error)), 0.0), setting, waiting, pause_s, slower)[0]
+            for error, slower in errors.tolist()
+        ]
+        total += float(problem.resource_cost[setting]) + float(np.dot(chances, costs))
+        _, waiting = problem.outcome(float(rate), setting, waiting, pause_s)
         pause_s = 0.0
     return total
 

@@ -112,12 +112,13 @@ def _expected_cost(
 ) -> float:  # fmt: skip
     """Of a step and all that follow it, over what may come; infinite once it is sure to be more than `cost_limit`.
 
-    `least`: what follows costs at least that, whatever comes.
+    `errors`: of the rate, beside how many times as long tuples take.  `least`: what follows costs at least that,
+    whatever comes.
     """
     total, rest = 0.0, 1.0
     for i in range(len(errors)):
-        came = max(rate * (1.0 + deviation * errors[i]), 0.0)
-        cost, left = outcome_of(came, waiting, per_tuple_s, cap, physics, pause_s)
+        came = max(rate * (1.0 + deviation * errors[i, 0]), 0.0)
+        cost, left = outcome_of(came, waiting, per_tuple_s * errors[i, 1], cap, physics, pause_s)
         total += chances[i] * (cost + value_between(values, points, left))
         rest -= chances[i]
         if total + rest * least > cost_limit:
@@ -235,8 +236,8 @@ def _with_second_steps(
             break
         pause_s = first_pause_s[u] if replicas[u] != replicas[at] else 0.0
         for i in range(len(errors)):
-            came = max(rates[0] * (1.0 + deviations[0] * errors[i]), 0.0)
-            left = outcome_of(came, waiting, per_tuple[u], cap[u], physics, pause_s)[1]
+            came = max(rates[0] * (1.0 + deviations[0] * errors[i, 0]), 0.0)
+            left = outcome_of(came, waiting, per_tuple[u] * errors[i, 1], cap[u], physics, pause_s)[1]
             next_cost = cheapest_from(
                 u, left, rates[1], deviations[1], errors, chances, per_tuple, cap, resource, replicas, pauses_s,
                 pn, pf, pc, gn, gf, gc, physics, values[2], least[2], points, bound,

@@ -16,6 +16,7 @@ from penstock.model.micro_batch import predict_step
 from penstock.model.micro_batch_run import run_step
 from penstock.model.service_limit import ServiceLimit
 from penstock.model.service_time import ServiceTime
+from penstock.model.slow_steps import SlowSteps
 from penstock.model.throughput import computation_s, ideal_service_s
 
 _PACE = 0.4
@@ -23,6 +24,7 @@ _CORRECTION_PACE = 0.2
 _REMEMBERED_STEPS = 6
 _UNUSUAL = 2.0
 _COLD = 1.5
+_LEAST_BUSY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Learned:
     overhead_s: float | None = None
     imbalance: float = 1.0
     heaviest_share: float = 0.0
+    slow_steps: SlowSteps = field(default_factory=SlowSteps)
     spread: float = 0.0
     correction: float = 1.0
     latency_square: float = 0.0  # smoothed square of (measured / corrected prediction - 1)
@@ -83,7 +86,12 @@ class Learned:
         """Ideal service time of a setting.   Eq. 1-5"""
         assert self.gigacycles is not None
         alone_s = computation_s(self.gigacycles, clock_ghz(setting))
-        return ideal_service_s(alone_s, setting.replicas, self.imbalance, self.heaviest_share)
+        imbalance = self.imbalance * self._latest_task(setting.replicas)
+        return ideal_service_s(alone_s, setting.replicas, imbalance, self.heaviest_share)
+
+    def _latest_task(self, replicas: int) -> float:
+        """How many times as long as on average the latest of so many tasks takes."""
+        return self.slow_steps.usual if replicas > 1 else 1.0
 
 
 def clock_ghz(setting: Setting) -> float:
@@ -113,6 +121,8 @@ def learn(
         after = _with_service(after, seen, seen.service_s)
     if seen.overhead_s is not None and not _is_cold(seen, seen.overhead_s, state.overhead_s):
         after = replace(after, overhead_s=_blend(after.overhead_s, seen.overhead_s))
+    if by_batches:
+        after = _with_slow_steps(after, state, seen)
     if seen.served_tuples > 0:
         after = _with_balance(after, seen, allowed_imbalance)
     after = replace(after, spread=(seen.arrival_cv**2 + seen.service_cv**2) / 2)
@@ -163,6 +173,18 @@ def _with_balance(state: Learned, seen: ControlStep, allowed_imbalance: float) -
     measured = max(seen.imbalance, 1.0)
     bounded = measured if hot is None else min(measured, 1 + allowed_imbalance)
     return replace(state, imbalance=_blend(state.imbalance, bounded))
+
+
+def _with_slow_steps(after: Learned, before: Learned, seen: ControlStep) -> Learned:
+    """Whether tasks straggled; steps with a change, with little work or of bursts say nothing of it."""
+    if seen.reconfigured or seen.service_s is None or before.gigacycles is None or before.service.bursty:
+        return after
+    if seen.busy_ratio < _LEAST_BUSY:
+        return after
+    plain = replace(before, slow_steps=replace(before.slow_steps, usual=1.0))
+    expected_s = plain.per_tuple_s(seen.setting)
+    longest_s = seen.service_s * seen.imbalance / seen.setting.replicas
+    return replace(after, slow_steps=after.slow_steps.learn(longest_s / expected_s))
 
 
 def _with_correction(

@@ -12,7 +12,7 @@ from penstock.control.decision import Alternative, Decision, Expectation, Hold, 
 from penstock.control.goals.goal import MEAN_TO_P95, Weights
 from penstock.control.mpc.backlog import as_tables, solve_backlog
 from penstock.control.mpc.catching_up import fastest_if_behind
-from penstock.control.mpc.chance import CERTAIN, CHANCES, ERRORS, ChanceProblem, solve_chance, staying_cost
+from penstock.control.mpc.chance import CERTAIN, ChanceProblem, solve_chance, staying_cost
 from penstock.control.mpc.dynamic import solve_dynamic
 from penstock.control.mpc.learning import Learned, learn
 from penstock.control.mpc.problem import HIGHEST_EXPONENT, BacklogProblem, Floats, Solution, Switching
@@ -21,6 +21,7 @@ from penstock.control.setting import Grid, Setting
 from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.mixture import Mixture
 from penstock.model.forecasters.protocol import Forecaster
+from penstock.model.forecasters.tails import CHANCES
 from penstock.model.forecasters.tracked import Tracked
 from penstock.model.latency import corrected_s
 from penstock.model.micro_batch import capacity_tuples_s, predict_step
@@ -197,7 +198,9 @@ class Mpc:
             first_pause_s=np.array(pauses_s),
             pause_s=state.change_pause_s(at, at + 1) if plain.pause_s > 0 else 0.0,
             change=self.weights.change,
-            errors=CERTAIN if certain else (ERRORS, CHANCES),
+            slow_chance=0.0 if certain else state.slow_steps.chance,
+            slow_factor=state.slow_steps.factor,
+            errors=CERTAIN if certain else (state.rate.tails.pieces(), CHANCES),
         )
 
     def _alpha(self, state: Learned) -> float:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+
+from penstock.arguments import is_number, shown
+from penstock.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +45,44 @@ def _between(widths: Sequence[float], costs: Sequence[float], width: float) -> f
     if len(x) > 1 and width > x[-1]:
         return max(float(y[-1] + (width - x[-1]) * (y[-1] - y[-2]) / (x[-1] - x[-2])), float(y[-1]))
     return float(np.interp(width, x, y))
+
+
+COLUMNS = tuple(own.name for own in fields(Communication))
+
+
+def communication_of(given: Communication | Mapping[str, Any] | None) -> Communication:
+    """The table that a caller gave, as a value or as in a profile's JSON; InputError with every mistake in it.
+
+    >>> communication_of({"bytes_per_tuple": [8], "max_rate_tuples_s": [1e6], "send_cores": [1], "receive_cores": [0]})
+    Communication(bytes_per_tuple=(8.0,), max_rate_tuples_s=(1000000.0,), send_cores=(1.0,), receive_cores=(0.0,))
+    """
+    if isinstance(given, Communication):
+        return given
+    body = {} if given is None else given
+    if problems := list(table_problems(body)):
+        raise InputError("\n".join(problems))
+    return Communication(**{name: tuple(map(float, body.get(name, ()))) for name in COLUMNS})
+
+
+def table_problems(table: Any) -> Iterator[str]:
+    """What is wrong with a table: lists of one length, of numbers."""
+    if not isinstance(table, Mapping):
+        yield f"communication is an object; got {shown(table)}"
+        return
+    for name in table:
+        if name not in COLUMNS:
+            hint = did_you_mean(name, COLUMNS)
+            yield (
+                f"communication has the unknown key '{name}'; known are: {', '.join(COLUMNS)}"
+                + (f"; {hint}" if hint else "")
+            )  # fmt: skip
+    lists = {name: table.get(name, []) for name in COLUMNS}
+    for name, values in lists.items():
+        above = name in ("bytes_per_tuple", "max_rate_tuples_s")
+        rule = "above 0" if above else "of at least 0"
+        fits = isinstance(values, list | tuple) and all(is_number(v) and (v > 0 if above else v >= 0) for v in values)
+        if not fits:
+            yield f"{name} of communication is a list of numbers {rule}; got {shown(values)}"
+    sizes = {len(values) for values in lists.values() if isinstance(values, list | tuple)}
+    if len(sizes) > 1:
+        yield f"the lists of communication are equally long; got {' and '.join(map(str, sorted(sizes)))} values"

@@ -16,6 +16,7 @@ FEWEST_RATES = 3
 _HIGHEST_DEGREE = 3
 _NOTHING = 1e-9  # a residual below this share of the values is rounding
 _GOOD_FIT = 0.01  # of the values: a residual below it needs no higher degree
+_LEAST_WEIGHT = 0.2  # of the largest value: below it a relative error counts like an absolute one
 # Student's t at 99 %, by degrees of freedom from 1 on.
 _STUDENT = (31.821, 6.965, 4.541, 3.747, 3.365, 3.143, 2.998, 2.896, 2.821, 2.764)
 Powers = tuple[int, ...]
@@ -35,9 +36,13 @@ def fit(
     *,
     degree: int | None = None,
     through_origin: bool = False,
+    relative: bool = False,
     what: str = "a function",
 ) -> ResourceFunction:
     """The polynomial of the lowest degree that fits, or of just one `degree`.
+
+    `relative`: relative errors are made small, as far as values are not, since what disturbs a measurement grows with
+    it; else absolute ones.
 
     A higher degree is taken where a residual of more than 1 % of the values is left and its terms are significant at
     98 %.  Coefficients get the covariance that makes the normal band that of Student's t.
@@ -48,12 +53,13 @@ def fit(
     check_points(rates, what)
     x, y = np.asarray(rates, float).reshape(len(values), -1), np.asarray(values, float)
     first, highest = (degree, degree) if degree is not None else (1, _HIGHEST_DEGREE)
+    unit = _units(y, relative=relative)
     best = None
     for own in range(first, highest + 1):
         powers = _powers(x.shape[1], own, through_origin)
         if best is not None and len(powers) >= len(values):
             break  # it would go through every point, whatever they are
-        solved = _solve(x, y, powers)
+        solved = _solve(x, y, powers, unit)
         if solved is None:
             break
         if best is None or _is_better(solved, best):
@@ -90,11 +96,22 @@ def _powers(ports: int, degree: int, through_origin: bool) -> tuple[Powers, ...]
     return tuple(own for own in every if sum(own) or not through_origin)
 
 
-def _solve(x: NDArray[np.float64], y: NDArray[np.float64], powers: tuple[Powers, ...]) -> _Solved | None:
+def _units(y: NDArray[np.float64], *, relative: bool) -> NDArray[np.float64]:
+    """What the error of each value is counted in, 1 on average."""
+    if not relative or not np.abs(y).max():
+        return np.ones(len(y))
+    units = np.maximum(np.abs(y), _LEAST_WEIGHT * np.abs(y).max())
+    return np.asarray(units / units.mean(), float)
+
+
+def _solve(
+    x: NDArray[np.float64], y: NDArray[np.float64], powers: tuple[Powers, ...], unit: NDArray[np.float64]
+) -> _Solved | None:
     """Coefficients, covariance and the residual's deviation; None where the points do not determine them."""
     if len(powers) > len(y):
         return None
-    basis = np.stack([np.prod(x ** np.asarray(own), axis=1) for own in powers], axis=1)
+    basis = np.stack([np.prod(x ** np.asarray(own), axis=1) for own in powers], axis=1) / unit[:, None]
+    y = y / unit
     scale = np.abs(basis).max(axis=0)
     scale[scale == 0] = 1.0
     scaled = basis / scale

@@ -8,15 +8,20 @@ from penstock.arguments import is_number, shown
 from penstock.errors import InputError, did_you_mean
 from penstock.model.costs.composition import COMMUNICATION_CLASS, Speed
 from penstock.model.costs.profile import Profile
-from penstock.plan.nodes import Node
+from penstock.plan.nodes import Node, Nodes
 
 
-def speed_on(profile: Profile, node: Node | str | Mapping[str, float] | None) -> Speed:
+def speed_on(profile: Profile, node: Node | Nodes | str | Mapping[str, float] | None) -> Speed:
     """The speeds of a node; InputError for one that nobody measured.
 
-    None is the node that the profile was learned on, a name one whose speeds the profile has.  The overhead that was
-    learned belongs to the profile's own node, and is scaled to another by the speeds of class 'communication'.
+    None is the node that the profile was learned on, a name one whose speeds the profile has.  A `Node` without speeds
+    of its own has those that were learned of its name, where they are known.  The overhead that was learned belongs to
+    the profile's own node, and is scaled to another by the speeds of class 'communication'.
     """
+    if isinstance(node, Nodes):
+        node = _only(node)
+    if isinstance(node, Node) and node.speed == 1.0 and not node.speed_by_class and _knows(profile, node.name):
+        node = node.name
     own_overhead = profile.speed.get(COMMUNICATION_CLASS, 1.0)
     if node is None or (isinstance(node, str) and node == profile.node):
         return _of_table(profile.speed, 1.0)
@@ -30,13 +35,30 @@ def speed_on(profile: Profile, node: Node | str | Mapping[str, float] | None) ->
     return _of_measured(profile, _checked(node), own_overhead)
 
 
+def _only(nodes: Nodes) -> Node:
+    if len(nodes.groups) > 1:
+        names = ", ".join(group.name for group in nodes.groups)
+        raise InputError(f"a prediction is for one group of nodes; got {names}; give one of nodes.groups")
+    return nodes.groups[0]
+
+
+def _knows(profile: Profile, name: str) -> bool:
+    return name == profile.node or name in profile.speeds_by_node
+
+
+def is_normal(profile: Profile) -> bool:
+    """Whether its functions are those of its own node, at speed 1: what is measured there may refine them."""
+    return all(speed == 1.0 for speed in profile.speed.values())
+
+
 def _of_table(speeds: Mapping[str, float], overhead: float) -> Speed:
     return lambda own: overhead if own == COMMUNICATION_CLASS else speeds.get(own or "", 1.0)
 
 
 def _of_measured(profile: Profile, speeds: Mapping[str, float], own_overhead: float) -> Speed:
     """A table of another node has each class that the profile's operators have."""
-    lacking = sorted({own.operator_class for own in profile.operators if own.operator_class} - set(speeds))
+    costly = [own for own in profile.operators if any(term.coefficient for term in own.cpu.terms)]
+    lacking = sorted({own.operator_class for own in costly if own.operator_class} - set(speeds))
     if lacking:
         raise InputError(
             f"nobody measured how fast the node runs operators of class {', '.join(lacking)}; "
@@ -59,17 +81,9 @@ def _unmeasured(profile: Profile, name: str) -> str:
     hint = did_you_mean(name, known)
     return (
         f"nobody measured the node '{name}'; the profile has: {', '.join(known) or 'its own node alone'}; "
-        "give its speeds in nodes.toml" + (f"; {hint}" if hint else "")
+        "profile an application there with the same store, or give its speeds in nodes.toml"
+        + (f"; {hint}" if hint else "")
     )
-
-
-def speed_ratio(here: Mapping[str, float], there: Mapping[str, float]) -> dict[str, float]:
-    """Speeds by class of a node `there`, out of the CPU per tuple that the same operators took here and there.
-
-    >>> speed_ratio({"functor": 2e-6}, {"functor": 1e-6})
-    {'functor': 2.0}
-    """
-    return {own: cost / there[own] for own, cost in here.items() if there.get(own, 0.0) > 0}
 
 
 def contention_of(alone_cores: float, shared_cores: float, neighbours_cores: float) -> float:

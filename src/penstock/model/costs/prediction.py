@@ -13,7 +13,7 @@ from penstock.model.costs.composition import Composition, ElementPrediction
 from penstock.model.costs.flows import flows_of
 from penstock.model.costs.node_speed import speed_on
 from penstock.model.costs.profile import Profile
-from penstock.plan.nodes import Node
+from penstock.plan.nodes import Node, Nodes
 
 _HIGHEST_FACTOR = 2.0**60
 
@@ -59,7 +59,7 @@ def predict(
     profile: Profile,
     rates: Mapping[str, float],
     fusion: Sequence[Sequence[str]] | None,
-    node: Node | str | Mapping[str, float] | None,
+    node: Node | Nodes | str | Mapping[str, float] | None,
     micro_batch_s: float,
     replicas: Mapping[str, int] | None,
     cores: int | None,
@@ -70,6 +70,8 @@ def predict(
         "Profile.predict", micro_batch_s=(micro_batch_s, number(above=0)),
         neighbours_cores=(neighbours_cores, number(least=0)),
     )  # fmt: skip
+    if isinstance(node, Nodes) and len(node.groups) == 1:
+        node = node.groups[0]
     if cores is None and isinstance(node, Node):
         cores = node.count * node.cores
     factor = 1.0 + profile.contention * neighbours_cores

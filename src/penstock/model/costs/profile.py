@@ -118,7 +118,7 @@ class Profile:
         self,
         rates: Mapping[str, float],
         fusion: Sequence[Sequence[str]] | None = None,
-        node: Node | str | Speeds | None = None,
+        node: Node | Nodes | str | Speeds | None = None,
         micro_batch_s: float = 1.0,
         *,
         replicas: Mapping[str, int] | None = None,
@@ -127,7 +127,8 @@ class Profile:
     ) -> Prediction:
         """What a fusion would use of a node at the sources' rates; None: every operator is an element of its own.
 
-        `replicas` by element, 1 where it is not named; `cores` run tasks at once, else all of them.
+        `replicas` by element, 1 where it is not named; `cores` run tasks at once, else all of them.  `neighbours_cores`
+        of the same host are busy with something else.
         """
         from penstock.model.costs.prediction import predict
 
@@ -141,6 +142,7 @@ class Profile:
         *,
         micro_batch_s: float = 1.0,
         together: Sequence[Sequence[str]] = (),
+        neighbours_cores: float = 0.0,
     ) -> Choice:
         """The fusion and the replicas with the least CPU that sustain a rate on some nodes.
 
@@ -148,7 +150,7 @@ class Profile:
         """
         from penstock.model.costs.choosing.choice import choose
 
-        return choose(self, rate, nodes, exact, micro_batch_s, together)
+        return choose(self, rate, nodes, exact, micro_batch_s, together, neighbours_cores)
 
 
 def speeds_of(node: Node, classes: Sequence[str]) -> dict[str, float]:

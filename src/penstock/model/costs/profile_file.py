@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.arguments import is_number, is_whole, shown
 from penstock.errors import InputError, did_you_mean
-from penstock.model.costs.communication import Communication
+from penstock.model.costs.communication import COLUMNS, communication_of, table_problems
 from penstock.model.costs.learning.operator_facts import other_version_problem
 from penstock.model.costs.profile import FixedCosts, OperatorCost, Profile, as_plain
 from penstock.model.costs.resource_function import ResourceFunction, Term
@@ -18,7 +18,6 @@ from penstock.model.costs.resource_function import ResourceFunction, Term
 VERSION = 1
 _TOP = ("version", "fixed", "operators", "communication", "node", "nodes", "contention", "sources")
 _FIXED = tuple(own.name for own in fields(FixedCosts))
-_COMMUNICATION = tuple(own.name for own in fields(Communication))
 _OPERATOR = (
     "key", "class", "cpu", "covariance", "noise", "outputs", "inputs", "scope", "by", "bytes_per_tuple",
 )  # fmt: skip
@@ -36,7 +35,7 @@ def profile_to_json(profile: Profile) -> dict[str, Any]:
         "version": VERSION,
         "fixed": {name: getattr(fixed, name) for name in _FIXED if getattr(fixed, name) is not None},
         "operators": {own.name: _operator_to_json(own) for own in profile.operators},
-        "communication": {name: list(getattr(table, name)) for name in _COMMUNICATION},
+        "communication": {name: list(getattr(table, name)) for name in COLUMNS},
         "node": {"speed": dict(profile.speed)} | ({"name": profile.node} if profile.node else {}),
     }
     if profile.speeds_by_node:
@@ -81,12 +80,11 @@ def profile_from_json(body: Any, where: str = "the profile") -> Profile:
     problems = list(_problems(body))
     if problems:
         raise InputError("\n".join(f"{where}: {problem}" for problem in problems))
-    table = body.get("communication", {})
     node = body.get("node", {})
     return Profile(
         tuple(_operator(name, own) for name, own in body["operators"].items()),
         FixedCosts(**body.get("fixed", {})),
-        Communication(**{name: tuple(map(float, table.get(name, ()))) for name in _COMMUNICATION}),
+        communication_of(body.get("communication", {})),
         node.get("speed", {}),
         node.get("name"),
         {name: own.get("speed", {}) for name, own in body.get("nodes", {}).items()},
@@ -120,7 +118,7 @@ def _problems(body: Any) -> Iterator[str]:
     if body.get("version") != VERSION:
         yield f"version is {VERSION}; got {shown(body.get('version'))}"
     yield from _number_problems("fixed", body.get("fixed", {}), _FIXED)
-    yield from _table_problems(body.get("communication", {}))
+    yield from table_problems(body.get("communication", {}))
     yield from _speed_problems("node", body.get("node", {}))
     for name, own in _mapping(body.get("nodes", {})).items():
         yield from _speed_problems(f"node '{name}'", own)
@@ -201,23 +199,6 @@ def _covariance_problems(where: str, body: Mapping[str, Any]) -> Iterator[str]:
         isinstance(row, list) and len(row) == size and all(map(is_number, row)) for row in rows
     ):
         yield f"covariance of {where} is {size} rows of {size} numbers, one for each term of cpu; got {shown(given)}"
-
-
-def _table_problems(table: Any) -> Iterator[str]:
-    if not isinstance(table, Mapping):
-        yield f"communication is an object; got {shown(table)}"
-        return
-    yield from _unknown("communication", table, _COMMUNICATION)
-    lists = {name: table.get(name, []) for name in _COMMUNICATION}
-    for name, values in lists.items():
-        above = name in ("bytes_per_tuple", "max_rate_tuples_s")
-        rule = "above 0" if above else "of at least 0"
-        fits = isinstance(values, list) and all(is_number(v) and (v > 0 if above else v >= 0) for v in values)
-        if not fits:
-            yield f"{name} of communication is a list of numbers {rule}; got {shown(values)}"
-    sizes = {len(values) for values in lists.values() if isinstance(values, list)}
-    if len(sizes) > 1:
-        yield f"the lists of communication are equally long; got {' and '.join(map(str, sorted(sizes)))} values"
 
 
 def _speed_problems(where: str, body: Any) -> Iterator[str]:

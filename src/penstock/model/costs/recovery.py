@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import InputError
-from penstock.model.costs.communication import Communication
+from penstock.model.costs.communication import Communication, communication_of
 from penstock.model.costs.least_squares import check_points, fit
 from penstock.model.costs.points import ElementPoint, OperatorPoint, element_points
 from penstock.model.costs.resource_function import ResourceFunction, Term
@@ -38,14 +38,15 @@ def recover_unfused(
 
     A point is an `ElementPoint`, or a mapping with its names: `cpu_cores` of the element, `tuples_in_s` (one number per
     input port), `tuples_out_s` (by stream), and bytes per tuple of both where communication depends on them;
-    `elapsed_cores`, where it is given, tells an operator that blocks.
+    `elapsed_cores`, where it is given, tells an operator that blocks.  A pair of tuples/s and cores will do where
+    nothing is sent or received.  `communication` is a `Communication`, or the table of a profile's JSON.
 
     >>> points = [{"cpu_cores": 0.1 + 3e-6 * r, "tuples_in_s": [r], "tuples_out_s": [r / 10]} for r in (1e4, 2e4, 4e4)]
     >>> print(recover_unfused(points).cpu)
     0.1 + 3e-06 r
     """
     own = element_points(points, "penstock.costs.recover_unfused")
-    table = _table(communication)
+    table = communication_of(communication)
     check_points([point.tuples_in_s for point in own], "a resource function")
     check_blocking("the operator of these points", own)
     usable = unsaturated(own)
@@ -151,11 +152,3 @@ def _outputs(
             rates = [rates for rates, _ in own]
             found[stream] = fit(rates, [value for _, value in own], degree=1, through_origin=True, what="an output")
     return found
-
-
-def _table(communication: Communication | Mapping[str, Any] | None) -> Communication:
-    if communication is None:
-        return Communication()
-    if isinstance(communication, Communication):
-        return communication
-    return Communication(**{name: tuple(values) for name, values in communication.items()})

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.model.forecasters.latest import Latest
 from penstock.model.forecasters.protocol import Forecaster
+from penstock.model.forecasters.tails import Tails
+
+_LEAST_SHARE = 0.025  # better forecasts are a chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +28,18 @@ class Tracked:
     squares: tuple[float, ...] = ()
     said: tuple[tuple[float, ...], ...] = ()  # said[a]: the forecast of a steps ago
     latest: Latest | None = None
+    tails: Tails = field(default_factory=Tails)  # of the next step's forecast
 
     def learn(self, value: float, latest: float | None = None) -> Tracked:
         """`latest`: the rate in the last moments of the step, where it is known."""
         errors = [_share(value - forecast[lead], forecast[lead]) for lead, forecast in enumerate(self.said)]
         squares = _blended(self.squares, [min(e, self.highest_ratio) ** 2 for e in errors], self.pace)
+        tails = self.tails.learn(self._standard(value)) if self.squares else self.tails
         forecaster = self.forecaster.learn(value)
         plain = forecaster.forecast(self.leads)
         looked = self.latest.learn(value, plain, latest) if self.latest is not None else None
         said = (looked.corrected(plain) if looked is not None else plain, *self.said)[: self.leads]
-        return replace(self, forecaster=forecaster, squares=squares, said=said, latest=looked)
+        return replace(self, forecaster=forecaster, squares=squares, said=said, latest=looked, tails=tails)
 
     def forecast(self, steps: int) -> tuple[float, ...]:
         if self.said and steps <= self.leads:  # what was worked out for the record
@@ -45,6 +50,13 @@ class Tracked:
     def share(self) -> float:
         """Standard error of the next step's forecast, as a share of it."""
         return math.sqrt(self.squares[0]) if self.squares else self.assumed_ratio
+
+    def _standard(self, value: float) -> float:
+        """The error of the last forecast in standard errors as they were known."""
+        forecast = self.said[0][0]
+        if forecast <= 0:
+            return self.tails.highest if value > 0 else 0.0
+        return (value / forecast - 1) / max(self.share(), _LEAST_SHARE)
 
     def deviations(self, steps: int) -> tuple[float, ...]:
         """Standard error of a forecast for each of the next steps; beyond `leads` that of the last."""

@@ -47,7 +47,7 @@ class StoredAggregate(AggregateRuntime):
 
     @property
     def state_bytes(self) -> int:
-        return int(self.stored.keys * self.stored.window.bytes_per_group)
+        return self.stored.state_bytes
 
     def _groups(self, block: Block) -> tuple[Groups, int]:
         return _NO_GROUPS, 0

@@ -13,6 +13,7 @@ from penstock.model.costs.learning.drift import Drift, DriftWatch, is_whole
 from penstock.model.costs.learning.journal_samples import measured_of
 from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.learning.refinement import refined
+from penstock.model.costs.node_speed import is_normal
 from penstock.model.costs.profile import Profile
 from penstock.model.costs.store import CostStore, node_class
 from penstock.plan.configuration import Configuration
@@ -66,7 +67,7 @@ class CostWatch:
 
     def end(self) -> None:
         """Refines the store with what ran, unless something has drifted: then it has to be learned again."""
-        if self._profile is None or self._has_drifted or len(self._seen) < _ENOUGH:
+        if self._profile is None or self._has_drifted or len(self._seen) < _ENOUGH or not is_normal(self._profile):
             return
         try:
             measured = measured_of(self._graph, self._seen)

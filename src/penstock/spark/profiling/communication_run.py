@@ -37,14 +37,19 @@ def learned_overhead(session: SparkSession, tell: Tell, columns: Sequence[int] =
 def calibration_points(
     session: SparkSession, tell: Tell, columns: Sequence[int] = COLUMNS, seconds: float = VISIT_S
 ) -> list[CalibrationPoint]:
-    """What was measured for every width, envelope size and micro-batch size, fused and cut."""
+    """What was measured for every width, envelope size and micro-batch size, fused and cut.
+
+    The first width is measured twice, and counts the second time: the JVM compiles during the first.
+    """
+    visits = [columns[0], *columns]
     points: list[CalibrationPoint] = []
-    for place, own in enumerate(columns):
+    for place, own in enumerate(visits):
 
-        def reported(share: float, done: float = place / len(columns)) -> None:
-            tell("communication", done + share / len(columns))
+        def reported(share: float, done: float = place / len(visits)) -> None:
+            tell("communication", done + share / len(visits))
 
-        points += _of_width(session, own, seconds, reported)
+        found = list(_of_width(session, own, seconds, reported))
+        points += found if place else []
     return points
 
 
@@ -69,7 +74,7 @@ def _of_width(
 
 
 def _middle(seen: Sequence[Observation]) -> Sample:
-    return max(samples_of(seen), key=lambda sample: sample.batches)
+    return max(samples_of(seen, undisturbed=True), key=lambda sample: sample.batches)
 
 
 def _point(role: Role, width: float, tuples: float, block_rows: int, own: ElementSample) -> CalibrationPoint:

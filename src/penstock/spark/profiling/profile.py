@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
-from penstock.arguments import FUNCTION, TEXT, check_arguments, kind, number, or_none
+from penstock.arguments import FLAG, FUNCTION, TEXT, check_arguments, kind, number, or_none
 from penstock.block.dead_letters import DeadLetters
 from penstock.element.evaluation import Input, read_inputs
 from penstock.host.directories import scratch_folder
@@ -26,6 +26,7 @@ from penstock.model.costs.profile import Profile
 from penstock.model.costs.store import CostStore, node_class
 from penstock.plan.configuration import Configuration
 from penstock.plan.plan import plan_of
+from penstock.runtime.profiling.neighbours import measured_contention
 from penstock.runtime.profiling.profiled_graph import apart, profiled, with_first_rate
 from penstock.runtime.profiling.rate_plan import FIRST_RATE, checked_rates, doubtful, next_probe, rates_below
 from penstock.spark.profiling.communication_run import learned_overhead
@@ -47,6 +48,8 @@ def profile(
     inputs: Mapping[str, Input] | None = None,
     session: SparkSession | None = None,
     progress: Progress | None = None,
+    node: str | None = None,
+    contention: bool = False,
 ) -> Profile:
     """Learns what each operator of an application costs, by running it on local Spark, and stores it.
 
@@ -54,8 +57,10 @@ def profile(
     every operator in an element of its own; by default at shares of the highest rate that it sustains.  It ends
     earlier where the fits are good enough.  A profile that was cut short goes on where it was.  Sources give tuples as
     fast as they are taken, those of files (or of `inputs`) again and again; sinks write nothing that stays.  The first
-    profile on a machine learns the cost of communication, too.  `progress` is called with what is being done and the
-    share of it that is over; where there is none, a terminal gets a bar.
+    profile on a machine learns the cost of communication, too.  `node` is the name under which the store keeps what was
+    learned, by default the processor's; what two nodes know of the same operators gives their speeds by class.
+    `contention`: the application also runs next to a neighbour that writes 10 MB of memory.  `progress` is called with
+    what is being done and the share of it that is over; where there is none, a terminal gets a bar.
 
     >>> import penstock as ps
     >>> app = ps.Application("cheap")
@@ -68,6 +73,7 @@ def profile(
         "ps.profile", master=(master, TEXT), seconds=(seconds, number(above=0)),
         inputs=(inputs, or_none(kind("a dict of tables by source", Mapping))),
         session=(session, or_none(kind("a SparkSession", SparkSession))), progress=(progress, or_none(FUNCTION)),
+        node=(node, or_none(TEXT)), contention=(contention, FLAG),
     )  # fmt: skip
     graph, own_rates = graph_of(app, "ps.profile"), checked_rates(rates)
     master_of(master, None, 1)
@@ -76,7 +82,8 @@ def profile(
         tell = progress if progress is not None else stack.enter_context(_bar())
         folder = scratch_folder()
         stack.callback(folder.remove)
-        run = _ProfileRun(graph, profiled(graph, given, Path(folder.path)), seconds, tell)
+        as_profiled = profiled(graph, given, Path(folder.path))
+        run = _ProfileRun(graph, as_profiled, seconds, tell, contention, node=node or node_class())
         return run.learned(session or spark_session(master), own_rates)
 
 
@@ -88,6 +95,7 @@ class _ProfileRun:
     as_profiled: Graph
     seconds: float
     tell: Progress
+    contention: bool = False
     store: CostStore = field(default_factory=CostStore)
     node: str = field(default_factory=node_class)
 
@@ -106,9 +114,27 @@ class _ProfileRun:
                 visits = _Visits(self, run, configuration, application, ratio, rates)
                 measured += visits.made(facts, overhead, measured)
         found = replace(learned(facts, measured, overhead), node=self.node)
+        if self.contention and rates:
+            found = replace(found, contention=self._contention(session, rates[-1], overhead))
         self.store.keep(found, self.node)
         self.store.forget_samples(application, self.node)
-        return found
+        return replace(found, speeds_by_node=self.store.speeds(self.node))
+
+    def _contention(self, session: SparkSession, highest: int, overhead: Overhead) -> float:
+        """What a neighbour adds to the application's CPU at half of the highest rate; the node's overhead keeps it."""
+        rate, visits = max(highest // 2, 1), 2 * ROUNDS
+        configuration = replace(apart(self.as_profiled), micro_batch_tuples=rate)
+        with RateRun(self.as_profiled, configuration, session) as run:
+
+            def visit(number: int) -> Sample:
+                def reported(share: float) -> None:
+                    self.tell(f"{'with' if number % 2 else 'without'} a neighbour", (number + share) / visits)
+
+                return _middle(run.visit(configuration, rate, self.seconds / ROUNDS, reported))
+
+            factor = measured_contention(visit, ROUNDS)
+        self.store.keep_overhead(self.node, replace(overhead, contention=factor))
+        return factor
 
     def _overhead(self, session: SparkSession) -> Overhead:
         """What was learned of this node before, else by the communication learner now."""
@@ -185,7 +211,7 @@ def _ratios(graph: Graph) -> tuple[float, ...]:
 
 def _middle(seen: Sequence[Observation]) -> Sample:
     """The sample of a visit: the size that most of its micro-batches had."""
-    return max(samples_of(seen), key=lambda sample: sample.batches)
+    return max(samples_of(seen, undisturbed=True), key=lambda sample: sample.batches)
 
 
 def _tables(graph: Graph, inputs: Mapping[str, Input]) -> dict[str, pa.Table]:

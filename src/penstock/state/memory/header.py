@@ -29,6 +29,8 @@ class Shared(IntEnum):
     TEXT_USED = 3
     TEXT_CAPACITY = 4
     HAS_NULLS = 5
+    CHUNKS_USED = 6
+    CHUNKS_CAPACITY = 7
 
 
 class Field(IntEnum):
@@ -50,14 +52,19 @@ class Field(IntEnum):
     HOLDER_ATTEMPT = 13
     ROW_EXTENTS_BACKED = 14  # those of its extents that have memory
     TEXT_EXTENTS_BACKED = 15
+    CHUNK_EXTENTS = 16
+    CHUNK_EXTENTS_USED = 17  # chunks are taken from the last of these
+    CHUNK_NEXT = 18  # the granule of its next chunk
+    CHUNK_END = 19  # the first granule behind those that have memory
 
 
 class Header:
     """A mapped header file; made ready by the first process that comes, under the allocation lock."""
 
-    def __init__(self, path: str, slots: int) -> None:
+    def __init__(self, path: str, slots: int, *, has_chunks: bool = False) -> None:
         self.slots = slots
-        words = _SHARED_WORDS + (len(Field) + 2 * EXTENTS_MAX) * slots
+        tables = 3 if has_chunks else 2
+        words = _SHARED_WORDS + (len(Field) + tables * EXTENTS_MAX) * slots
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             # Reserved at once: a full disk is an error here, and not a bus error later.
@@ -68,9 +75,10 @@ class Header:
         self.shared: Integers = memory[:_SHARED_WORDS]
         parts = memory[_SHARED_WORDS:]
         self.fields: Integers = parts[: len(Field) * slots].reshape(len(Field), slots)
-        tables = parts[len(Field) * slots :].reshape(2, slots, EXTENTS_MAX)
-        self.row_extents: Integers = tables[0]
-        self.text_extents: Integers = tables[1]
+        extents = parts[len(Field) * slots :].reshape(tables, slots, EXTENTS_MAX)
+        self.row_extents: Integers = extents[0]
+        self.text_extents: Integers = extents[1]
+        self.chunk_extents: Integers = extents[-1]  # where there are chunks
 
     @property
     def is_ready(self) -> bool:
@@ -94,4 +102,6 @@ class Header:
         fields[Field.ROWS_EVER, slots] = np.maximum(fields[Field.ROWS_EVER, slots], fields[Field.KEYS, slots])
         fields[Field.GENERATION, slots] += 1
         for field in (Field.KEYS, Field.TEXT, Field.EPOCH, Field.BATCH, Field.ATTEMPT):
+            fields[field, slots] = 0
+        for field in (Field.CHUNK_EXTENTS_USED, Field.CHUNK_NEXT, Field.CHUNK_END):
             fields[field, slots] = 0

@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.errors import MOVED, StateError, StateFileError, StateMovedError, file_error
+from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout
 from penstock.state.extents import EXTENTS_MAX, Integers, extent_units, extents_for
 from penstock.state.memory.header import Field, Header, Shared
 from penstock.state.memory.host_directory import LEAST_BYTES, HostDirectory, free_bytes
 from penstock.state.memory.key_codec import KeyCodec
 from penstock.state.memory.locks import SlotLocks
+from penstock.state.memory.mapped_chunks import CHUNKS_PER_EXTENT, GRANULES_AT_FIRST, MappedChunks
 from penstock.state.memory.mapped_rows import MappedRows
 
 # A slot's first extent is about so large; wide rows come one by one.
@@ -35,18 +37,28 @@ _ROWS_MAX = (1 << 31) - 2
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """Rows of state: the key's types, words of values and of nulls, types of the columns that they come from."""
+    """Rows of state: the key's types, words of values and of nulls, types of the columns that they come from.
+
+    `chunks`: where the entries of a row lie that has a table of them.
+    """
 
     slots: int
     key_types: tuple[pa.DataType, ...]
     words: int
     null_words: int = 0
     tuple_types: tuple[pa.DataType, ...] = ()
+    chunks: ChunkLayout | None = None
 
     @property
     def fingerprint(self) -> str:
         """Differs where the files of another layout, or of another header, could not be read."""
-        return hashlib.blake2b(f"{self} {list(Field)}".encode(), digest_size=6).hexdigest()
+        chunks = "" if self.chunks is None else f" {self.chunks.first.tolist()} {CHUNKS_PER_EXTENT}"
+        return hashlib.blake2b(f"{self} {list(Field)}{chunks}".encode(), digest_size=6).hexdigest()
+
+    @property
+    def has_nulls(self) -> bool:
+        """Whether there can be words about nulls."""
+        return self.null_words > 0 or (self.chunks is not None and self.chunks.entry_nulls > 0)
 
     @property
     def is_wide(self) -> bool:
@@ -65,6 +77,7 @@ class HostMemory:
         self.place = place
         self.layout, self.codec = layout, KeyCodec(layout.key_types)
         self._is_text = self.codec.is_text
+        self.pool = None if layout.chunks is None else MappedChunks(self, layout.chunks)
         # As of the last `follow`: within a task, logs and kernels see one answer whatever other processes do.
         self.has_nulls = False
         self._must_have_nulls = False  # this process's kernels write them, to files that it opens later, too
@@ -78,8 +91,15 @@ class HostMemory:
 
     @property
     def row_words(self) -> int:
-        """Words that a row has in a log."""
-        return self.layout.words + (self.layout.null_words if self.has_nulls else 0)
+        """Words that a row has in a log, without the entries that lie in chunks."""
+        words = self.layout.words if self.layout.chunks is None else self.layout.chunks.fixed
+        return words + (self.layout.null_words if self.has_nulls else 0)
+
+    @property
+    def entry_words(self) -> int:
+        """Words that each entry in a chunk has in a log."""
+        chunks = self.layout.chunks
+        return 0 if chunks is None else chunks.entry_words + (chunks.entry_nulls if self.has_nulls else 0)
 
     def table(self, words: int, about_nulls: bool) -> MappedRows:
         """The table a kernel works on (its `make_rows`); nulls are everyone's matter from then on."""
@@ -89,12 +109,20 @@ class HostMemory:
             self.use_nulls()
         return self.nulls if about_nulls else self.words
 
+    def pooled(self, layout: ChunkLayout) -> MappedChunks:
+        """Where a kernel's chunks come from (its `make_chunks`)."""
+        if self.pool is None or layout != self.layout.chunks:
+            raise StateError(f"a kernel wants chunks of {layout} where its layout has {self.layout}")
+        return self.pool
+
     def use_nulls(self) -> None:
         """Has rows of nulls kept and logged, from now on and in all files that are opened instead of these."""
         self._must_have_nulls = True
         if not self.has_nulls:
             with self.locks.allocation():
                 self._back([self.nulls], 0, self.group_limit + 1)
+                for start, stop in [] if self.pool is None else self.pool.in_use():
+                    self._back([self.chunk_nulls], start, stop)
                 self.header.shared[Shared.HAS_NULLS] = 1
             self.has_nulls = True
 
@@ -163,6 +191,33 @@ class HostMemory:
             if not is_text and all(given):
                 fields[Field.ROWS_EVER, slots] = 0  # all zeros, so that nobody need write them again
 
+        if self.pool is not None:
+            for start, stop in self.pool.of(slots):
+                self.chunks.give_back(start, stop)
+                self.chunk_nulls.give_back(start, stop)
+
+    def lengthen_chunks(self, granules: int) -> None:
+        """Makes the files hold so many granules; only under the allocation lock."""
+        shared = self.header.shared
+        if granules > shared[Shared.CHUNKS_CAPACITY]:
+            capacity = _doubled(int(shared[Shared.CHUNKS_CAPACITY]), granules)
+            for table in self._chunk_tables:
+                table.lengthen(capacity)
+            shared[Shared.CHUNKS_CAPACITY] = capacity
+        self._map_all()
+
+    def back_chunks(self, start: int, stop: int) -> None:
+        """Reserves memory for granules; only under the allocation lock."""
+        self._back([self.chunks, *([self.chunk_nulls] if self.header.shared[Shared.HAS_NULLS] else [])], start, stop)
+
+    def chunk_view(self) -> tuple[Any, ...]:
+        """What kernels need of chunks: who has which, where entries lie, and the tables with their widths."""
+        assert self.pool is not None
+        layout = self.pool.layout
+        nulls = layout.entry_nulls if self.has_nulls else 0
+        tables = (self.chunks.integers, layout.entry_words, self.chunk_nulls.integers, nulls)
+        return (layout.view(), layout.fixed, layout.entry_nulls, *self.pool.ranges, *tables)
+
     def view(self) -> tuple[Any, ...]:
         """What kernels need of it, in the order in which they unpack it."""
         header, layout = self.header, self.layout
@@ -189,8 +244,9 @@ class HostMemory:
         os.makedirs(self.directory, mode=0o700, exist_ok=True)
         self.locks = SlotLocks(self._path("locks"), _LOCK_PATIENCE_S)
         with self.locks.allocation():
-            self.header = Header(self._path("header"), self.layout.slots)
+            self.header = Header(self._path("header"), self.layout.slots, has_chunks=self.layout.chunks is not None)
             if not self.header.is_ready:
+                self.header.shared[Shared.CHUNKS_CAPACITY] = GRANULES_AT_FIRST
                 self.header.shared[Shared.ROWS_CAPACITY] = _ROWS_AT_FIRST
                 self.header.shared[Shared.TEXT_CAPACITY] = _TEXT_AT_FIRST
             self._open_tables()
@@ -200,6 +256,9 @@ class HostMemory:
 
     def _open_tables(self) -> None:
         sizes = {"words": self.layout.words, "nulls": self.layout.null_words, "keys": self.codec.words, "text": 1}
+        if self.layout.chunks is not None:
+            sizes["chunks"] = GRANULE * self.layout.chunks.entry_words
+            sizes["chunk_nulls"] = GRANULE * self.layout.chunks.entry_nulls
         for name, words in sizes.items():
             if hasattr(self, name):
                 getattr(self, name).attach(self._path(name))
@@ -208,11 +267,19 @@ class HostMemory:
         for table in (self.words, self.nulls, self.keys):
             table.lengthen(int(self.header.shared[Shared.ROWS_CAPACITY]) + 1)
         self.text.lengthen(int(self.header.shared[Shared.TEXT_CAPACITY]) // 8)
+        for table in self._chunk_tables:
+            table.lengthen(int(self.header.shared[Shared.CHUNKS_CAPACITY]))
 
     words: MappedRows
     nulls: MappedRows
     keys: MappedRows
     text: MappedRows
+    chunks: MappedRows  # these two where the layout has chunks
+    chunk_nulls: MappedRows
+
+    @property
+    def _chunk_tables(self) -> tuple[MappedRows, ...]:
+        return () if self.layout.chunks is None else (self.chunks, self.chunk_nulls)
 
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -221,6 +288,8 @@ class HostMemory:
         for table in (self.words, self.nulls, self.keys):
             table.grow(int(self.header.shared[Shared.ROWS_CAPACITY]) + 1)
         self.text.grow(int(self.header.shared[Shared.TEXT_CAPACITY]) // 8)
+        for table in self._chunk_tables:
+            table.grow(int(self.header.shared[Shared.CHUNKS_CAPACITY]))
 
     @property
     def _backed_tables(self) -> list[MappedRows]:

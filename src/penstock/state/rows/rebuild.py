@@ -9,16 +9,18 @@ import pyarrow as pa
 
 from penstock.block.column import FixedColumn, Mask, numpy_type
 from penstock.errors import CorruptStateError
+from penstock.kernels.windows.count.chunks import Owners
 from penstock.state.checkpoint.checksum import Words
 from penstock.state.checkpoint.entries import Entries
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.extents import Integers
 from penstock.state.memory.header import Field
 from penstock.state.memory.host_memory import HostMemory
+from penstock.state.rows.held_sections import apply_held
 from penstock.state.rows.key_cache import Ids
 from penstock.state.rows.sections import TUPLES, compiled, heads_of
 
-Replay = Callable[[Ids, list[FixedColumn]], None]
+Replay = Callable[[Ids, list[FixedColumn], Owners], None]
 
 _READ_BYTES_MAX = 1 << 26
 _TOKEN_FIELDS = ((Field.EPOCH, "epoch"), (Field.BATCH, "batch"), (Field.ATTEMPT, "attempt"))
@@ -86,10 +88,14 @@ def _apply(memory: HostMemory, logs: Logs, entries: Entries, words: Words, start
     fields = memory.header.fields
     if (slots != entries["slot"]).any() or (first_keys != fields[Field.KEYS, slots]).any():
         raise CorruptStateError(f"a log of '{logs.directory}' does not follow the one before it: {entries[0]}")
-    if heads[:, 6].any() and memory.layout.null_words:
+    if heads[:, 6].any() and memory.layout.has_nulls:
         memory.use_nulls()
     memory.reserve(slots, first_keys + heads[:, 2], fields[Field.TEXT, slots] + heads[:, 3])
-    compiled("apply")(memory.view(), words, starts)
+    if memory.pool is None:
+        compiled("apply")(memory.view(), words, starts)
+        return
+    memory.pool.reserve(slots, np.maximum(heads[:, 7] - memory.pool.granules(slots), 0))
+    apply_held(memory, words, starts)
 
 
 def _replay(memory: HostMemory, words: Words, starts: Integers, replay: Replay | None) -> None:
@@ -97,7 +103,9 @@ def _replay(memory: HostMemory, words: Words, starts: Integers, replay: Replay |
     types, total = memory.layout.tuple_types, int(words[starts + 4].sum())
     groups, values = np.empty(total, np.int32), np.empty((len(types) + 1, total), np.int64)
     compiled("read_tuples")(memory.view(), words, starts, len(types), groups, values)
-    replay(groups, [_column(values[c], values[-1], c, type_) for c, type_ in enumerate(types)])
+    sections = np.repeat(np.arange(len(starts), dtype=np.int32), words[starts + 4])
+    owners = (sections, words[starts + 5].astype(np.int32))
+    replay(groups, [_column(values[c], values[-1], c, type_) for c, type_ in enumerate(types)], owners)
 
 
 def _column(words: Integers, nulls: Integers, place: int, type_: pa.DataType) -> FixedColumn:

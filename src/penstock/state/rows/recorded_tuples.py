@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.block.column import FixedColumn
+from penstock.kernels.windows.count.chunks import GRANULE
 from penstock.state.extents import Integers
 from penstock.state.memory.host_memory import HostMemory
 from penstock.state.rows.key_cache import Ids
@@ -25,11 +26,13 @@ class RecordedTuples:
         self._memory, self._columns = memory, len(memory.layout.tuple_types)
         self.values: Integers = np.empty((self._columns + 1, _TUPLES_AT_FIRST), np.int64)  # the last one marks nulls
         self._ids: Ids = np.empty(_TUPLES_AT_FIRST, np.int32)
-        self.start(0)
+        self.start(0, np.empty(0, np.int64))
 
-    def start(self, keys: int) -> None:
+    def start(self, keys: int, slots: Integers) -> None:
         """Begins anew, for slots that have so many keys."""
         self._keys, self.count, self.is_complete, self.has_nulls = keys, 0, True, False
+        pool = self._memory.pool
+        self._entries = 0 if pool is None else GRANULE * int(pool.granules(slots).sum())
 
     @property
     def ids(self) -> Ids:
@@ -49,7 +52,7 @@ class RecordedTuples:
         if not self.is_complete:
             return
         start, self.count = self.count, self.count + len(ids)
-        if self.bytes > 8 * self._memory.row_words * max(self._keys, touched):
+        if self.bytes > 8 * (self._memory.row_words * max(self._keys, touched) + self._most_entry_words):
             self.is_complete = False
             return
         self._reserve()
@@ -61,10 +64,15 @@ class RecordedTuples:
                 self.has_nulls = True
                 self.values[-1, start : self.count] |= (~column.valid).astype(np.int64) << place
 
-    def is_shorter(self, touched: int) -> bool:
-        """Whether logging the tuples takes fewer bytes than logging so many rows."""
-        rows_bytes = touched * (NUMBER_BYTES + 8 * self._memory.row_words)
+    def is_shorter(self, touched: int, entries: int) -> bool:
+        """Whether logging the tuples takes fewer bytes than logging so many rows, with so many entries in chunks."""
+        rows_bytes = touched * (NUMBER_BYTES + 8 * self._memory.row_words) + 8 * entries * self._memory.entry_words
         return self.is_complete and self.count > 0 and self.bytes < rows_bytes
+
+    @property
+    def _most_entry_words(self) -> int:
+        """Of the entries in chunks that rows can have: those there were, and one for each tuple."""
+        return self._memory.entry_words * (self._entries + self.count)
 
     def _reserve(self) -> None:
         have = len(self._ids)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from penstock.block.column import Column, FixedColumn
 from penstock.errors import StaleAttemptError, StateError
 from penstock.host.process import this_process
+from penstock.kernels.windows.count.chunks import Owners
 from penstock.state.checkpoint.entries import Entries, Heads
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.extents import Integers
@@ -115,7 +116,7 @@ class RowTask:
         self._is_held[slots] = True
         self._recorded = store.recorded
         self._ids: Ids = np.empty(0, np.int32)
-        self._recorded.start(int(self._held.first_key.sum()))
+        self._recorded.start(int(self._held.first_key.sum()), slots)
         self._is_open, self._is_changed = True, False
 
     def __enter__(self) -> RowTask:
@@ -134,6 +135,11 @@ class RowTask:
             self._add(keys, np.flatnonzero(groups < 0), slots)
             groups, _ = cache.find(self._ids)
         return groups
+
+    @property
+    def owners(self) -> Owners:
+        """The key of each row whose group was asked for last, and the slot of each key."""
+        return self._ids, self._store.keys.slot
 
     def record(self, columns: Sequence[FixedColumn]) -> None:
         """Notes the tuples whose groups were asked for last, to log them where that is shorter than their rows."""
@@ -187,3 +193,5 @@ class RowTask:
             lengths: Any = np.diff(words[:, is_text][:, -1], prepend=0)
             text = text + np.bincount(place, weights=lengths).astype(np.int64)
         memory.reserve(slots, keys, text)
+        if memory.pool is not None:
+            memory.pool.reserve_first(slots, np.bincount(place))

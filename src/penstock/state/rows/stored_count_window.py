@@ -12,6 +12,7 @@ import pyarrow as pa
 from penstock.block.column import Column, FixedColumn, numpy_type
 from penstock.errors import StateError
 from penstock.kernels.windows.aggregates import AggregateCall
+from penstock.kernels.windows.count.chunks import Owners
 from penstock.kernels.windows.count.count_window import CountWindow, Fired
 from penstock.kernels.windows.count.shape import Shape
 from penstock.state.checkpoint.entries import Entries, Heads
@@ -47,7 +48,8 @@ class StoredCountWindow:
         types = tuple(numpy_type(type_) for type_ in column_types)
         layout = count_window_layout(size, every, tumbling, aggregates, types, slots, key_types, column_types, retained)
         self.memory = HostMemory(host_directory, layout)
-        self.window = CountWindow(size, every, tumbling, aggregates, types, self.memory.table, retained)
+        make_chunks = self.memory.pooled
+        self.window = CountWindow(size, every, tumbling, aggregates, types, self.memory.table, retained, make_chunks)
         self.store = RowStore(self.memory, logs, self._replay)
         self._task: RowTask | None = None
         self._slots: Integers = np.empty(0, np.int64)
@@ -56,6 +58,13 @@ class StoredCountWindow:
     def keys(self) -> int:
         """Keys in the slots that were held last."""
         return int(self.memory.header.fields[Field.KEYS, self._slots].sum())
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory of the slots that were held last, as far as it is in use."""
+        pool = self.memory.pool
+        granules = 0 if pool is None else int(pool.granules(self._slots).sum())
+        return self.keys * self.window.row_bytes + granules * self.window.granule_bytes
 
     @property
     def task(self) -> RowTask:
@@ -97,7 +106,7 @@ class StoredCountWindow:
         groups = self.task.groups(keys, rows, slots)
         self.memory.require_space(rows)
         self.task.record(columns)
-        return self.window.process(groups, self.memory.group_limit, columns)
+        return self.window.process(groups, self.memory.group_limit, columns, self.task.owners)
 
     def commit(self) -> Entries:
         entries = self.task.commit()
@@ -110,10 +119,10 @@ class StoredCountWindow:
             self._task.close()
             self._task = None
 
-    def _replay(self, groups: Ids, columns: list[FixedColumn]) -> None:
+    def _replay(self, groups: Ids, columns: list[FixedColumn], owners: Owners) -> None:
         if self.memory.has_nulls:
             self.window.know_nulls()
-        self.window.process(groups, self.memory.group_limit, columns)
+        self.window.process(groups, self.memory.group_limit, columns, owners)
 
 
 def count_window_layout(
@@ -129,6 +138,6 @@ def count_window_layout(
 ) -> RowLayout:
     """The rows that a count window's kernel works on."""
     step = size if tumbling else every
-    words = Shape(size, step, aggregates, types, nullable=False, retained=retained).words(about_nulls=False)
+    shape = Shape(size, step, aggregates, types, nullable=False, retained=retained)
     nulls = Shape(size, step, aggregates, types, nullable=True, retained=retained).words(about_nulls=True)
-    return RowLayout(slots, key_types, words, nulls, column_types)
+    return RowLayout(slots, key_types, shape.words(about_nulls=False), nulls, column_types, shape.chunks)

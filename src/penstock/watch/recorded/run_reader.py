@@ -31,9 +31,9 @@ def journal_of(path: str | Path) -> Path:
     given = Path(local_path(path, "the checkpoint"))
     found = given / FILE if given.is_dir() else given
     if not found.exists() and not part_before(found).exists():
-        raise InputError(
-            f"'{given}' has no journal: it is no checkpoint of a run on Spark, or its first start is not over yet"
-        )
+        if not given.exists():
+            raise InputError(f"there is no file or folder '{given}'; give the checkpoint of a run, or its {FILE}")
+        raise InputError(f"'{given}' has no journal: it is not the checkpoint of a run, or the run is still starting")
     if not given.is_dir() and not _is_journal(found):
         raise InputError(f"'{given}' is not a journal; give a checkpoint, or the file {FILE} in it")
     return found

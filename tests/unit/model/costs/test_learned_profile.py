@@ -20,9 +20,9 @@ from penstock.measure.observation import (
 from penstock.model.costs.communication import Communication
 from penstock.model.costs.learning.calibration import CalibrationPoint, calibrated
 from penstock.model.costs.learning.drift import DriftWatch
-from penstock.model.costs.learning.learned_profile import Measured, Overhead, learned
+from penstock.model.costs.learning.learned_profile import Measured, Overhead, _width, learned
 from penstock.model.costs.learning.operator_facts import facts_of, key_of
-from penstock.model.costs.learning.samples import samples_of
+from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample, samples_of
 from penstock.model.costs.profile import FixedCosts, Profile
 from penstock.model.costs.store import CostStore
 
@@ -201,3 +201,23 @@ def test_a_steady_application_never_drifts() -> None:
     for second in range(200):
         watch, told = watch.after(replace(batch(100_000), started_at_s=float(second)))
         assert told == ()
+
+
+def test_undisturbed_samples_leave_out_what_neighbours_add() -> None:
+    batches = [batch(40_000, factor=factor) for factor in (1.0, 1.01, 1.6, 1.9, 1.5)]
+    (own,), (plain,) = samples_of(batches, undisturbed=True), samples_of(batches)
+    expected = samples_of([batch(40_000)])[0].elements["half"]
+    assert own.elements["half"].cpu_s == pytest.approx(expected.cpu_s, rel=0.02)
+    assert own.elements["half"].tuples_in == expected.tuples_in
+    assert plain.elements["half"].cpu_s > 1.2 * expected.cpu_s
+
+
+def test_the_width_of_a_stream_inside_an_element_is_what_its_operators_saw() -> None:
+    facts = facts_of(application().graph)
+    inside = {"half": ElementSample(0.1, 0.1, 0.1, 0.1, 1, {}, {}, {}, {},
+                                    {"half": OperatorSample(0.05, 1e4, 5e3, 8e4, 1e5)})}  # fmt: skip
+    sample = Sample(1e4, 0.2, None, None, inside)
+    assert _width("half", facts["half"], [(sample, {"half": ("half", "window")})], facts) == 20.0
+    reader = {"half": replace(inside["half"], operators={"window": OperatorSample(0.05, 5e3, 5e2, 6e4, 4e3)})}
+    assert _width("half", facts["half"], [(replace(sample, elements=reader), {})], facts) == 12.0
+    assert _width("half", facts["half"], [], facts) == 8.0

@@ -73,3 +73,16 @@ def test_two_rates_are_too_few() -> None:
 def test_a_port_that_never_changes_cannot_be_told_from_the_offset() -> None:
     with pytest.raises(InputError, match="of 2 input ports needs 3 points that differ in every port"):
         fit([(1.0, 5.0), (2.0, 5.0), (3.0, 5.0)], [1.0, 2.0, 3.0])
+
+
+def test_relative_errors_let_small_values_count() -> None:
+    rates, disturbed = [[1e4], [2e4], [4e4], [8e4]], [0.1, 0.2, 0.4, 1.2]  # the last is half as much again
+    absolute, relative = (fit(rates, disturbed, degree=1, relative=own) for own in (False, True))
+
+    def error(found: ResourceFunction) -> float:
+        return sum((found.at(own) / value - 1) ** 2 for own, value in zip(rates, disturbed, strict=True))
+
+    assert error(relative) < 0.7 * error(absolute)
+    exact = fit(rates, [1e-5 * own[0] for own in rates], relative=True)
+    assert exact.at([5e4]) == pytest.approx(0.5)
+    assert fit([[1.0], [2.0], [3.0]], [0.0, 0.0, 0.0], relative=True).at([5.0]) == 0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from penstock import costs
@@ -129,3 +131,57 @@ def test_operators_of_two_ports_and_flat_cpu_are_refused() -> None:
     flat = [{"cpu_cores": 0.3, "operators": {"a": {"cpu_cores": 0.1, "tuples_in_s": r}}} for r in RATES]
     with pytest.raises(InputError, match="the element's CPU does not grow with the rate"):
         costs.recover_fused(flat)
+
+
+FORMS: dict[str, Any] = {
+    "pairs": [(r, 0.1 + 1e-6 * r) for r in RATES],
+    "numpy": [{"cpu_cores": np.float64(0.1 + 1e-6 * r), "tuples_in_s": np.array([r])} for r in RATES],
+    "whole numbers": [{"cpu_cores": np.float64(0.1 + 1e-6 * r), "tuples_in_s": np.int64(r)} for r in RATES],
+    "a DataFrame": pd.DataFrame({"cpu_cores": [0.1 + 1e-6 * r for r in RATES], "tuples_in_s": RATES}),
+    "a generator": ({"cpu_cores": 0.1 + 1e-6 * r, "tuples_in_s": {"s": r}} for r in RATES),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_points_come_in_natural_forms(name: str) -> None:
+    assert costs.recover_unfused(FORMS[name]).cpu.at([5e4]) == pytest.approx(0.15)
+
+
+def test_communication_may_be_the_table_of_a_profile() -> None:
+    table = {"bytes_per_tuple": [8], "max_rate_tuples_s": [1e6], "send_cores": [1.0], "receive_cores": [0.5]}
+    points = [{"cpu_cores": 0.1 + 1e-6 * r, "tuples_in_s": [r]} for r in RATES]
+    assert costs.recover_unfused(points, table).cpu.at([1e5]) == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"widths": [8]}, "communication has the unknown key 'widths'; known are: bytes_per_tuple"),
+        ({"bytes_per_tuple": [8]}, "the lists of communication are equally long; got 0 and 1 values"),
+        (5, "communication is an object; got 5"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(table: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        costs.recover_unfused([{"cpu_cores": 0.1 + 1e-6 * r, "tuples_in_s": [r]} for r in RATES], table)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"replicas": "two"}, "replicas is a whole number of at least 1; got 'two'"),
+        ({"operators": [1]}, "operators is a mapping of points by operator"),
+        ({"bytes_in": [8, 8]}, "bytes_in has one number for each of 1 input ports; got 2"),
+    ],
+)
+def test_points_with_wrong_parts_are_refused(change: dict[str, Any], sentence: str) -> None:
+    points = [{"cpu_cores": 0.1 + 1e-6 * r, "tuples_in_s": [r], **change} for r in RATES]
+    with pytest.raises(InputError, match=sentence):
+        costs.recover_unfused(points)
+
+
+def test_points_are_a_list_of_equally_many_ports() -> None:
+    with pytest.raises(InputError, match="takes a list of points; got None"):
+        costs.recover_unfused(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="needs as many input ports in each point; got 1 and 2 of them"):
+        costs.recover_unfused([{"cpu_cores": 0.1, "tuples_in_s": own} for own in ([1e4], [2e4, 1.0], [3e4])])

@@ -16,6 +16,8 @@ from penstock.block.column import Array, FixedColumn, Mask
 from penstock.errors import InputError
 from penstock.kernels.codegen.generated import load
 from penstock.kernels.windows.aggregates import KEEPS_TYPE, AggregateCall, check_calls
+from penstock.kernels.windows.count.chunk_snapshot import exported, restored
+from penstock.kernels.windows.count.chunks import NO_OWNERS, ChunkMemory, Integers, MakeChunks, OwnChunks, Owners
 from penstock.kernels.windows.count.growing import GrowingRows, MakeRows, RowTable, own_rows
 from penstock.kernels.windows.count.results import is_masked
 from penstock.kernels.windows.count.shape import Shape
@@ -38,8 +40,8 @@ class CountWindow:
 
     Sliding: holds the group's newest `size` tuples and fires at every `every`-th tuple of the group with whatever it
     holds.  Tumbling: fires when `size` tuples are there, then is empty.  Results are equal to the bit however the
-    stream is cut into blocks.  Of the columns `retained` it gives the values themselves.  Memory: `bytes_per_group`,
-    touched only as tuples come.
+    stream is cut into blocks.  Of the columns `retained` it gives the values themselves.  A long window takes memory as
+    tuples come, up to `bytes_per_group`.
 
     >>> window = CountWindow(2, 1, False, (AggregateCall("sum", 0),), (np.dtype("f8"),))
     >>> prices = FixedColumn(np.array([1.0, 5.0, 2.0]), pa.float64())
@@ -56,6 +58,7 @@ class CountWindow:
         types: tuple[np.dtype[Any], ...],
         make_rows: MakeRows = own_rows,
         retained: tuple[int, ...] = (),
+        make_chunks: MakeChunks = OwnChunks,
     ) -> None:
         if size < 1 or every < 1:
             raise InputError(f"a count window needs a size and a step of at least 1; got {size} and {every}")
@@ -63,6 +66,7 @@ class CountWindow:
         # A tumbling window is the sliding one whose step is its size.
         self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False, retained=retained))
         self._make_rows = make_rows
+        self._chunks = None if self._shape.chunks is None else make_chunks(self._shape.chunks)
         self._words = make_rows(self._shape.words(about_nulls=False), False)
         self._words.rows(0, 1)[:] = self._shape.first_row()
         self._nulls: RowTable = GrowingRows(0)
@@ -82,15 +86,37 @@ class CountWindow:
     @property
     def bytes_per_group(self) -> int:
         """Memory of a group whose window has been full."""
+        return self.row_bytes + (0 if self._chunks is None else self._chunks.layout.granules_full * self.granule_bytes)
+
+    @property
+    def row_bytes(self) -> int:
+        """Memory of a group before its entries, which those of a short window are part of."""
         return 8 * (self._words.words + self._nulls.words)
 
     @property
-    def state_bytes(self) -> int:
-        """Memory of all groups seen, as if their windows were full."""
-        return self._group_count * self.bytes_per_group
+    def granule_bytes(self) -> int:
+        """Memory of 4 entries, where entries lie in chunks."""
+        if self._chunks is None:
+            return 0
+        return 8 * (self._chunks.values.words + (self._chunks.nulls.words if self._takes_nulls else 0))
 
-    def process(self, groups: npt.NDArray[np.int32], group_count: int, columns: Sequence[FixedColumn]) -> Fired:
-        """Takes a block: the group of each row (each less than `group_count`) and the columns the calls refer to."""
+    @property
+    def state_bytes(self) -> int:
+        """Memory of all groups seen."""
+        used = self._chunks.used if isinstance(self._chunks, OwnChunks) else 0
+        return self._group_count * self.row_bytes + used * self.granule_bytes
+
+    def process(
+        self,
+        groups: npt.NDArray[np.int32],
+        group_count: int,
+        columns: Sequence[FixedColumn],
+        owners: Owners = NO_OWNERS,
+    ) -> Fired:
+        """Takes a block: the group of each row (each less than `group_count`) and the columns the calls refer to.
+
+        `owners`: the key of each row and the owner of each key, where chunks of entries have several owners.
+        """
         if not self._takes_nulls:
             for c in self._columns_seen:
                 if columns[c].valid is not None and _has_nulls(columns[c]):
@@ -99,20 +125,51 @@ class CountWindow:
         if group_count > self._group_count:
             self._grow(group_count)
         rows, fires_always = len(groups), self._fires_always
-        arguments: list[Array] = [groups, self._words.integers, self._words.floats, self._nulls.integers]
-        arguments += [columns[c].values.view(_BYTE) if boolean else columns[c].values for c, boolean in self._read]
-        if self._takes_nulls:
-            arguments += [self._mask(columns[c].valid, rows) for c in self._columns_read]
         outputs = self._new_outputs(rows) if fires_always else self._retained_outputs(rows)
-        try:
-            fired = self._kernel(*arguments, *outputs)
-        except TypeError:  # memory that is not as kernels are compiled for: rare, and told before anything is done
-            fired = self._kernel(*self._plain(arguments), *outputs)
+        fired = (
+            self._run(groups, columns, outputs)
+            if self._chunks is None
+            else self._run_chunked(self._chunks, groups, columns, outputs, owners)
+        )
         if not fires_always:
             outputs = [output[:fired].copy() for output in outputs]
         results = self._result_columns(outputs, columns)
         offsets, retained = self._retained_values(groups, columns, rows if fires_always else fired)
         return Fired(None if fires_always else outputs[0], results, offsets, retained)
+
+    def _run(
+        self, groups: npt.NDArray[np.int32], columns: Sequence[FixedColumn], outputs: list[Array], *more: Array
+    ) -> int:
+        """The windows that the kernel has fired."""
+        arguments: list[Array] = [groups, self._words.integers, self._words.floats, self._nulls.integers]
+        arguments += [columns[c].values.view(_BYTE) if boolean else columns[c].values for c, boolean in self._read]
+        if self._takes_nulls:
+            arguments += [self._mask(columns[c].valid, len(groups)) for c in self._columns_read]
+        try:
+            return self._kernel(*arguments, *outputs, *more)
+        except TypeError:  # memory that is not as kernels are compiled for: rare, and told before anything is done
+            return self._kernel(*self._plain(arguments), *outputs, *more)
+
+    def _run_chunked(
+        self,
+        chunks: ChunkMemory,
+        groups: npt.NDArray[np.int32],
+        columns: Sequence[FixedColumn],
+        outputs: list[Array],
+        owners: Owners,
+    ) -> int:
+        """The same, again and again from the row on whose owner had no room for a chunk."""
+        progress: Integers = np.zeros(4, np.int64)  # the next row, windows fired; who lacks how many granules
+        while True:
+            values, nulls = chunks.values, chunks.nulls
+            memory = (self._words.integers.view(np.int32), values.integers, values.floats, nulls.integers)
+            fired = self._run(
+                groups, columns, outputs, *memory, *chunks.layout.tables(), *owners, *chunks.ranges, progress
+            )
+            if progress[0] == len(groups):
+                return fired
+            del memory  # memory with views on it does not grow
+            chunks.grow(int(progress[2]), int(progress[3]))
 
     def know_nulls(self) -> None:
         """Reads and writes the table of nulls from now on, for state that others have written nulls to."""
@@ -121,15 +178,20 @@ class CountWindow:
 
     def export(self) -> dict[str, Array]:
         """The state as arrays, for a snapshot."""
+        if self._chunks is not None:
+            return exported(self._chunks, self._words, self._nulls, self._group_count)
         tables = {"words": self._words, "nulls": self._nulls}
         return {name: table.rows(1, self._group_count + 1).copy() for name, table in tables.items() if table.words}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """A new window goes on where one of the same shape was exported."""
-        if "nulls" in arrays:
+        if "nulls" in arrays or "entry_nulls" in arrays:
             self.know_nulls()
         group_count = len(arrays["words"])
         self._grow(group_count)
+        if self._chunks is not None:
+            restored(self._chunks, self._words, self._nulls, arrays)
+            return
         self._words.rows(1, group_count + 1)[:] = arrays["words"]
         if "nulls" in arrays:
             self._nulls.rows(1, group_count + 1)[:] = arrays["nulls"]
@@ -157,6 +219,8 @@ class CountWindow:
         shape = Shape(old.size, old.every, old.calls, old.types, nullable=True, retained=old.retained)
         self._nulls = self._make_rows(shape.words(about_nulls=True), True)  # raises where there is no room for them
         self._nulls.grow(self._words.capacity)
+        if self._chunks is not None:
+            self._chunks.use_nulls()
         self._use(shape)
 
     def _retained_values(

@@ -7,14 +7,15 @@ pane     the window is one run of tuples that nothing overlaps (tumbling, or eve
 ring     every = 1 and few tuples: the values themselves, terms recomputed at each tuple
 entries  every > 1 and few entries: a ring of their terms, merged at each firing
 stack    many entries: chunks of `full` entries by ordinal; terms of each suffix of the finished chunk, and of the
-         prefix of the current one, so a firing merges two (van Herk, Gil and Werman)
+         prefix of the current one, so a firing merges two (van Herk, Gil and Werman).  Where they are too many to lie
+         in the row they lie in pieces of memory that the row has a table of (`chunks.py`)
 
 Which entries are merged in which order depends on ordinals alone, so results do not change with the cuts of a stream.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ import numpy as np
 
 from penstock.block.column import Array
 from penstock.kernels.windows.aggregates import AggregateCall, Number, Term, number_of, result_type, terms_of
+from penstock.kernels.windows.count.chunks import ChunkLayout
 from penstock.kernels.windows.count.value_ring import ring_words
 
 Mode = Literal["pane", "ring", "entries", "stack"]
@@ -32,6 +34,10 @@ RING_TUPLES_MAX = 12
 RING_ENTRIES_MAX = 8
 # Measured: up to here reading the terms of nothing is cheaper than mispredicting which tuple starts a run.
 BRANCHLESS_EVERY_MAX = 64
+# Longer ones take memory for their entries as these come; up to here a table of chunks would be most of a row.
+ROW_ENTRIES_WORDS_MAX = 64
+# Kernels look up the chunk of an entry in a table; still longer windows have few keys, and sparse rows.
+CHUNKED_ENTRIES_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,22 @@ class Shape:
         """Position within `every`, and the number of entries (wrapped so that it stays small)."""
         return 1 if self.mode == "pane" or self.every == 1 else 2
 
+    @cached_property
+    def chunks(self) -> ChunkLayout | None:
+        """How entries lie in chunks, None where they lie in the row."""
+        if self.mode != "stack" or self.retained or self.full > CHUNKED_ENTRIES_MAX:
+            return None
+        twin = self if self.nullable else replace(self, nullable=True)
+        words, nulls = self._stride(False), twin._stride(True)
+        if self.full * max(words, nulls) <= ROW_ENTRIES_WORDS_MAX:
+            return None
+        fixed, wrap = self._area_start("slot", False), (2 if self.rest == 0 else 3) * self.full
+        return ChunkLayout(self.full, words, nulls, fixed, self.head_words - 1, wrap)
+
     def words(self, about_nulls: bool) -> int:
-        """Words of one group's state, in the array of values or in that of null counts."""
+        """Words of one group's row, in the array of values or in that of null counts."""
+        if self.chunks is not None:
+            return self._area_start("slot", True) if about_nulls else self.chunks.words
         return self.retained_at(about_nulls) + len(self.retained) * ring_words(self.size, about_nulls)
 
     def ring_at(self, place: int, about_nulls: bool) -> int:
@@ -140,6 +160,8 @@ class Shape:
         array, base = ("N", "n") if term.about_nulls else ("F" if term.number == "f" else "I", "b")
         if area != "slot":
             return f"{array}[{base} + u({offset})]"
+        if self.chunks is not None:  # `_move` has found the entry
+            return f"C{array}[{slot} * u({self._stride(term.about_nulls)}) + u({before + word})]"
         return f"{array}[{base} + u({offset}) + u({slot}) * u({self._stride(term.about_nulls)})]"
 
     def _terms_in(self, area: Area, about_nulls: bool) -> list[Term]:

@@ -4,12 +4,17 @@ Names in the text: I and F the groups' words as int64 and as float64 (the same m
 the group's words begin in them, v the columns, k their masks, x, y, z a tuple's value, the same as float64 and whether
 it is null, e the tuple's terms, a those of the current entry, p of the prefix, w of the whole window, c the group's
 entries, q its position within `every`, o and r the results and their masks.
+
+Where entries lie in chunks: H the words as int32, h where a group's numbers about chunks begin in them, g an entry's
+place in CI, CF and CN, which are to entries what I, F and N are to rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from penstock.kernels.windows.count.chunk_text import find_text, newest_text, over_text, place_text
+from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout
 from penstock.kernels.windows.count.results import indent, is_masked, results
 from penstock.kernels.windows.count.ring import ring_body
 from penstock.kernels.windows.count.shape import Area, Shape
@@ -21,12 +26,31 @@ PREFETCH_TUPLES = 16
 PREFETCH_LINES_MAX = 4
 PREFETCH_ABOVE_WORDS = 1 << 16
 _LINE_WORDS = 8
+FOUND = "g"  # the entry whose place has been found
+# Chunks of entries; who takes them: the key of each row, and the owner of each key (nobody's names: there is but one).
+_CHUNK_ARGUMENTS = [
+    "H",
+    "CI",
+    "CF",
+    "CN",
+    "chunk_of",
+    "first",
+    "granules",
+    "keys",
+    "owners",
+    "nexts",
+    "ends",
+    "progress",
+]
+_CHUNK_TYPES = ["t.int32[::1]", "t.int64[::1]", "t.float64[::1]", "t.int64[::1]", *["t.int32[::1]"] * 3]
+_CHUNK_TYPES += ["readonly(t.int32)"] * 2 + ["t.int64[::1]"] * 3
 
 
 def kernel_source(shape: Shape) -> str:
     """The module text of a Python function `kernel`, which gives the number of windows fired, and its `signature`."""
     body = {"pane": _pane_body, "ring": ring_body, "entries": _entries_body, "stack": _entries_body}[shape.mode](shape)
-    return "\n".join([*_header(shape), *indent([*_row(shape), *body], 2), "    return fired", ""])
+    end = [] if shape.chunks is None else ["    progress[0] = groups.size"]
+    return "\n".join([*_header(shape), *indent([*_row(shape), *body], 2), *end, "    return fired", ""])
 
 
 def _header(shape: Shape) -> list[str]:
@@ -40,6 +64,9 @@ def _header(shape: Shape) -> list[str]:
     names += ["rows", *(f"o{place}" for place in range(len(shape.calls))), *(f"r{place}" for place in masked)]
     types += ["t.int64[::1]", *(f"t.{_numba_name(dtype)}[::1]" for dtype in shape.result_types)]
     types += ["t.boolean[::1]"] * len(masked)
+    if shape.chunks is not None:
+        names += _CHUNK_ARGUMENTS
+        types += _CHUNK_TYPES
     return [
         "import numpy as np",
         "from numba import types as t",
@@ -57,9 +84,14 @@ def _header(shape: Shape) -> list[str]:
         "",
         "",
         f"def kernel({', '.join(names)}):",
-        "    fired = 0",
-        f"    ahead = groups.size if I.size > {PREFETCH_ABOVE_WORDS} else 0",
-        "    for i in range(groups.size):",
+        "    fired = 0" if shape.chunks is None else "    fired = progress[1]",
+        f"    ahead = groups.size if I.size > {PREFETCH_ABOVE_WORDS} else 0"
+        if shape.chunks is None
+        else f"    ahead = u(groups.size if CI.size > {PREFETCH_ABOVE_WORDS} else 0)",
+        # Unsigned: an index that may be negative costs a nanosecond a tuple.
+        "    for i in range(groups.size):"
+        if shape.chunks is None
+        else "    for i in range(u(progress[0]), u(groups.size)):",
     ]
 
 
@@ -72,6 +104,8 @@ def _row(shape: Shape) -> list[str]:
     lines = [*_prefetch(shape), f"b = u(groups[i]) * u({words}) + u({words})"]
     if shape.nullable:
         lines.append(f"n = u(groups[i]) * u({nulls}) + u({nulls})")
+    if shape.chunks is not None:
+        lines.append(f"h = b * u(2) + u({2 * shape.chunks.fixed})")
     return lines if shape.mode == "pane" else [*lines, *_values(shape)]
 
 
@@ -88,6 +122,8 @@ def _prefetch(shape: Shape) -> list[str]:
         asked = [f"prefetch(I, f + u({offset}))" for offset in offsets[:PREFETCH_LINES_MAX]]
         next_row = f"f = u(groups[i + {ahead}]) * u({words}) + u({words})"
         return [f"if ahead > 0 and i + {ahead} < ahead:", *indent([next_row, *asked])]
+    if shape.chunks is not None:
+        return _prefetch_entry(shape, shape.chunks)
     slot, stride = shape.slot_words
     return [
         f"if ahead > 0 and i + {2 * ahead} < ahead:",
@@ -97,6 +133,25 @@ def _prefetch(shape: Shape) -> list[str]:
         f"    h = f + u({slot}) + u(I[f + u({shape.head_words - 1})] % {shape.full}) * u({stride})",
         "    prefetch(I, h)",
         f"    prefetch(I, h + u({2 * stride - 1}))",
+    ]
+
+
+def _prefetch_entry(shape: Shape, chunks: ChunkLayout) -> list[str]:
+    """The row first, then the entry that its head and its table lead to, which may not be there yet."""
+    words, stride, ahead = chunks.words, chunks.entry_words, PREFETCH_TUPLES
+    # One that is at hand anyway: registers are few.
+    entries = "CF" if any(term.number == "f" and not term.about_nulls for term in shape.terms) else "CI"
+    return [
+        f"if ahead > u(0) and i + u({2 * ahead}) < ahead:",
+        f"    f = u(groups[i + u({2 * ahead})]) * u({words}) + u({words})",
+        "    prefetch(I, f)",
+        f"    prefetch(I, f + u({chunks.fixed}))",
+        f"if ahead > u(0) and i + u({ahead}) < ahead:",
+        f"    f = u(groups[i + u({ahead})]) * u({words}) + u({words})",
+        f"    s = I[f + u({chunks.head_at})] % {shape.full}",
+        f"    g = u({GRANULE} * (I[f + u({chunks.fixed})] >> 32) + s) * u({stride})",
+        f"    prefetch({entries}, g)",
+        f"    prefetch({entries}, g + u({max(2 * stride - 1, 0)}))",
     ]
 
 
@@ -120,7 +175,9 @@ def _units(shape: Shape) -> list[str]:
 
 def _move(shape: Shape, area: Area, name: str, store: bool, slot: str = "", oldest: bool = True) -> list[str]:
     """Loads (or stores) the terms of an area; `oldest` False leaves out the terms that only the oldest entry gives."""
-    lines = []
+    lines: list[str] = []
+    if area == "slot" and shape.chunks is not None:
+        lines, slot = place_text(slot) if slot != FOUND else [], "g"
     for index, term in enumerate(shape.terms):
         if term.keeps_oldest and not oldest:
             continue
@@ -131,10 +188,11 @@ def _move(shape: Shape, area: Area, name: str, store: bool, slot: str = "", olde
 
 
 def _load_oldest(shape: Shape, slot: str) -> list[str]:
-    places = [
-        (index, shape.place("slot", term, 0, slot)) for index, term in enumerate(shape.terms) if term.keeps_oldest
-    ]
-    return [f"w{index}_0 = {place}" for index, place in places]
+    terms = [(index, term) for index, term in enumerate(shape.terms) if term.keeps_oldest]
+    lines: list[str] = []
+    if terms and shape.chunks is not None:
+        lines, slot = place_text(slot), "g"
+    return [*lines, *(f"w{index}_0 = {shape.place('slot', term, 0, slot)}" for index, term in terms)]
 
 
 def _merge(shape: Shape, into: str, older: str, newer: str, oldest: bool = False) -> list[str]:
@@ -206,7 +264,7 @@ def _entries_body(shape: Shape) -> list[str]:
     window = [*_whole(shape, "a" if rest else None), *_fire(shape, "w")]
     if rest == 0:
         lines += [f"if q < {every - 1}:", *indent([*keep, "I[b] = q + 1", "continue"])]
-        return [*lines, "I[b] = 0", *_push(shape, "a", 1), *window]
+        return [*lines, *_push(shape, "a", 1), "I[b] = 0", *window]
     lines += [f"if q == {every - rest - 1}:", *indent([*_push(shape, "a", 1), "I[b] = q + 1", "continue"])]
     lines += [*keep, f"if q < {every - 1}:", *indent(["I[b] = q + 1", "continue"])]
     return [*lines, "I[b] = 0", *window]
@@ -217,6 +275,8 @@ def _push(shape: Shape, name: str, head_word: int) -> list[str]:
     full = shape.full
     wrap = 2 * full if shape.rest == 0 else 3 * full
     lines = [f"s = c if c < {full} else c - {full}"] if shape.rest == 0 else [f"s = c % {full}"]
+    if shape.chunks is not None:
+        lines += find_text(shape.chunks)
     lines += _move(shape, "slot", name, store=True, slot="s")
     lines += ["c = c + 1", f"I[b + u({head_word})] = c if c < {wrap} else {wrap - full}"]
     if shape.mode == "stack":
@@ -230,14 +290,17 @@ def _push(shape: Shape, name: str, head_word: int) -> list[str]:
 
 def _finish_chunk(shape: Shape) -> list[str]:
     """Turns the chunk's entries into the terms of its suffixes, in place; that of slot 0 nobody reads."""
+    place = "j" if shape.chunks is None else FOUND
     step = [
-        *_move(shape, "slot", "d", store=False, slot="j", oldest=False),
+        *_move(shape, "slot", "d", store=False, slot=place, oldest=False),
         *_merge(shape, "w", "d", "w"),
-        *_move(shape, "slot", "w", store=True, slot="j", oldest=False),
+        *_move(shape, "slot", "w", store=True, slot=place, oldest=False),
     ]
     if not step:
         return ["pass"]
     first = _move(shape, "slot", "w", store=False, slot=str(shape.full - 1), oldest=False)
+    if shape.chunks is not None:
+        return [*first, *over_text(shape.chunks, step)]
     return [*first, f"for j in range({shape.full - 2}, 0, -1):", *indent(step)]
 
 
@@ -256,7 +319,8 @@ def _whole_of_stack(shape: Shape, newest: str | None) -> list[str]:
     if newest is None:
         read, begun = [], f"c > {shape.full} and s < {shape.full - 1}"
     else:
-        read = ["s = (c - 1) % " + str(shape.full), *_move(shape, "prefix", "p", store=False, oldest=False)]
+        found = [] if shape.chunks is None else newest_text(shape.chunks, "b")
+        read = ["s = (c - 1) % " + str(shape.full), *found, *_move(shape, "prefix", "p", store=False, oldest=False)]
         begun = f"c > {shape.full} and s < {shape.full - 1}"
     suffix = [*_move(shape, "slot", "w", store=False, slot="s + 1", oldest=False), *_merge(shape, "w", "w", "p")]
     return [*read, f"if {begun}:", *indent(suffix or ["pass"]), "else:", *indent(_copy(shape, "w", "p") or ["pass"])]

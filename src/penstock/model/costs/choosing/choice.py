@@ -48,14 +48,20 @@ def choose(
     exact: bool,
     micro_batch_s: float,
     together: Sequence[Sequence[str]],
+    neighbours_cores: float = 0.0,
 ) -> Choice:
     """What `Profile.choose` gives: least CPU, ties by the shorter batch."""
-    check_arguments("Profile.choose", exact=(exact, FLAG), micro_batch_s=(micro_batch_s, number(above=0)))
+    check_arguments(
+        "Profile.choose", exact=(exact, FLAG), micro_batch_s=(micro_batch_s, number(above=0)),
+        neighbours_cores=(neighbours_cores, number(least=0)),
+    )  # fmt: skip
     machines = _machines(nodes)
     flows = flows_of(profile, rates_of(profile, rate))
+    factor = 1.0 + profile.contention * neighbours_cores
+    speeds = [speed_on(profile, None if nodes is None else group) for group in machines.groups]
     compositions = [
-        (group, Composition(profile, flows, speed_on(profile, None if nodes is None else group), micro_batch_s))
-        for group in machines.groups
+        (group, Composition(profile, flows, speed, micro_batch_s, factor))
+        for group, speed in zip(machines.groups, speeds, strict=True)
     ]
     options = ElementOptions(profile, compositions, [frozenset(group) for group in together])
     overhead_s = min(fixed_s(own) for _, own in compositions)

@@ -22,10 +22,11 @@ _WAITING_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """What runs around operators, as the communication learner found it."""
+    """What runs around operators, as the communication learner found it; what neighbours add, where that is known."""
 
     fixed: FixedCosts
     communication: Communication
+    contention: float = 0.0
 
 
 Measured = tuple[Sample, Mapping[str, tuple[str, ...]]]  # a sample, and the operators of its elements
@@ -42,7 +43,7 @@ def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], ov
     shares = _shares(facts, measured)
     return Profile(operators, _fixed([sample for sample, _ in measured], overhead.fixed), overhead.communication,
                    dict.fromkeys(sorted({own.operator_class for own in facts.values()}), 1.0),
-                   source_shares=shares)  # fmt: skip
+                   contention=overhead.contention, source_shares=shares)  # fmt: skip
 
 
 def _check(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) -> None:
@@ -93,7 +94,7 @@ def _cost(
         if len(own.inputs) else ResourceFunction((Term((1,), 1.0),))
         for stream, given in outputs.items()
     }  # fmt: skip
-    widths = {stream: _width(stream, own, measured) for stream in own.outputs}
+    widths = {stream: _width(stream, own, measured, facts) for stream in own.outputs}
     return OperatorCost(
         own.name, cpu, {stream: replace(function, covariance=(), noise=0.0) for stream, function in through.items()},
         own.inputs, own.operator_class, own.key, own.scope, own.by, widths,
@@ -105,12 +106,13 @@ def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what:
     if all(abs(value) < 1e-9 for value in values):
         return ResourceFunction(())
     try:
-        found = fit(rates, values, what=what)
-        return found if found.degree < 2 or _grows(found, rates) else fit(rates, values, degree=1, what=what)
+        found = fit(rates, values, relative=True, what=what)
+        is_usable = found.degree < 2 or _grows(found, rates)
+        return found if is_usable else fit(rates, values, degree=1, relative=True, what=what)
     except InputError:
         if len(rates[0]) == 1 or len(set(rates)) < 3:
             raise
-    line = fit([(sum(own),) for own in rates], values, degree=1, what=what)
+    line = fit([(sum(own),) for own in rates], values, degree=1, relative=True, what=what)
     ports = len(rates[0])
     offset, slope = line.terms
     terms = [Term((0,) * ports, offset.coefficient)]
@@ -197,12 +199,22 @@ def stream_rate(sample: Sample, stream: str, facts: Mapping[str, OperatorFacts])
     return sample.tuples if producer.is_source else 0.0
 
 
-def _width(stream: str, own: OperatorFacts, measured: Sequence[Measured]) -> float:
+def _width(stream: str, own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts]) -> float:
+    """Bytes of a stream's tuples: as sent or received, else as its operators saw them inside an element."""
     for sample, _ in measured:
         for element in sample.elements.values():
             for tuples, sizes in ((element.tuples_out, element.bytes_out), (element.tuples_in, element.bytes_in)):
                 if tuples.get(stream) and sizes.get(stream):
                     return sizes[stream] / tuples[stream]
+    readers = [each.name for each in facts.values() if each.inputs == (stream,)]
+    for sample, _ in measured:
+        for element in sample.elements.values():
+            seen = element.operators
+            if len(own.outputs) == 1 and own.name in seen and seen[own.name].bytes_out and seen[own.name].tuples_out:
+                return (seen[own.name].bytes_out or 0.0) / seen[own.name].tuples_out
+            for reader in (seen[name] for name in readers if name in seen):
+                if reader.bytes_in and reader.tuples_in:
+                    return reader.bytes_in / reader.tuples_in
     return own.bytes_per_tuple
 
 

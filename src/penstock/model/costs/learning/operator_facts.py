@@ -67,6 +67,11 @@ def key_of(operator: ops.Operator) -> str:
     return f"{parts[0]}-{digest}-v{CODE_VERSION}"
 
 
+def is_learned_key(key: str) -> bool:
+    """Whether Penstock made it, not a person."""
+    return _LEARNED_KEY.fullmatch(key) is not None
+
+
 def other_version_problem(operator: str, key: str) -> str | None:
     """A sentence where a key that Penstock made is of another code version; keys that people write say nothing."""
     learned = _LEARNED_KEY.fullmatch(key)

@@ -5,22 +5,29 @@ A micro-batch of n tuples is taken for n tuples/s at one micro-batch per second,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from penstock.measure.observation import Observation, ReplicaObservation
 
 _SAME_RATE = 0.02  # batches whose tuples differ by less are one point
+_UNDISTURBED = 0.1  # of micro-batches at one rate: the share that other programs on the machine are taken to spare
+Quantity = Callable[[Iterable[float]], float]
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorSample:
-    """An operator in one micro-batch: its CPU by the thread clock, None where no call was timed."""
+    """An operator in one micro-batch: its CPU by the thread clock, None where no call was timed.
+
+    Bytes are those of its tuples' columns, by the same calls.
+    """
 
     cpu_s: float | None
     tuples_in: float
     tuples_out: float
+    bytes_in: float | None = None
+    bytes_out: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,13 @@ class Sample:
     batches: int = 1
 
 
-def samples_of(observations: Iterable[Observation]) -> list[Sample]:
-    """The samples of micro-batches, one for each rate; lowest rate first."""
+def samples_of(observations: Iterable[Observation], *, undisturbed: bool = False) -> list[Sample]:
+    """The samples of micro-batches, one for each rate; lowest rate first.
+
+    CPU and time of a rate are the medians of its micro-batches.  `undisturbed`: their lowest tenths, for what a
+    micro-batch costs by itself.  What else runs on a machine takes caches and memory from it, and so adds CPU, never
+    less: the same operator's CPU per tuple has a sharp lower end and a long upper one.
+    """
     known = [o for o in observations if o.tuples_in]
     jvm = _jvm_by_tuple(known)
     own = sorted((_sample(o, jvm) for o in known), key=lambda sample: sample.tuples)
@@ -65,7 +77,20 @@ def samples_of(observations: Iterable[Observation]) -> list[Sample]:
             groups[-1].append(sample)
         else:
             groups.append([sample])
-    return [middle(group) for group in groups]
+    return [middle(group, lowest_tenth if undisturbed else median) for group in groups]
+
+
+def lowest_tenth(values: Iterable[float]) -> float:
+    """The value that a tenth of the values is below, interpolated.
+
+    >>> lowest_tenth([1.0, 2.0, 3.0, 4.0, 5.0])
+    1.4
+    """
+    own = sorted(values)
+    place = (len(own) - 1) * _UNDISTURBED
+    below = int(place)
+    above = min(below + 1, len(own) - 1)
+    return own[below] + (own[above] - own[below]) * (place - below)
 
 
 def _jvm_by_tuple(observations: Sequence[Observation]) -> dict[str, tuple[float, float]]:
@@ -122,9 +147,12 @@ def _operators(replicas: Sequence[ReplicaObservation]) -> dict[str, OperatorSamp
     for name in names:
         own = [o for r in replicas for o in r.operators if o.name == name]
         timed = [o.cpu_s for o in own if o.cpu_s is not None]
+        sizes = [[getattr(o, side) for o in own] for side in ("bytes_in", "bytes_out")]
+        bytes_in, bytes_out = (None if None in each else float(sum(each)) for each in sizes)
         found[name] = OperatorSample(
-            sum(timed) if timed else None, float(sum(o.tuples_in for o in own)), float(sum(o.tuples_out for o in own))
-        )
+            sum(timed) if timed else None, float(sum(o.tuples_in for o in own)), float(sum(o.tuples_out for o in own)),
+            bytes_in, bytes_out,
+        )  # fmt: skip
     return found
 
 
@@ -135,34 +163,42 @@ def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, float]:
     return found
 
 
-def middle(samples: Sequence[Sample]) -> Sample:
-    """The medians of samples at one rate."""
+def middle(samples: Sequence[Sample], quantity: Quantity = median) -> Sample:
+    """Samples at one rate as one: `quantity` of their times and CPU, the medians of their tuples and bytes."""
     names = [name for name in samples[0].elements if all(name in own.elements for own in samples)]
     drivers = [own.driver_cpu_s for own in samples if own.driver_cpu_s is not None]
     ratios = [own.measuring_ratio for own in samples if own.measuring_ratio is not None]
     return Sample(
         median(own.tuples for own in samples),
-        median(own.wall_s for own in samples),
-        median(drivers) if drivers else None,
+        quantity(own.wall_s for own in samples),
+        quantity(drivers) if drivers else None,
         median(ratios) if ratios else None,
-        {name: _middle_element([own.elements[name] for own in samples]) for name in names},
+        {name: _middle_element([own.elements[name] for own in samples], quantity) for name in names},
         sum(own.batches for own in samples),
     )
 
 
-def _middle_element(own: Sequence[ElementSample]) -> ElementSample:
-    operators = {}
-    for name in own[0].operators:
-        each = [sample.operators[name] for sample in own if name in sample.operators]
-        timed = [sample.cpu_s for sample in each if sample.cpu_s is not None]
-        operators[name] = OperatorSample(
-            median(timed) if timed else None, median(s.tuples_in for s in each), median(s.tuples_out for s in each)
-        )
+def _middle_element(own: Sequence[ElementSample], quantity: Quantity) -> ElementSample:
+    operators = {
+        name: _middle_operator([sample.operators[name] for sample in own if name in sample.operators], quantity)
+        for name in own[0].operators
+    }
     return ElementSample(
-        median(s.cpu_s for s in own), median(s.busy_s for s in own), median(s.python_cpu_s for s in own),
-        median(s.busiest_cpu_s for s in own), round(median(s.tasks for s in own)), _middles([s.tuples_in for s in own]),
-        _middles([s.tuples_out for s in own]), _middles([s.bytes_in for s in own]),
+        quantity(s.cpu_s for s in own), quantity(s.busy_s for s in own), quantity(s.python_cpu_s for s in own),
+        quantity(s.busiest_cpu_s for s in own), round(median(s.tasks for s in own)),
+        _middles([s.tuples_in for s in own]), _middles([s.tuples_out for s in own]),
+        _middles([s.bytes_in for s in own]),
         _middles([s.bytes_out for s in own]), operators,
+    )  # fmt: skip
+
+
+def _middle_operator(own: Sequence[OperatorSample], quantity: Quantity) -> OperatorSample:
+    timed = [sample.cpu_s for sample in own if sample.cpu_s is not None]
+    sized = [(s.bytes_in, s.bytes_out) for s in own if s.bytes_in is not None and s.bytes_out is not None]
+    bytes_in, bytes_out = (median(side) for side in zip(*sized, strict=True)) if sized else (None, None)
+    return OperatorSample(
+        quantity(timed) if timed else None, median(s.tuples_in for s in own), median(s.tuples_out for s in own),
+        bytes_in, bytes_out,
     )  # fmt: skip
 
 

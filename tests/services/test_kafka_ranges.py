@@ -61,7 +61,7 @@ def read(server: KafkaServer, own: OffsetRange, *, prepares: bool) -> list[tuple
     return [(event.offset(), event.value()) for events in reader.read(own) for event in events]  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("kept", [0, 2, 24])
+@pytest.mark.parametrize("kept", [0, pytest.param(2, marks=pytest.mark.long), 24])
 def test_ranges_of_any_kind_are_whole_also_while_the_broker_dies(
     kafka: KafkaServer, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +93,7 @@ def test_ranges_of_any_kind_are_whole_also_while_the_broker_dies(
     pool.close_idle(0.0)
 
 
+@pytest.mark.long
 def test_holes_of_a_compacted_topic_are_no_loss(
     kafka: KafkaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from penstock.block.ordering import in_order
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.plan.configuration import Configuration
 from penstock.runtime.delivery.sink_folders import claim_folders, run_of, sweep_sinks
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.finished import is_finished, newest_batch, progress_of
 from penstock.runtime.driver.first_configuration import first_configuration
 from penstock.runtime.driver.recovery import SparkLog, recover
@@ -26,9 +27,10 @@ from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.task import ElementTask
 from penstock.runtime.slots.state_slots import check_fits
 from penstock.runtime.sources.offset_reader import Cuts
-from penstock.spark.driver.micro_batch import BatchResult, MicroBatches
+from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.session.pickling import dumps, dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.memory.host_directory import HostState
 

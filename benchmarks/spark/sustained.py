@@ -15,7 +15,8 @@ from penstock.connectors.trace.source import TraceSource
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration, default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
-from penstock.spark.driver.handle import Handle, RunResult
+from penstock.spark.driver.handle import Handle
+from penstock.watch.run_result import RunResult
 
 _WARM_BATCHES = 3
 

@@ -36,12 +36,13 @@ if TYPE_CHECKING:
     from penstock.plan.configuration import Configuration
     from penstock.plan.thread_setting import ElasticThreads
     from penstock.runtime.driver.checkpoint_copy import copy_checkpoint
-    from penstock.spark.driver.handle import Handle, RunResult
+    from penstock.spark.driver.handle import Handle
     from penstock.spark.driver.start import run, start
     from penstock.spark.driver.stream_frame import to_dataframe
     from penstock.spark.elastic_map.elastic_map import elastic_map
     from penstock.spark.profiling.profile import profile
     from penstock.spark.session.session import spark_session
+    from penstock.watch.run_result import RunResult
 
 __version__ = "0.1.0"
 
@@ -69,7 +70,7 @@ _MODULE_BY_NAME = {
     "Observation": "penstock.measure.observation",
     "Profile": "penstock.model.costs.profile",
     "Handle": "penstock.spark.driver.handle",
-    "RunResult": "penstock.spark.driver.handle",
+    "RunResult": "penstock.watch.run_result",
     "run": "penstock.spark.driver.start",
     "start": "penstock.spark.driver.start",
     "copy_checkpoint": "penstock.runtime.driver.checkpoint_copy",

@@ -21,7 +21,7 @@ from penstock.runtime.migration.migration import MIGRATIONS
 from penstock.runtime.migration.stale_copies import Leftover
 from penstock.runtime.replica import element_worker as workers
 from penstock.spark.session.pickling import dumps
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.extents import Integers
 from penstock.state.rows import slot_copy
 from tests.dataplane.plane import Killed, Plane

@@ -21,6 +21,7 @@ from penstock.plan.configuration import Configuration, ElementConfiguration, che
 from penstock.plan.elements.layout import layout_of
 from penstock.plan.fusion.groups import Fused, Groups, complete_groups
 from penstock.plan.thread_setting import POLICIES, ElasticThreads
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.recording import recorded
 from penstock.runtime.migration.copier import Copier
 from penstock.runtime.replica import element_worker as workers
@@ -29,9 +30,10 @@ from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.task import ElementTask
 from penstock.runtime.slots.hot_key_splitting import splittable
 from penstock.runtime.sources.offset_reader import Cuts
-from penstock.spark.driver.micro_batch import BatchResult, MicroBatches
+from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.session.pickling import dumps, dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.memory.host_directory import HostState
 
 SLOTS = 8

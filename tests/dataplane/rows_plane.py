@@ -17,7 +17,7 @@ from penstock.connectors.parquet import ParquetSource
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.runtime.driver.source_arrivals import SourceArrivals
 from penstock.runtime.replica.source_rows import packed
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from tests.dataplane.plane import Killed, Plane
 
 NOW_S = 1_700_000_000.0  # when the first batch is planned

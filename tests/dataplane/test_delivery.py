@@ -19,9 +19,9 @@ from penstock.connectors.port import BatchId
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.delivery.sink_folders import claim_folders, run_of, sweep_sinks
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.replica.message import Message
-from penstock.spark.driver.micro_batch import BatchResult
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.checkpoint.manifests import Parts
 from tests.dataplane.plane import Killed, Plane
 

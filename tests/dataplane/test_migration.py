@@ -20,9 +20,9 @@ from penstock.app.graph import Graph
 from penstock.block.schema import schema_of
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.runtime.delivery.sink_delivery import SinkDelivery
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.migration.migration import AT_ONCE, MIGRATIONS, PRE_COPY, REPLICAS_WAIT, SPLITTER_HOLDS
-from penstock.spark.driver.micro_batch import BatchResult
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from tests.dataplane.hosts import HostsPlane
 from tests.dataplane.test_operators import KEYED, aggregated, joined, numbered
 from tests.reference.python_functions import plain_rows

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.measure.batch.measured_batch import MeasuredBatch
-from penstock.spark.driver.micro_batch import BatchResult
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.runtime.driver.batch_result import BatchResult
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from tests.dataplane.plane import Plane
 from tests.dataplane.test_graphs import assert_equal
 from tests.reference.streams import TRADES, trades

@@ -16,7 +16,7 @@ from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.runtime.driver.result_share import ResultShare
 from penstock.runtime.replica import message
 from penstock.runtime.replica.message import Message
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from tests.dataplane.plane import Plane
 from tests.reference.checking import letters_of
 from tests.reference.python_functions import plain_rows

@@ -16,10 +16,10 @@ from penstock.connectors.files.file_log import FileLog, LoggedFile
 from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.delivery.sink_folders import claim_folders, run_of
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.dead_letter_log import LetterBox
-from penstock.spark.driver.micro_batch import BatchResult
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.checkpoint.lease import Lease
 from tests.dataplane.plane import Plane
 

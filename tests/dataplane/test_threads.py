@@ -23,9 +23,9 @@ from penstock.measure.observation import Observation
 from penstock.operators.stateless.load import flop_s
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.thread_setting import ElasticThreads
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.replica import element_worker as workers
-from penstock.spark.driver.micro_batch import BatchResult
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from tests.dataplane.plane import Plane
 from tests.dataplane.test_clock import MADE as BY_CLOCK
 from tests.dataplane.test_graphs import assert_equal
@@ -265,7 +265,7 @@ def test_an_operator_that_holds_the_gil_is_told_with_the_advice_to_use_replicas(
         finally:
             plane._vanish()
     assert seen.advice == (
-        "operator 'spin' held the GIL in most looks at it: threads cannot speed it up; use replicas instead",
+        "operator 'spin' held the GIL in most samples: threads cannot speed it up; use replicas instead",
     )
 
 

@@ -12,7 +12,8 @@ from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.spark.executors import worker
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from tests.spark.applications import prices
 
 

@@ -141,7 +141,7 @@ def test_secrets_are_nowhere_but_in_the_driver(postgres: PostgresServer, tmp_pat
     seen = [repr(sink), pickle.dumps(sink).decode("latin1"), graph_to_json(app.graph)]
     assert not any("very-secret" in text for text in seen)
     lost = pickle.loads(pickle.dumps(sink))
-    with pytest.raises(InputError, match="sink 'out' has lost its connection on the way through a file"):
+    with pytest.raises(InputError, match="sink 'out' lost its connection when the application was stored as text"):
         lost.publish(staged(sink, tmp_path, 0, {"n": [1], "key": ["a"]}, SCHEMA))
     wrong = ps.sinks.postgres(postgres.dsn.replace(str(postgres.port), "1"), "prices")
     with pytest.raises(OperatorError) as told:

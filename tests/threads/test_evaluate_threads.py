@@ -43,7 +43,7 @@ def test_results_are_the_same_and_an_operator_that_holds_the_gil_is_told(capsys:
     assert "holds the GIL" not in capsys.readouterr().out
     assert evaluate("numbers.parquet", "--output", "two", "--threads", "2", "--queue", "spins") == 0
     said = capsys.readouterr().out
-    assert "operator 'spins' held the GIL in most looks at it: threads cannot speed it up; use replicas instead" in said
+    assert "operator 'spins' held the GIL in most samples: threads cannot speed it up; use replicas instead" in said
     assert pq.read_table("one/out.parquet").equals(pq.read_table("two/out.parquet"))
 
 

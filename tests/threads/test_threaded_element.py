@@ -496,7 +496,7 @@ def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
     assert figures.holds_gil == {"spins"}
     assert running.holds_gil == {"spins"}
     assert gil_advice(figures.holds_gil) == (
-        "operator 'spins' held the GIL in most looks at it: threads cannot speed it up; use replicas instead",
+        "operator 'spins' held the GIL in most samples: threads cannot speed it up; use replicas instead",
     )
 
 
@@ -550,7 +550,7 @@ def test_who_feeds_is_told_that_another_thread_closed_the_element(ends: bool) ->
     feeding.join(30)
     may_end.set()
     closing.join(30)
-    assert raised == ["this element was closed while it was fed; what was on its way is lost"]
+    assert raised == ["this element was closed while it was fed; blocks in progress are lost"]
 
 
 def test_the_rest_is_given_as_it_becomes_complete() -> None:

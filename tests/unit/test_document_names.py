@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import penstock
 from benchmarks.__main__ import app as benchmarks_app
 from penstock.app.application import Application
 from penstock.cli.commands import app as penstock_app
@@ -127,3 +128,21 @@ def test_names_that_are_not_there_are_found() -> None:
     gone = ["app.nothing", "app/gone", "control.nowhere", "element/old.py", "penstock.bench", "spark.driver.start.no"]
     text = there + "".join(f", `{name}`" for name in gone) + "; `state.gone` (history)"
     assert unfound(text, ROOT / "README.md") == gone
+
+
+def test_every_design_record_has_the_status_that_the_index_gives() -> None:
+    folder = ROOT / "docs" / "design"
+    rows = re.findall(r"^\| \[\d{4}\]\(([^)]+)\) \| .*? \| (.*) \|$", (folder / "index.md").read_text(), re.MULTILINE)
+    assert [name for name, _ in rows] == sorted(path.name for path in folder.glob("0*.md"))
+    for name, status in rows:
+        assert (folder / name).read_text().split("\n")[2] == f"Status: {status}.", name
+
+
+def test_documents_import_public_modules_alone() -> None:
+    found = {
+        (document.name, module)
+        for document in documents.DOCUMENTS
+        for module in re.findall(r"^\s*(?:from|import) penstock\.([\w.]+)", document.read_text(), re.MULTILINE)
+        if "design" not in document.parts
+    }
+    assert {module for _, module in found} <= set(penstock.__all__), found

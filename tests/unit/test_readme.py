@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +59,16 @@ def test_the_python_of_a_document_runs(
 
 def test_the_readme_has_a_program_that_runs() -> None:
     assert blocks(ROOT / "README.md")
+
+
+def test_the_mistake_in_the_readme_is_said_as_shown(tmp_path: Path) -> None:
+    (program, *_), path = blocks(ROOT / "README.md"), tmp_path / "vwap.py"
+    lines = program.code.strip().splitlines()
+    path.write_text("\n".join(lines).replace("price * volume)", "price * volum)"))
+    with pytest.raises(penstock.errors.ApplicationError) as raised:
+        runpy.run_path(str(path))
+    assert f"\n```\n{raised.value}\n```\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len([line for line in lines if line]) <= 12
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "ARCHITECTURE.md"], ids=lambda d: str(d.relative_to(ROOT)))

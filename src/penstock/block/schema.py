@@ -44,8 +44,9 @@ def type_of(word: str | pa.DataType) -> pa.DataType:
     if isinstance(word, pa.DataType):
         return type_of(word_of(word))
     if not isinstance(word, str):
-        hint = f"; write '{_word_like(word.__name__)}'" if isinstance(word, type) and _word_like(word.__name__) else ""
-        raise InputError(f"a type is a word such as 'int64', or a pyarrow.DataType; got {shown(word)}{hint}")
+        instead = _word_like(word.__name__) if isinstance(word, type) else None
+        end = f"; write '{instead}'" if instead else ""
+        raise InputError(f"a type is a word such as 'int64', or a pyarrow.DataType; got {shown(word)}{end}")
     text = word.strip()
     if text.startswith("list<") and text.endswith(">"):
         return pa.list_(type_of(text[5:-1]))

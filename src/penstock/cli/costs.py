@@ -67,7 +67,7 @@ def _stored(graph: Graph, node: str | None) -> Profile:
         )
     if found is None:
         raise InputError(
-            f"nobody has profiled application '{graph.name}' on this machine (the store is {store.path}); "
+            f"application '{graph.name}' has not been profiled on this machine (the store is {store.path}); "
             "run penstock profile, or give what its operators cost with --profile FILE"
         )
     return found

@@ -96,8 +96,8 @@ def from_journal(graph: Graph, path: Path, node_name: str | None = None) -> Prof
     overhead = store.overhead(node)
     if overhead is None:
         raise InputError(
-            f"nobody measured what communication costs on this machine (the store is {store.path}), which a journal "
-            "does not say; profile any application once: penstock profile APP"
+            f"the cost of communication has not been measured on this machine (the store is {store.path}), "
+            "which a journal does not say; profile any application once: penstock profile APP"
         )
     recorded = with_files_recorded(graph)
     measured = measured_of(recorded, ((line.observation, line.configuration) for line in run.lines))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from penstock.app.graph import Graph
     from penstock.cli.options.settings import RequestedConfiguration
     from penstock.control.goals.goal import Goal
-    from penstock.spark.driver.handle import Handle, RunResult
+    from penstock.spark.driver.handle import Handle
+    from penstock.watch.run_result import RunResult
     from penstock.watch.terminal.live_console import Ending, LiveConsole
 
 DEFAULT_MASTER = "local[*]"

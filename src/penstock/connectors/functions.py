@@ -73,7 +73,8 @@ class ForeachBatchSink(_FunctionSink):
 def _call(name: str, function: Callable[[Any, int], object] | None, given: Any, batch: BatchId) -> None:
     """Gives a batch's tuples to the sink's function; what that raises is told with the sink's name."""
     if function is None:
-        raise InputError(f"sink '{name}' has lost its function on the way through a file; build the application anew")
+        raise InputError(f"sink '{name}' lost its function when the application was stored as text; "
+                         "build the application again in Python")  # fmt: skip
     try:
         function(given, batch)
     except Exception as error:

@@ -34,6 +34,6 @@ def gil_advice(operators: Iterable[str]) -> tuple[str, ...]:
     What was measured is the wait for the GIL while all busy threads were in one operator, also where one ran alone.
     """
     return tuple(
-        f"operator '{name}' held the GIL in most looks at it: threads cannot speed it up; use replicas instead"
+        f"operator '{name}' held the GIL in most samples: threads cannot speed it up; use replicas instead"
         for name in sorted(set(operators))
     )

@@ -21,9 +21,10 @@ from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.measure.observation import Latency, Observation, ReplicaObservation, latency_over
 from penstock.measure.task.task_report import TaskReport
 from penstock.measure.task.triggers import UNKNOWN, merged_pieces
-from penstock.spark.driver.micro_batch import BatchResult
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
 from tests.dataplane.plane import SLOTS, Plane
 from tests.property.element.test_engine_graphs import STEPS, Sketch
 from tests.reference.streams import plain

@@ -106,7 +106,7 @@ def test_types_that_do_not_convert_are_told_before_anything_runs(session: SparkS
     with pytest.raises(InputError, match="source 'in' needs 'value' as string; its input has int64"):
         packed_frame(frame_of(session, source), source)
     stored = Source("in", (), source.schema, type(source.connector)())
-    with pytest.raises(InputError, match="source 'in' has lost its DataFrame on the way through a file"):
+    with pytest.raises(InputError, match="source 'in' lost its DataFrame when the application was stored as text"):
         frame_of(session, stored)
 
 

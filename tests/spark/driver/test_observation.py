@@ -18,10 +18,10 @@ from penstock.control.journal.plain_values import to_plain
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
-from penstock.spark.driver.handle import RunResult
 from penstock.spark.driver.start import start
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.slots.slot_functions import HashSlots
+from penstock.watch.run_result import RunResult
 from tests.spark.applications import prices
 
 TUPLES, RATE = 60_000, 20_000

@@ -16,8 +16,8 @@ from penstock.element.evaluation import evaluate
 from penstock.kernels.keys.row_checksum import checksum_of
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
-from penstock.spark.driver.handle import RunResult
 from penstock.spark.driver.start import start
+from penstock.watch.run_result import RunResult
 
 TUPLES = 60_000
 

@@ -82,7 +82,7 @@ def test_a_local_master_has_a_slot_for_every_replica_and_retries(text: str, url:
 
 @pytest.mark.parametrize("text", ["locl[2]", "local[0]", "spark://", "spark://host", "http://a:1", ""])
 def test_a_wrong_master_is_named_before_anything_starts(text: str) -> None:
-    with pytest.raises(InputError, match="is none that Spark knows; give local"):
+    with pytest.raises(InputError, match="is not one that Spark knows; give local"):
         spark_session(text)
 
 

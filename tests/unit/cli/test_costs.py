@@ -103,7 +103,7 @@ def test_a_fusion_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) 
 
 def test_refusals_have_one_sentence_and_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "explain", "halves.py", "--rate", "50000")
-    assert "nobody has profiled application 'halves' on this machine" in told
+    assert "application 'halves' has not been profiled on this machine" in told
     assert "--nodes, --profile and --fuse need a rate" in refused(capsys, "explain", "halves.py", "--fuse")
     Path("p.json").write_text('{"version": 1, "operators": {"half": {"cpu": []}}}')
     told = refused(capsys, "explain", "halves.py", "--rate", "5", "--profile", "p.json")

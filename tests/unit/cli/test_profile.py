@@ -77,7 +77,7 @@ def test_what_gives_no_function_is_refused_in_one_sentence(capsys: pytest.Captur
     assert "--rates is a list of tuples/s" in refused(capsys, "profile", "halves.py", "--rates", "many")
     both = ("--show", "--from-journal", "x")
     assert "--show prints what the store has" in refused(capsys, "profile", "halves.py", *both)
-    assert "nobody has profiled application 'halves' on this machine" in refused(
+    assert "application 'halves' has not been profiled on this machine" in refused(
         capsys, "profile", "halves.py", "--show"
     )
     assert "gives no tuples to profile with" in refused(capsys, "profile", "halves.py")
@@ -102,7 +102,7 @@ def test_a_journal_that_gives_no_function_is_refused(
 
 def test_a_node_that_nobody_measured_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "profile", "halves.py", "--from-journal", str(run_of(*RATES)))
-    assert "nobody measured what communication costs on this machine" in told
+    assert "the cost of communication has not been measured on this machine" in told
 
 
 def test_an_older_version_of_the_code_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

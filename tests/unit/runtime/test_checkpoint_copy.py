@@ -24,7 +24,8 @@ from penstock.runtime.driver.checkpoint_copy import copy_checkpoint
 from penstock.runtime.driver.recording import recorded
 from penstock.runtime.driver.recovery import SparkLog, recover
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
 from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.checkpoint.ledger import Ledger

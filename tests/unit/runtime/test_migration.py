@@ -26,7 +26,7 @@ from penstock.runtime.migration.migration import (
     check_migration,
 )
 from penstock.runtime.migration.stale_copies import RETENTION_S, Leftover, Leftovers
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.checkpoint.entries import ENTRY
 from penstock.state.checkpoint.ledger import Ledger
 

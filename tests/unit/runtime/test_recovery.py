@@ -16,7 +16,8 @@ from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.driver.finished import newest_batch, progress_of
 from penstock.runtime.driver.recovery import SparkLog, recover
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.manifests import Manifests

@@ -19,7 +19,8 @@ from penstock.block.position import EVERYTHING
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.runtime.replica import element_worker as workers
 from penstock.spark.session.pickling import dumps, dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.manifests import Manifests
 from penstock.state.memory.host_directory import HostState

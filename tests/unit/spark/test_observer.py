@@ -177,7 +177,7 @@ def test_a_journal_that_cannot_be_written_at_the_end_is_told(
         patched.setattr(os, "write", full)
         watched.observer.end()
     assert [record.getMessage() for record in caplog.records] == [
-        "the journal has not got the last micro-batches, which are committed: [Errno 28] No space left on device"
+        "the last micro-batches are committed, but missing from the journal: [Errno 28] No space left on device"
     ]
     assert [o.batch for o in Watched(tmp_path).written] == [0, 1, 2]  # by the next start, from what was noted
 

@@ -19,7 +19,8 @@ from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
 from penstock.spark.session.pickling import dumps_for_workers
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.essence import differing, operator_digests
 from penstock.state.checkpoint.lease import Lease
 

@@ -18,7 +18,8 @@ from penstock.host import atomic_file
 from penstock.host.atomic_file import Fence
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.entries import ENTRY, Entries
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.checkpoint.ledger import Ledger

@@ -202,7 +202,7 @@ def test_threads_and_what_they_cannot_speed_up_are_shown() -> None:
     lines = drawn(view_of([last]), 110)
     assert any("replicas" in line and "threads" in line for line in lines)
     assert any(line.startswith(" trades") and "8 ..." in line for line in lines)
-    sentence = "operator 'filter' held the GIL in most looks at it: threads cannot speed it up; use replicas instead"
+    sentence = "operator 'filter' held the GIL in most samples: threads cannot speed it up; use replicas instead"
     assert any(sentence in line for line in lines)
     assert sentence in plain_line([last], configuration(), 1.0)
     assert not any("threads" in line for line in drawn(view_of(run_of(1)), 110))

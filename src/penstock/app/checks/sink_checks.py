@@ -22,8 +22,9 @@ def check_sink(entry: Entry, sink: object, schema: pa.Schema) -> None:
         return
     lacking = [name for name in _MEMBERS if not hasattr(sink, name)]
     if isinstance(sink, type) or len(lacking) == len(_MEMBERS):
-        is_uncalled = inspect.isfunction(sink) and sink.__module__ == "penstock.sinks"
-        hint = f"call it: ps.sinks.{sink.__name__}(...)" if is_uncalled else None
+        hint = None
+        if inspect.isfunction(sink) and sink.__module__ == "penstock.sinks":
+            hint = f"call it: ps.sinks.{sink.__name__}(...)"
         entry.problem(f"needs a sink such as ps.sinks.parquet('directory'); got {shown(sink)}", hint)
     elif lacking:
         names = ", ".join(f"'{name}'" for name in lacking)

@@ -92,8 +92,8 @@ class PostgresSink:
         import psycopg
 
         if not self.dsn:
-            raise InputError(f"sink '{sink}' has lost its connection on the way through a file; build the application "
-                             "anew")  # fmt: skip
+            raise InputError(f"sink '{sink}' lost its connection when the application was stored as text; build the "
+                             "application again in Python")  # fmt: skip
         try:
             with psycopg.connect(self.dsn, application_name=f"penstock {sink}") as connection:
                 yield connection

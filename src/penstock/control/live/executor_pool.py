@@ -125,7 +125,7 @@ class ExecutorPool:
 
     def _give_up(self, needed: int) -> None:
         _log.warning(
-            "the master gave %d of %d executors within %.0f s; replicas stay within them",
+            "the master started %d of %d executors within %.0f s; replicas are limited to those",
             len(self._there), needed, self._patience_s,
         )  # fmt: skip
         self._cluster.ask(len(self._there))

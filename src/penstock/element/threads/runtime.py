@@ -121,7 +121,7 @@ class Runtime:
         self._space_at = most
         while self.failure is None and self.in_flight > most:
             if self.is_closed:  # by another thread: nobody goes on with what is in flight
-                raise OperatorError("this element was closed while it was fed; what was on its way is lost")
+                raise OperatorError("this element was closed while it was fed; blocks in progress are lost")
             if self.level or not len(self.schedule):
                 self.space.wait()
                 continue

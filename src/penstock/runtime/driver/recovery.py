@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 
 from penstock.errors import CorruptStateError, StateError, StateFileError
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.manifests import Manifests
 
 _ADVICE = "restore that file from a backup, or take another checkpoint"

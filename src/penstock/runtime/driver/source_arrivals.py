@@ -10,7 +10,7 @@ import numpy as np
 from penstock.app.graph import Graph
 from penstock.plan.elements.source_partitions import check_one_partition, has_partitions, time_windows_by_source
 from penstock.runtime.replica.arrivals import NEVER_S, Arrivals
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 
 Arrived = Mapping[str, Sequence[Arrivals]]  # by source, what each task said
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.runtime.migration.waiting_tuples import Waited, held_name, waiting_slots, waiting_store
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
 from penstock.state.checkpoint.entries import Entries, no_entries
 from penstock.state.checkpoint.state_before import StateBefore
 from penstock.state.token import Token

@@ -18,7 +18,8 @@ from penstock.runtime.migration.copier import Copier
 from penstock.runtime.migration.copies import Movable
 from penstock.runtime.slots.state_forms import slot_function
 from penstock.runtime.slots.state_slots import can_defer, can_hold, stored_operators
-from penstock.state.checkpoint.checkpoint import BatchPlan, Fixed
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Fixed
 
 PRE_COPY, AT_ONCE, REPLICAS_WAIT, SPLITTER_HOLDS = "pre-copy", "at once", "replicas wait", "splitter holds"
 MIGRATIONS = (PRE_COPY, AT_ONCE, REPLICAS_WAIT, SPLITTER_HOLDS)

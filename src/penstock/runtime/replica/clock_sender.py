@@ -15,7 +15,7 @@ from penstock.runtime.replica import message
 from penstock.runtime.replica.element_worker import ElementWorker, is_empty
 from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.source_rows import partition_of
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 
 _BEFORE_ALL = Frontier(float("-inf"), -1, 0)
 

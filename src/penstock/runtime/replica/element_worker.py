@@ -50,7 +50,8 @@ from penstock.runtime.replica.operator_by_slot import OperatorBySlot
 from penstock.runtime.replica.task_cores import cores_of_task
 from penstock.runtime.slots.state_forms import StateForm, slot_function, state_form
 from penstock.runtime.slots.state_slots import can_defer
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Dumps, Fixed
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint, Dumps, Fixed
 from penstock.state.checkpoint.entries import Entries
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.checkpoint.place import APPLICATION

@@ -25,7 +25,7 @@ from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.source_rows import LETTERS, RAW, SPLIT
 from penstock.runtime.replica.split_blocks import SplitBlocks
 from penstock.runtime.sources.raw_rows import raw_block
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from penstock.runtime.replica.side_input import SideInputSender, read_side_input
 from penstock.runtime.replica.source_reader import SourceReader, SourceRow
 from penstock.runtime.replica.source_rows import LETTERS_AT_ONCE, partition_of
 from penstock.runtime.slots.state_forms import slot_function
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 
 
 class ElementTask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.host.cores import own_cores
-from penstock.state.checkpoint.checkpoint import BatchPlan
+from penstock.state.checkpoint.batch_plan import BatchPlan
 
 
 def cores_of_task(plan: BatchPlan, element: str, replica: int) -> int:

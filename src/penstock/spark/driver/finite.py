@@ -24,10 +24,11 @@ from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.driver.dead_letter_log import LetterBox
 from penstock.runtime.driver.input_end import check_at_end_fires
 from penstock.runtime.driver.recording import recorded
-from penstock.spark.driver.handle import Handle, RunResult
+from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import launch
 from penstock.spark.session.session import master_of, spark_session
 from penstock.state.checkpoint.checkpoint import Checkpoint
+from penstock.watch.run_result import RunResult
 
 _TAP = "@tap "  # before a stream's name, the name of the sink that taps it
 _POLL_S = 0.1

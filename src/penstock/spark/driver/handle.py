@@ -9,17 +9,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.graph import Graph
 from penstock.arguments import FLAG, TEXT, check_arguments, kind, number, or_none
-from penstock.block.dead_letters import SCHEMA as LETTERS
 from penstock.control.commands import ControlChange, check_command, configuration_from, control_change
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits
@@ -36,6 +34,7 @@ from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
 from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.delivery.sink_folders import sweep_sinks
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.command_files import CommandFiles
 from penstock.runtime.driver.dead_letter_log import LetterBox
 from penstock.runtime.driver.finished import has_fired, is_committed, newest_batch, progress_of, total_tuples
@@ -45,21 +44,22 @@ from penstock.runtime.migration.migration import PRE_COPY, check_migration
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots
 from penstock.spark.driver.capacity import capacity_of
 from penstock.spark.driver.control_setup import controller_of, speed_up_of
-from penstock.spark.driver.micro_batch import BatchResult, MicroBatches
+from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.driver.observer import EVERY_S, observer_of
 from penstock.spark.executors.executor_watch import ExecutorWatch
 from penstock.spark.session.failures import check_spark_lives, stopped
 from penstock.spark.session.result_size import result_share
 from penstock.spark.session.session import local_url, with_runtime_settings
 from penstock.spark.sources.source_frames import given_options, source_frame
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.checkpoint.manifests import Parts
 from penstock.state.memory.host_directory import HostState
 from penstock.watch.dashboard_process import DashboardProcess, start_dashboard
 from penstock.watch.newest_observations import add_bounded
 from penstock.watch.notebook import handle_html
-from penstock.watch.summary import Summary
+from penstock.watch.run_result import RunResult
 
 _log = logging.getLogger(__name__)
 
@@ -70,28 +70,6 @@ _SINK_PATIENCE_S = 0.5
 _LETTERS = "@dead_letters"  # among the parts of sinks, whose names are identifiers
 _SHOWN_OBSERVATIONS = 300
 _SAMPLED_LETTERS = 50  # of a micro-batch's task, from which samples are taken
-
-
-@dataclass(slots=True)
-class RunResult:
-    """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation.
-
-    `dead_letters` has the first of them, `dead_letter_count` says how many there were; `dropped` counts, by sink, the
-    tuples that a bounded sink in memory has dropped.  While an application runs, its `observations` may be a second
-    behind; `Handle.observe` is not.  Of a long run they are the newest 2,000 at least, and counts by slot are in the
-    newest 500: the journal has all.  `earlier` has the figures of the micro-batches before them, added up.
-
-    >>> RunResult().dead_letter_count
-    0
-    """
-
-    tables: dict[str, pa.Table] = field(default_factory=dict)
-    discarded: dict[str, tuple[int, int]] = field(default_factory=dict)
-    dead_letters: pa.Table = field(default_factory=LETTERS.empty_table)
-    dead_letter_count: int = 0
-    observations: list[Observation] = field(default_factory=list)
-    dropped: dict[str, int] = field(default_factory=dict)
-    earlier: Summary | None = None
 
 
 class Handle:

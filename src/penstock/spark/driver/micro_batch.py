@@ -5,18 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 import os
-import pickle
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.block.block import Block
-from penstock.block.envelope import unseal
 from penstock.host.atomic_file import Fence, no_fence, sync
 from penstock.measure.batch.batch_figures import Moments
 from penstock.measure.batch.measured_batch import MeasuredBatch
@@ -26,6 +21,7 @@ from penstock.plan.elements.pipeline import INTAKE
 from penstock.plan.fusion.groups import Fused
 from penstock.plan.placement.requested_hosts import requested_hosts
 from penstock.runtime.delivery.sink_folders import sweep_batches
+from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.result_share import ResultShare
 from penstock.runtime.driver.rolled_back import again_if_rolled_back
 from penstock.runtime.driver.source_arrivals import IdleAlarm, SourceArrivals
@@ -36,7 +32,6 @@ from penstock.runtime.migration.held_tuples import held_entries
 from penstock.runtime.migration.migration import PRE_COPY, Migrator, Situation, movable_elements
 from penstock.runtime.migration.stale_copies import Leftover
 from penstock.runtime.migration.waiting_tuples import (
-    Waiting,
     element_of,
     elements_with_held,
     elements_with_waiting,
@@ -44,9 +39,8 @@ from penstock.runtime.migration.waiting_tuples import (
     is_waiting_name,
 )
 from penstock.runtime.replica import message
-from penstock.runtime.replica.arrivals import Arrivals, arrivals_of
 from penstock.runtime.replica.message import Message, messages_of
-from penstock.runtime.replica.result_spool import forget, spooled, sweep
+from penstock.runtime.replica.result_spool import forget, sweep
 from penstock.runtime.slots.state_forms import slot_function, state_form
 from penstock.spark.driver.shuffle_cleaner import clean_shuffles
 from penstock.spark.executors.copy_job import run_copy, run_release
@@ -54,8 +48,9 @@ from penstock.spark.executors.map_stage import MapStage
 from penstock.spark.executors.placer import Placer, placed
 from penstock.spark.executors.worker import run_element
 from penstock.spark.session.offset_log import sync_spark_log
-from penstock.state.checkpoint.checkpoint import BatchPlan, Checkpoint, Fixed
-from penstock.state.checkpoint.entries import ENTRY, Entries
+from penstock.state.checkpoint.batch_plan import BatchPlan
+from penstock.state.checkpoint.checkpoint import Checkpoint, Fixed
+from penstock.state.checkpoint.entries import Entries
 from penstock.state.checkpoint.garbage import collect_garbage
 from penstock.state.checkpoint.ledger import Ledger
 from penstock.state.checkpoint.logs import Logs
@@ -65,25 +60,6 @@ from penstock.state.extents import Integers
 _log = logging.getLogger(__name__)
 _CLEAN_EVERY_BATCHES = 16
 _LEAST_S = 1e-6  # between the times at which two batches are planned
-
-
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """What came back from the tasks of one batch."""
-
-    entries: dict[str, Entries] = field(default_factory=dict)
-    blocks: dict[str, list[tuple[int, Block]]] = field(default_factory=dict)
-    parts: dict[str, list[str]] = field(default_factory=dict)  # by sink, what was staged for it
-    letters: list[pa.Table] = field(default_factory=list)
-    held: dict[str, list[Waiting]] = field(default_factory=dict)  # by element, what the splitter holds of the batch
-    waiting_tuples: list[int] = field(default_factory=list)  # that were put off, by task
-    resumed_tuples: list[int] = field(default_factory=list)  # that were put off before, and go on
-    reports: list[tuple[str, bytes]] = field(default_factory=list)  # element, report as it came
-    read_tuples: list[int] = field(default_factory=list)  # from sources, by task
-    learned: list[tuple[str, int, str]] = field(default_factory=list)  # element, replica, what it has found
-    spooled: list[str] = field(default_factory=list)  # files of the checkpoint that results came through
-    arrived: dict[str, list[Arrivals]] = field(default_factory=dict)  # by source, what each task took
-    warnings: set[str] = field(default_factory=set)
 
 
 class MicroBatches:
@@ -322,55 +298,23 @@ class MicroBatches:
         """What tasks have to say; if that is more than Spark brings to the driver, all of it through files."""
         share = self._result_share
         try:
-            result = self._gathered(self.run_tasks(frame, plan))
+            result = self._gathered(frame, plan)
         except Exception as error:
             if share is None or not share.is_exceeded(error) or not plan.task_result_bytes:
                 raise
             share.lower()
             plan = replace(plan, task_result_bytes=0)
             self.checkpoint.write_plan(plan, durable=self.fixed.durable)
-            result = self._gathered(self.run_tasks(frame, plan))
+            result = self._gathered(frame, plan)
         if share is not None:
             share.note(len(result.reports))
         return result
 
-    def _gathered(self, messages: Iterable[Message]) -> BatchResult:
+    def _gathered(self, frame: DataFrame, plan: BatchPlan) -> BatchResult:
         result = BatchResult()
-        for m in messages:
-            self._take(m, result)
+        for m in self.run_tasks(frame, plan):
+            result.add(m, self.fixed.graph, self.checkpoint.results)
         return result
-
-    def _take(self, m: Message, result: BatchResult) -> None:
-        payload = memoryview(m.payload)
-        if m.kind == message.STATE:
-            own = np.frombuffer(payload, ENTRY)
-            result.entries[m.name] = np.concatenate([result.entries[m.name], own]) if m.name in result.entries else own
-        elif m.kind == message.SINK:
-            schema = self.fixed.graph.operator(m.name).schema
-            result.blocks.setdefault(m.name, []).append((m.sequence, unseal(m.payload, schema)))
-        elif m.kind == message.PART:
-            result.parts.setdefault(m.name, []).append(bytes(payload).decode())
-        elif m.kind == message.LETTERS:
-            result.letters.append(pa.ipc.open_stream(m.payload).read_all())
-        elif m.kind == message.HELD:
-            result.held.setdefault(m.name, []).append(pickle.loads(payload))
-        elif m.kind == message.DEFERRED:
-            put_off, resumed = (int(x) for x in np.frombuffer(payload, np.int64))
-            result.waiting_tuples.append(put_off)
-            result.resumed_tuples.append(resumed)
-        elif m.kind == message.MEASURE:
-            result.reports.append((m.name, bytes(payload)))
-            result.read_tuples.append(m.sequence)
-        elif m.kind == message.SPOOLED:
-            result.spooled.append(m.name)
-            for written in spooled(self.checkpoint.results, m.name):
-                self._take(written, result)
-        elif m.kind == message.ARRIVED:
-            result.arrived.setdefault(m.name, []).append(arrivals_of(payload))
-        elif m.kind == message.LEARNED:
-            result.learned.append((m.name, m.sequence, bytes(payload).decode()))
-        elif m.kind == message.WARNING:
-            result.warnings.add(bytes(payload).decode())
 
     def _publish(self, plan: BatchPlan, result: BatchResult) -> None:
         before = dict(self._ledgers(plan.previous))

@@ -140,7 +140,7 @@ class Observer:
         """
         self.make()
         if self._failure is not None and not is_failed:
-            _log.warning("the journal has not got the last micro-batches, which are committed: %s", self._failure)
+            _log.warning("the last micro-batches are committed, but missing from the journal: %s", self._failure)
         if self._costs is not None and not is_failed:
             self._costs.end()
         with contextlib.suppress(OSError):

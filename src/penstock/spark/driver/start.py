@@ -41,7 +41,7 @@ from penstock.runtime.driver.recovery import recover
 from penstock.runtime.planning.source_planner import join_offsets, path_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
 from penstock.spark.driver.capacity import capacity_of, check_capacity, local_task_slots, with_cap, within_limits
-from penstock.spark.driver.handle import Handle, RunResult
+from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.warm_up import is_worthwhile, start_workers, warm_up
 from penstock.spark.executors.executor_watch import wait_for_executors
 from penstock.spark.session.pickling import dumps_for_workers
@@ -52,6 +52,7 @@ from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
 from penstock.state.memory.host_directory import HostState, check_state_directory, sweep_state
 from penstock.state.slots.slot_functions import SlotFunction
+from penstock.watch.run_result import RunResult
 
 _log = logging.getLogger(__name__)
 
@@ -264,7 +265,7 @@ def sweep_host(state_directory: str | None) -> None:
     """Removes what Penstock processes of this user left on this host when they were killed."""
     swept = [*sweep_state(state_directory), *sweep_scratch()]
     if swept:
-        _log.info("removed what processes that were killed had left: %s", ", ".join(swept))
+        _log.info("removed files that killed processes had left: %s", ", ".join(swept))
 
 
 def run(

@@ -141,8 +141,8 @@ def frame_of(session: SparkSession, source: Source) -> DataFrame:
     frame: DataFrame | None = streaming_frame_of(source.connector, session)
     if frame is not None:
         return frame
-    raise InputError(f"source '{source.name}' has lost its DataFrame on the way through a file; build the application "
-                     "anew with ps.sources.dataframe(...)")  # fmt: skip
+    raise InputError(f"source '{source.name}' lost its DataFrame when the application was stored as text; build the "
+                     "application again with ps.sources.dataframe(...)")  # fmt: skip
 
 
 def packed_frame(frame: DataFrame, source: Source) -> DataFrame:

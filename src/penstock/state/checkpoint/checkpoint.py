@@ -38,8 +38,8 @@ from penstock.errors import CorruptStateError, InputError, did_you_mean
 from penstock.host.atomic_file import DRAFT, Fence, make_folder, no_fence, write_whole
 from penstock.host.paths.file_names import file_name
 from penstock.host.paths.local_path import local_path
-from penstock.plan.configuration import SLOTS, Configuration, configuration_from_json, configuration_to_json
-from penstock.plan.placement.placement import Placement
+from penstock.plan.configuration import SLOTS, Configuration
+from penstock.state.checkpoint.batch_plan import BatchPlan, plan_from_bytes, plan_to_bytes
 from penstock.state.checkpoint.essence import differing, operator_digests
 from penstock.state.checkpoint.manifests import Manifests
 from penstock.state.checkpoint.place import (
@@ -69,38 +69,6 @@ class Fixed:
     durable: bool = False
     slot_functions: Mapping[str, SlotFunction] = field(default_factory=dict)  # by operator, where not by hash
     state_directory: str | None = None  # on each host, of this start
-
-
-@dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """How one batch runs; `previous` is the newest batch before it whose state counts.
-
-    `target` is the Configuration that waits for slots to come to other hosts.  Replicas of `deferring` elements put off
-    the tuples of slots whose state is not there; the splitter holds those of `held` slots, and sends on first what it
-    held for `released` elements.  `own_cap_tuples`: the cap of micro-batches without control, where control has chosen
-    the one in the Configuration.  `task_result_bytes`: what a task may send to the driver (None: all); the rest goes
-    through files.  `planned_s` is the time at which the batch was planned first, later than that of any
-    batch before it.  `idle` has the partitions, by source, that delivered nothing for longer than their source may, and
-    `partitions` how many partitions sources that may have several were seen to have before the batch.  `ends`: all
-    sources have ended, and windows fire what they hold.
-    """
-
-    batch: int
-    epoch: int
-    previous: int | None
-    configuration: Configuration
-    placements: Mapping[str, Placement] = field(default_factory=dict)
-    target: Configuration | None = None
-    deferring: tuple[str, ...] = ()
-    held: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    released: tuple[str, ...] = ()
-    learned: Mapping[str, Mapping[int, str]] = field(default_factory=dict)  # by element and replica, about threads
-    own_cap_tuples: int | None = None
-    task_result_bytes: int | None = None
-    planned_s: float = 0.0
-    idle: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    partitions: Mapping[str, int] = field(default_factory=dict)
-    ends: bool = False
 
 
 class Checkpoint:
@@ -245,7 +213,7 @@ class Checkpoint:
         """The plan of a batch, if one was written; CorruptStateError where it is torn."""
         path = self.directory / "plans" / f"{batch:012d}"
         try:
-            return self._planned(batch, _plan_body(path.read_bytes()))
+            return plan_from_bytes(batch, path.read_bytes())
         except FileNotFoundError:
             return None
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -254,27 +222,6 @@ class Checkpoint:
     def plans(self) -> list[int]:
         """All batches that have a plan, ascending."""
         return sorted(int(path.name) for path in (self.directory / "plans").glob("0*") if path.name.isdigit())
-
-    def _planned(self, batch: int, body: dict[str, Any]) -> BatchPlan:
-        if body.get("batch", batch) != batch:
-            raise ValueError(f"it is that of batch {body['batch']}")
-        configuration = configuration_from_json(body["configuration"])
-        placements = {
-            name: Placement(tuple(homes), tuple(hosts), configuration.element(name).route)
-            for name, (homes, hosts) in body["placements"].items()
-        }
-        learned = {
-            name: {int(replica): text for replica, text in own.items()} for name, own in body.get("learned", {}).items()
-        }
-        target = body.get("target")
-        return BatchPlan(
-            batch, body["epoch"], body["previous"], configuration, placements,
-            None if target is None else configuration_from_json(target), tuple(body.get("deferring", ())),
-            {name: tuple(slots) for name, slots in body.get("held", {}).items()}, tuple(body.get("released", ())),
-            learned, body.get("own_cap_tuples"), body.get("task_result_bytes"), body.get("planned_s", float(batch)),
-            {name: tuple(own) for name, own in body.get("idle", {}).items()}, body.get("partitions", {}),
-            body.get("ends", False),
-        )  # fmt: skip
 
     def newest_plan(self) -> BatchPlan | None:
         """The plan of the newest batch that was begun, of those that are whole."""
@@ -296,26 +243,8 @@ class Checkpoint:
         return replace(wanted, micro_batch_tuples=plan.own_cap_tuples or wanted.micro_batch_tuples)
 
     def write_plan(self, plan: BatchPlan, *, durable: bool = False, fence: Fence = no_fence) -> None:
-        body = {
-            "batch": plan.batch,
-            "epoch": plan.epoch,
-            "previous": plan.previous,
-            "configuration": configuration_to_json(plan.configuration),
-            "placements": {name: [own.homes, own.hosts] for name, own in plan.placements.items()},
-            "target": None if plan.target is None else configuration_to_json(plan.target),
-            "deferring": plan.deferring,
-            "held": plan.held,
-            "released": plan.released,
-            "learned": plan.learned,
-            "own_cap_tuples": plan.own_cap_tuples,
-            "task_result_bytes": plan.task_result_bytes,
-            "planned_s": plan.planned_s,
-            "idle": plan.idle,
-            "partitions": plan.partitions,
-            "ends": plan.ends,
-        }
         path = str(self.directory / "plans" / f"{plan.batch:012d}")
-        write_whole("writing the plan", path, _plan_text(body), durable=durable, fence=fence)
+        write_whole("writing the plan", path, plan_to_bytes(plan), durable=durable, fence=fence)
 
     def forget_plans(self, before: int) -> None:
         """Deletes the plans of batches that cannot run again."""
@@ -427,21 +356,6 @@ def _sink_folders(graph: Graph) -> dict[str, str]:
     """The folders of the sinks that write files."""
     found = paths_by_operator(graph)
     return {sink.name: found[sink.name][0] for sink in graph.sinks if sink.name in found}
-
-
-def _plan_text(body: dict[str, Any]) -> bytes:
-    """A line of JSON, and one with its checksum."""
-    text = json.dumps(body).encode()
-    return b"%s\n%08x\n" % (text, zlib.crc32(text))
-
-
-def _plan_body(data: bytes) -> dict[str, Any]:
-    """ValueError where a plan is not what was written; those of earlier versions have no checksum."""
-    text, _, checksum = data.partition(b"\n")
-    if checksum and checksum != b"%08x\n" % zlib.crc32(text):
-        raise ValueError("the checksum differs")
-    body: dict[str, Any] = json.loads(text)
-    return body
 
 
 def _with_state(graph: Graph) -> list[str]:

@@ -140,8 +140,8 @@ def _number(path: Path) -> int:
     except FileNotFoundError:
         return -1
     except ValueError as error:
-        raise CorruptStateError(f"'{path}' is torn: nobody knows which files were merged; restore it from a backup, or "
-                                "take another checkpoint and folder") from error  # fmt: skip
+        raise CorruptStateError(f"'{path}' is damaged, so that the merged files are not known; restore it from a "
+                                "backup, or take another checkpoint and folder") from error  # fmt: skip
 
 
 def _write(path: Path, files: Iterable[Path], compression: str) -> None:

@@ -59,7 +59,7 @@ def preferred_fusion(graph: Graph, store: CostStore | None = None, node: str | N
         elements = {element.operators for element in pipeline_of(recorded, Fused((), groups)).elements}
         default = {element.operators for element in pipeline_of(recorded).elements}
     except InputError as error:
-        _log.info("the fusion of %s is not chosen by costs: %s", graph.name, error)
+        _log.info("the fusion of %s is the default, and not chosen by costs: %s", graph.name, error)
         return None
     return None if elements == default else groups
 

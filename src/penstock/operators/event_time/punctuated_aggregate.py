@@ -54,13 +54,13 @@ class PunctuatedAggregate(AggregateRuntime):
         self._depth, self._ordered = depth, ordered
         self._passes_marks, self._is_sender = passes_marks, True
         self._tag_count = len(arrival_types(depth)) if ordered else 0
-        self._told, self._passed = Waiting(), 0  # marks still to come; how many of a micro-batch have passed
+        self._coming, self._passed = Waiting(), 0  # marks still to come; how many of a micro-batch have passed
         self._slots = KeyedSlots(self.keys, slots)
         self._windows = make_punctuated_windows(self.held, operator.window, self._slots)
         self._clock = self._windows.clock
 
     def take_side_input(self, given: SideInput) -> None:
-        self._told.give([self._at_depth(block) for block in given.ticks.get(0, ())])
+        self._coming.give([self._at_depth(block) for block in given.ticks.get(0, ())])
         self._passed, self._is_sender = 0, given.passes_marks
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
@@ -103,7 +103,7 @@ class PunctuatedAggregate(AggregateRuntime):
 
     def _marks(self, own: Block, frontier: Frontier) -> Punctuations:
         """The marks up to the frontier, at their places among the tuples."""
-        told = self._told.take(frontier)
+        told = self._coming.take(frontier)
         if told is None:
             return _NONE if own.punctuations is None else own.punctuations
         assert told.position is not None

@@ -67,6 +67,7 @@ def preload() -> None:
     """Imports what every element needs, and takes it out of the garbage collector's sight."""
     for name in _PRELOADED:
         importlib.import_module(name)
+    importlib.import_module("pyarrow").array([])  # the first array of Python objects has Arrow import pandas
     _start_compiler()
     gc.collect()
     gc.freeze()

@@ -35,8 +35,8 @@ class SideInputSender:
 
     def ticks(self, stream: str, block: Block) -> Iterator[Message]:
         """What of a block may move the clock, to all replicas where there are several; punctuations to one, too."""
-        is_told = self._own.replicas > 1 or fires_at_punctuations(self._operator)
-        for port, ticks in ticks_of(self._operator, stream, block) if is_told else ():
+        hears_ticks = self._own.replicas > 1 or fires_at_punctuations(self._operator)
+        for port, ticks in ticks_of(self._operator, stream, block) if hears_ticks else ():
             payload = seal(ticks)
             for replica in range(self._own.replicas):
                 yield self._message(replica, message.TICKS, stream, port, payload)

@@ -352,6 +352,10 @@ def saso(
         typer.Option(metavar="twin", help="Every policy as published over --trace and --seeds, rivals with restarts."),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", help="With --engine twin: runs of each case.")] = 3,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --engine twin: intervals of a trace; else 900, or 200 if quick."),
+    ] = None,
     policy: Annotated[
         str | None,
         typer.Option(metavar="POLICY", help="Compare this one, too: MODULE:CLASS, FILE.py:CLASS, or a name."),
@@ -368,7 +372,7 @@ def saso(
     if engine is not None:
         if engine != "twin":
             raise InputError(f"--engine is twin, or left out; got '{engine}'")
-        run_saso_twin(trace or [], seeds, pictures, json_file, quick=quick)
+        run_saso_twin(trace or [], seeds, pictures, json_file, quick=quick, steps=steps)
         return
     if only not in (None, *_SASO_PARTS):
         raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")

@@ -20,15 +20,23 @@ _CONFIDENCES, _PAYBACKS_S = (0.6, 1.2, 2.0, 3.0, 4.5), (2.0, 5.0, 10.0)
 
 
 def run_saso_twin(
-    traces: Sequence[Path], seeds: int, pictures: Path | None, json_file: Path | None, *, quick: bool
+    traces: Sequence[Path],
+    seeds: int,
+    pictures: Path | None,
+    json_file: Path | None,
+    *,
+    quick: bool,
+    steps: int | None = None,
 ) -> None:
     """Every policy on every trace and seed; with `pictures`, also MPC along its two settings."""
     if not traces:
         raise InputError("--engine twin needs at least one --trace FILE.csv")
     if seeds < 1:
         raise InputError(f"--seeds is at least 1; got {seeds}")
+    if steps is not None and steps < 1:
+        raise InputError(f"--steps is at least 1; got {steps}")
     console, errors, machine = wide_console(150), Console(stderr=True), this_machine()
-    steps, restarts_s = QUICK_STEPS if quick else STEPS, (0.0, *RESTARTS_S)
+    steps, restarts_s = steps or (QUICK_STEPS if quick else STEPS), (0.0, *RESTARTS_S)
     cases = twin_cases(traces, range(1, seeds + 1), steps, restarts_s)
     rows: list[Row] = []
     for case, own in zip(cases, twin_rows(cases), strict=True):

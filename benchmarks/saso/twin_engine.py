@@ -31,6 +31,7 @@ from penstock.simulate.plant_shape import PlantShape
 from penstock.simulate.shape_plant import shape_plant
 
 RESTARTS_S = (10.0, 60.0)
+_OTHER_DRAWS = 1000  # added to a seed
 _TASK_S, _STRAGGLERS = 0.0012, 0.001  # record 0010's task; one task in 1,000 takes three times as long
 _GOALS = {"throughput": throughput(), "latency": latency(mean_ms=800, p95_ms=800 * MEAN_TO_P95)}
 _APPLICATIONS = {own.name: own for own in (COMPUTING, SERVICE_BOUND)}
@@ -46,7 +47,7 @@ class Row:
     seed: int
     restart_s: float
     policy: str
-    kind: str  # mpc, oracle, rival
+    kind: str  # mpc, oracle, rival, luck
     violations: int
     p95_violations: int | None
     mean_replicas: float
@@ -98,7 +99,7 @@ def twin_rows(cases: Sequence[TwinCase]) -> Iterator[list[Row]]:
 
 
 def rows_of_case(case: TwinCase) -> list[Row]:
-    """MPC, the oracle, and each rival as published at each restart time."""
+    """MPC, the oracle, all replicas with other draws of chance, and each rival as published at each restart time."""
     shape = _shape(_APPLICATIONS[case.application])
     load = trace_load(case.trace, shape.highest_replicas / shape.service_s, case.steps)
     goal, cap = _GOALS[case.goal], round(2 * shape.highest_replicas / shape.service_s)
@@ -114,6 +115,9 @@ def rows_of_case(case: TwinCase) -> list[Row]:
         found.append(_row(case, 0.0, "mpc", run(shape, our_policy(goal, grid, shape), guarded=True), "mpc"))
     known = [run(shape, policy) for _, policy in oracles(goal, grid, shape, load.arrivals)]
     found.append(_row(case, 0.0, "oracle", best_of(known, min(own.violations for own in known)), "oracle"))
+    again = partial(_run, replace(case, seed=case.seed + _OTHER_DRAWS), load, goal, grid)
+    static = again(shape, Static(shape.highest_replicas))
+    found.append(_row(case, 0.0, "luck", static, "static, other draws"))
     for rival, restart_s in product(rivals(shape.highest_replicas), case.restarts_s):
         policy = rival.variants(load.speed_up, quick=True)[0][1]
         pause_s = 0.0 if isinstance(policy, Static) else restart_s  # it would begin with what it has

@@ -129,8 +129,9 @@ def stored_row(memory: HostMemory, row: np.ndarray) -> bytes:
         return row.tobytes()
     count, table = min(int(row[chunks.head_at]), chunks.full), row[chunks.fixed :].view(np.int32)
     starts = [int(table[2 + chunks.chunk_of[s]]) * 4 + s for s in range(count)]
-    values = memory.chunks.integers.reshape(-1, chunks.entry_words)
-    return row[: chunks.fixed].tobytes() + values[starts].tobytes()
+    width, values = chunks.entry_words, memory.chunks.integers
+    entries = [values[start * width : (start + 1) * width].tobytes() for start in starts]
+    return row[: chunks.fixed].tobytes() + b"".join(entries)
 
 
 def results(fired: Fired, rows: int) -> list[tuple[Any, ...]]:

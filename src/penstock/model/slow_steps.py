@@ -10,11 +10,11 @@ _SLOW, _MOST = 1.3, 4.0  # times as long as balance leaves: from then on a step 
 @dataclass(frozen=True, slots=True)
 class SlowSteps:
     """`usual`: the slowest of several tasks is late by their noise.  Slow steps are those with a task that straggles:
-    how probable they are, and how many times as long they take; before any, as on a shared cluster.
+    how probable they are, and how many times as long they take; before any, rare ones that take twice as long.
     """
 
     usual: float = 1.0
-    chance: float = 0.01
+    chance: float = 0.001
     factor: float = 2.0
     usual_pace: float = 0.1
     pace: float = 0.01

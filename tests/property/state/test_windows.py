@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.kernels.windows.count import shape as window_shape
-from penstock.state.memory import mapped_chunks
+from penstock.state.memory import host_memory, mapped_chunks
 from penstock.state.rows.stored_count_window import StoredCountWindow
 from penstock.state.slots.slot_functions import HashSlots
 from tests.faults.state_worker import ALL_SLOTS, SLOTS, Block, Driver, PlainWindow, results, stored_rows, stored_window
@@ -113,8 +113,9 @@ def test_stored_windows_equal_plain_ones(shape: tuple[int, int, bool], key_type:
 def test_windows_in_chunks_equal_plain_ones(
     shape: tuple[int, int, bool], chunks_per_extent: int, data: st.DataObject
 ) -> None:
-    """Few keys, so that windows outgrow their chunks, and extents that a chunk or two fill."""
-    with patch.object(mapped_chunks, "CHUNKS_PER_EXTENT", chunks_per_extent):
+    """Few keys, so that windows outgrow their chunks, extents that a chunk or two fill, and files that get longer."""
+    per_extent = patch.object(mapped_chunks, "CHUNKS_PER_EXTENT", chunks_per_extent)
+    with per_extent, patch.object(host_memory, "GRANULES_AT_FIRST", 4):
         check(shape, pa.int64(), FEW_KEYS, 60, data)
 
 

@@ -86,7 +86,7 @@ def _saved(found: ps.Profile, folder: Path) -> Path:
 
 
 def test_communication_is_learned(session: SparkSession) -> None:
-    points = calibration_points(session, lambda text, share: None, columns=(4,), seconds=0.05)
+    points = calibration_points(session, lambda text, share: None, columns=(4,), seconds=0.05, warms_up=False)
     assert {point.role for point in points} == {"fused", "sends", "receives"}
     assert all(24 <= point.bytes_per_tuple <= 48 for point in points)
     found = calibrated(points)

@@ -23,9 +23,11 @@ def test_mpc_is_judged_by_the_best_rival_and_those_that_keep_the_goal() -> None:
     rows = [
         row("mpc", 3, 5.0, "mpc"), row("oracle", 0, 4.8, "oracle"), row("lazy", 90, 2.0), row("static", 2, 12.0),
         row("mpc", 9, 5.0, "mpc", seed=2), row("oracle", 0, 4.0, "oracle", seed=2), row("static", 2, 12.0, seed=2),
+        row("static, other draws", 3, 12.0, "luck"), row("static, other draws", 4, 12.0, "luck", seed=2),
     ]  # fmt: skip
     found = judged(rows, 0.0)
     assert (found["cases"], found["goal_kept"], found["fewest_replicas"]) == (2, 0.5, 1.0)
+    assert found["static_kept"] == 0.5
     assert found["within_10_percent_of_oracle"] == 0.5
 
 
@@ -58,6 +60,7 @@ def test_a_case_has_a_row_of_each_policy_and_restart(tmp_path: Path) -> None:
     rivals = [own for own in rows if own.kind == "rival"]
     assert {own.restart_s for own in rivals} == {0.0, 60.0}
     assert len({own.policy for own in rivals}) == len(rivals) / 2 >= 8
+    assert [own.policy for own in rows if own.kind == "luck"] == ["static, other draws"]
     assert rows == rows_of_case(case)
 
 
@@ -66,3 +69,5 @@ def test_mistakes_are_told() -> None:
         run_saso_twin([], 1, None, None, quick=True)
     with pytest.raises(InputError, match="--seeds is at least 1; got 0"):
         run_saso_twin([Path("a.csv")], 0, None, None, quick=True)
+    with pytest.raises(InputError, match="--steps is at least 1; got 0"):
+        run_saso_twin([Path("a.csv")], 1, None, None, quick=True, steps=0)

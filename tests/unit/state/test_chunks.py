@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import StateFileError, StateMovedError
+from penstock.state.memory import host_memory
 from penstock.state.memory.header import Field, Shared
 from penstock.state.rows.slot_copy import release_slots
 from penstock.state.rows.stored_count_window import StoredCountWindow
@@ -112,15 +113,29 @@ def test_a_host_that_slots_have_left_gives_their_memory_back(setting: Setting) -
 
 
 def test_memory_that_held_nulls_holds_none_for_a_slot_that_knows_of_none(setting: Setting) -> None:
-    """What one host wrote and lost knows of nulls; what is rebuilt there was written where there were none."""
+    """An attempt that was lost here wrote nulls; what counts was written elsewhere, where there were none."""
     elsewhere, window = setting.worker("elsewhere"), setting.worker()
-    setting.commit(elsewhere, block_of(50))
+    elsewhere.store.replay = None  # rows are logged
     setting.open(window)
     setting.process(window, block_of(60, value=None))
     window.close()
+    setting.commit(elsewhere, block_of(50))
     assert window.memory.has_nulls
+    assert not elsewhere.memory.has_nulls
     setting.commit(window, block_of(3))
     setting.commit(window, Block((1, 1), (None, 2.0)))
+
+
+def test_a_worker_maps_what_another_has_made_longer(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_memory, "GRANULES_AT_FIRST", 16)
+    one, other = setting.worker(), setting.worker()
+    before = other.memory.chunks.capacity
+    setting.commit(one, block_of(20))
+    setting.open(other)
+    for table in (other.memory.chunks, other.memory.chunk_nulls):
+        assert table.capacity >= other.memory.header.shared[Shared.CHUNKS_USED] > before
+    assert stored_rows(other) == setting.plain.rows()
+    other.close()
 
 
 def test_two_workers_of_a_host_never_take_the_same_chunk(setting: Setting) -> None:

@@ -113,15 +113,16 @@ def solve_chance(problem: ChanceProblem, *, bound: bool = True) -> Solution:
 
 
 def keeps_goal(problem: ChanceProblem) -> bool:
-    """Whether the first setting, kept throughout, is sure not to break the goal at the highest rates there may be."""
+    """Whether the first setting, kept throughout, is sure to keep the goal: at the highest rates, in a slow step."""
     highest = float(problem.errors[0].max())
-    cases = [(highest, 1.0), (0.0, problem.slow_factor)] if problem.slow_chance > 0 else [(highest, 1.0)]
-    for error, slower in cases:
+    first_slower = problem.slow_factor if problem.slow_chance > 0 else 1.0
+    for error, slower in ((highest, 1.0), (0.0, first_slower)):
         waiting = problem.waiting_tuples
         for rate, deviation in zip(problem.rates_tuples_s, problem.deviations, strict=True):
             cost, waiting = problem.outcome(float(rate * (1 + deviation * error)), 0, waiting, 0.0, slower)
             if cost > 0:
                 return False
+            slower = 1.0
     return True
 
 

@@ -54,13 +54,13 @@ class PunctuatedAggregate(AggregateRuntime):
         self._depth, self._ordered = depth, ordered
         self._passes_marks, self._is_sender = passes_marks, True
         self._tag_count = len(arrival_types(depth)) if ordered else 0
-        self._coming, self._passed = Waiting(), 0  # marks still to come; how many of a micro-batch have passed
+        self._waiting_marks, self._passed = Waiting(), 0  # marks still to come; how many of a micro-batch have passed
         self._slots = KeyedSlots(self.keys, slots)
         self._windows = make_punctuated_windows(self.held, operator.window, self._slots)
         self._clock = self._windows.clock
 
     def take_side_input(self, given: SideInput) -> None:
-        self._coming.give([self._at_depth(block) for block in given.ticks.get(0, ())])
+        self._waiting_marks.give([self._at_depth(block) for block in given.ticks.get(0, ())])
         self._passed, self._is_sender = 0, given.passes_marks
 
     def process(self, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
@@ -103,18 +103,18 @@ class PunctuatedAggregate(AggregateRuntime):
 
     def _marks(self, own: Block, frontier: Frontier) -> Punctuations:
         """The marks up to the frontier, at their places among the tuples."""
-        told = self._coming.take(frontier)
-        if told is None:
+        marks = self._waiting_marks.take(frontier)
+        if marks is None:
             return _NONE if own.punctuations is None else own.punctuations
-        assert told.position is not None
-        offsets = np.zeros(told.rows, np.int64)
+        assert marks.position is not None
+        offsets = np.zeros(marks.rows, np.int64)
         if own.rows:
             assert own.position is not None
-            order = merge_order([told.position, own.position.pad(self._depth + 1, ABSENT)])
-            is_mark = order < told.rows
+            order = merge_order([marks.position, own.position.pad(self._depth + 1, ABSENT)])
+            is_mark = order < marks.rows
             offsets = np.cumsum(~is_mark, dtype=np.int64)[is_mark]
-        (identities,) = (column.values for column in told.columns if isinstance(column, FixedColumn))
-        return Punctuations(offsets, identities, told.position)
+        (identities,) = (column.values for column in marks.columns if isinstance(column, FixedColumn))
+        return Punctuations(offsets, identities, marks.position)
 
     def _at_depth(self, marks: Block) -> Block:
         """Marks made further in front have fewer levels, and stand behind all that came of their tuple."""

@@ -19,7 +19,7 @@ def has_time_windows(operator: ops.Operator) -> bool:
     return any(window.measure == "time" for window in _windows(operator))
 
 
-def has_broadcast_clock(graph: Graph, operator: ops.Operator) -> bool:
+def goes_by_broadcast(graph: Graph, operator: ops.Operator) -> bool:
     """Whether an operator by key is told, beside its tuples, what its windows go by."""
     return is_keyed_event_time(graph, operator) or operator.name in punctuated(graph).by_key
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.plan.elements.event_time import has_broadcast_clock
+from penstock.plan.elements.event_time import goes_by_broadcast
 from penstock.plan.elements.merged_sources import goes_by_micro_batch
 from penstock.plan.elements.order import is_paced
 from penstock.plan.elements.pipeline import Pipeline, PipelineElement, pipeline_of
@@ -177,5 +177,5 @@ def _event_time(graph: Graph, pipeline: Pipeline) -> tuple[int, ...]:
     return tuple(
         number
         for number, element in enumerate(pipeline.elements)
-        if element.scope == "key" and has_broadcast_clock(graph, graph.operator(element.operators[0]))
+        if element.scope == "key" and goes_by_broadcast(graph, graph.operator(element.operators[0]))
     )

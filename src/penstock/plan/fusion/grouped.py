@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
-from penstock.plan.elements.event_time import has_broadcast_clock, has_time_windows
+from penstock.plan.elements.event_time import goes_by_broadcast, has_time_windows
 from penstock.plan.elements.keys import Scope, copied_from, partitioning_of
 from penstock.plan.elements.stateful import is_stored
 from penstock.plan.fusion.groups import Groups
@@ -76,7 +76,7 @@ def _share(graph: Graph, members: Sequence[ops.Operator], default: Pipeline) -> 
 
 def _by_key(graph: Graph, names: set[str], members: Sequence[ops.Operator], keyed: Sequence[ops.Operator]) -> _Share:
     """By key where each stream that comes in has one key, by which all operators behind it go."""
-    clocked = next((o for o in keyed if has_broadcast_clock(graph, o)), None)
+    clocked = next((o for o in keyed if goes_by_broadcast(graph, o)), None)
     if clocked is not None:
         others = [o.name for o in keyed if o is not clocked]
         inside = [graph.producer(s).name for s in clocked.inputs if graph.producer(s).name in names]

@@ -35,13 +35,18 @@ def learned_overhead(session: SparkSession, tell: Tell, columns: Sequence[int] =
 
 
 def calibration_points(
-    session: SparkSession, tell: Tell, columns: Sequence[int] = COLUMNS, seconds: float = VISIT_S
+    session: SparkSession,
+    tell: Tell,
+    columns: Sequence[int] = COLUMNS,
+    seconds: float = VISIT_S,
+    *,
+    warms_up: bool = True,
 ) -> list[CalibrationPoint]:
     """What was measured for every width, envelope size and micro-batch size, fused and cut.
 
-    The first width is measured twice, and counts the second time: the JVM compiles during the first.
+    `warms_up`: the first width is measured twice, and counts the second time, as the JVM compiles during the first.
     """
-    visits = [columns[0], *columns]
+    visits = [*columns[: int(warms_up)], *columns]
     points: list[CalibrationPoint] = []
     for place, own in enumerate(visits):
 
@@ -49,7 +54,7 @@ def calibration_points(
             tell("communication", done + share / len(visits))
 
         found = list(_of_width(session, own, seconds, reported))
-        points += found if place else []
+        points += found if place or not warms_up else []
     return points
 
 

@@ -133,7 +133,7 @@ def driven(rate: int, highest: HighestReplicas | None, seconds: int = 60) -> lis
     return list(loop.run(plant))
 
 
-@pytest.mark.parametrize("rate", [600, 2000])
+@pytest.mark.parametrize("rate", [600, 1200])
 def test_a_bound_that_does_not_bind_changes_no_decision(rate: int, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
     solve = Mpc.solve

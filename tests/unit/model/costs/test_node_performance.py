@@ -73,6 +73,13 @@ def test_operators_of_other_keys_and_without_cost_say_nothing() -> None:
     assert learned_speeds([free], [own]) == {}
 
 
+def test_a_class_that_never_uses_a_core_has_the_mean_of_the_others() -> None:
+    functor = costs.OperatorCost("a", ResourceFunction((Term((1,), 1e-6),)), operator_class="functor", key="a")
+    falling = ResourceFunction((Term((0,), 1e-4), Term((1,), -1e-9)))  # what noise leaves of next to nothing
+    sink = costs.OperatorCost("out", falling, operator_class="sink", key="out")
+    assert learned_speeds([functor, sink], [shifted(functor, 2.0), sink]) == pytest.approx({"functor": 2, "sink": 2})
+
+
 def test_surer_functions_count_more() -> None:
     sure = costs.OperatorCost("a", ResourceFunction((Term((1,), 1e-6),)), operator_class="functor", key="a")
     vague = replace(sure, key="b", cpu=replace(sure.cpu, noise=0.3))

@@ -83,6 +83,7 @@ class ChunkLayout:
         """Granules of a window that has been full."""
         return int(self.first[-1]) // GRANULE
 
+    @cached_property
     def tables(self) -> tuple[Numbers, Numbers, Numbers]:
         """What a kernel must know to find entries and to take chunks."""
         return self.chunk_of, self.first, self.granules
@@ -135,10 +136,7 @@ class OwnChunks:
         self.values: RowTable = GrowingRows(GRANULE * layout.entry_words)
         self.nulls: RowTable = GrowingRows(0)
         self._next, self._end = np.zeros(1, np.int64), np.array([self.values.capacity])
-
-    @property
-    def ranges(self) -> tuple[Integers, Integers]:
-        return self._next, self._end
+        self.ranges = self._next, self._end
 
     @property
     def used(self) -> int:

@@ -67,6 +67,8 @@ class CountWindow:
         self._use(Shape(size, size if tumbling else every, aggregates, types, nullable=False, retained=retained))
         self._make_rows = make_rows
         self._chunks = None if self._shape.chunks is None else make_chunks(self._shape.chunks)
+        # Of a block whose chunks are lacking: the next row, windows fired; who lacks how many granules.
+        self._progress: Integers = np.zeros(4, np.int64)
         self._words = make_rows(self._shape.words(about_nulls=False), False)
         self._words.rows(0, 1)[:] = self._shape.first_row()
         self._nulls: RowTable = GrowingRows(0)
@@ -159,13 +161,12 @@ class CountWindow:
         owners: Owners,
     ) -> int:
         """The same, again and again from the row on whose owner had no room for a chunk."""
-        progress: Integers = np.zeros(4, np.int64)  # the next row, windows fired; who lacks how many granules
+        progress, tables = self._progress, chunks.layout.tables
+        progress[0] = progress[1] = 0
         while True:
             values, nulls = chunks.values, chunks.nulls
             memory = (self._words.integers.view(np.int32), values.integers, values.floats, nulls.integers)
-            fired = self._run(
-                groups, columns, outputs, *memory, *chunks.layout.tables(), *owners, *chunks.ranges, progress
-            )
+            fired = self._run(groups, columns, outputs, *memory, *tables, *owners, *chunks.ranges, progress)
             if progress[0] == len(groups):
                 return fired
             del memory  # memory with views on it does not grow

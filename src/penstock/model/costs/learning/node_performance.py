@@ -21,21 +21,28 @@ def learned_speeds(here: Iterable[OperatorCost], there: Iterable[OperatorCost]) 
 
     A node's capacity is the highest rate of an operator on one of its cores, not its MIPS (Figure 9): with u = f(r) on
     the one and u = f(r / s) on the other, s = r' / r where both use a whole core.  Operators are the same where their
-    keys are; those of a class count by how sure their functions are.
+    keys are; those of a class count by how sure their functions are.  A class whose operators never use a core, sinks
+    for example, has the mean of the other classes.
     """
     known = {own.key: own for own in here}
     logs: dict[str, list[tuple[float, float]]] = {}
+    silent: set[str] = set()
     for other in there:
         own = known.get(other.key)
         if own is None or own.key is None or own.operator_class is None:
             continue
         rates = saturated_rate(own.cpu), saturated_rate(other.cpu)
         if rates[0] is None or rates[1] is None:
+            silent.add(own.operator_class)
             continue
         variance = own.cpu.variance(_ports(own.cpu, rates[0])) + other.cpu.variance(_ports(other.cpu, rates[1]))
         weight = 1.0 / max(variance, _LEAST_DEVIATION**2)
         logs.setdefault(own.operator_class, []).append((weight, math.log(rates[1] / rates[0])))
-    return {name: math.exp(sum(w * own for w, own in found) / sum(w for w, _ in found)) for name, found in logs.items()}
+    speeds = {
+        name: math.exp(sum(weight * log for weight, log in found) / sum(weight for weight, _ in found))
+        for name, found in logs.items()
+    }
+    return speeds | (dict.fromkeys(sorted(silent - set(speeds)), geometric_mean(speeds.values())) if speeds else {})
 
 
 def saturated_rate(cpu: ResourceFunction) -> float | None:

@@ -23,6 +23,7 @@ from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.essence import differing, operator_digests
 from penstock.state.checkpoint.lease import Lease
+from penstock.state.checkpoint.place import header_line
 
 
 class Count:
@@ -177,12 +178,22 @@ def test_an_application_file_of_another_version_is_refused_before_it_is_unpickle
     path.write_bytes(pickle.dumps((2, "digest", "what version 2 had")))
     with pytest.raises(ps.errors.InputError, match="is older than version 3, the oldest that can be read"):
         fixed_by(tmp_path, application().graph)
-    path.write_bytes(b'{"penstock_checkpoint": 4}\nnot a pickle')
-    with pytest.raises(ps.errors.InputError, match="has version 4, and this Penstock reads version 3"):
+    path.write_bytes(b'{"penstock_checkpoint": 5}\nnot a pickle')
+    with pytest.raises(ps.errors.InputError, match="has version 5, and this Penstock reads versions 3 to 4"):
         fixed_by(tmp_path, application().graph)
     path.write_bytes(b'{"penstock_checkpoint": 3}\nnot a pickle')
     with pytest.raises(ps.errors.InputError, match="cannot be read: 'name'; take another one"):
         fixed_by(tmp_path, application().graph)
+
+
+def test_a_checkpoint_of_version_3_is_read_and_goes_on_as_the_newest(tmp_path: Path) -> None:
+    before = fixed_by(tmp_path, application().graph)
+    path = tmp_path / "application"
+    header, body = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(header_line(json.loads(header) | {"penstock_checkpoint": 3}) + body)
+    assert Checkpoint(tmp_path).fixed().checkpoint_id == before.checkpoint_id
+    fixed_by(tmp_path, application().graph)
+    assert json.loads(path.read_bytes().split(b"\n", 1)[0])["penstock_checkpoint"] == 4
 
 
 def test_a_header_with_another_id_or_folder_than_was_written_is_refused(tmp_path: Path) -> None:

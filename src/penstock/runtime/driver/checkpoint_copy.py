@@ -18,7 +18,7 @@ from penstock.host.atomic_file import sync
 from penstock.host.paths.file_names import file_name
 from penstock.host.paths.local_path import local_path
 from penstock.runtime.driver.recovery import SparkLog
-from penstock.state.checkpoint.checkpoint import VERSION, VERSION_KEY, Checkpoint
+from penstock.state.checkpoint.checkpoint import VERSION_KEY, VERSIONS, Checkpoint
 from penstock.state.checkpoint.entries import token_of
 from penstock.state.checkpoint.logs import Logs
 from penstock.state.checkpoint.manifests import Manifests
@@ -77,7 +77,7 @@ def _checked_header(original: Checkpoint) -> dict[str, Any]:
     header = header_of(original.directory / APPLICATION)
     if header is None:
         raise InputError(f"'{original.directory}' has no checkpoint to copy; a checkpoint has a file '{APPLICATION}'")
-    if header.get(VERSION_KEY) != VERSION or not {"id", "sinks"} <= header.keys():
+    if header.get(VERSION_KEY) not in VERSIONS or not {"id", "sinks"} <= header.keys():
         raise InputError(f"the checkpoint '{original.directory}' is of another version, which does not say where its "
                          "sinks write; start it once with this one, and copy it then")  # fmt: skip
     if not is_whole(header):

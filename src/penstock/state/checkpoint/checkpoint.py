@@ -52,7 +52,8 @@ from penstock.state.checkpoint.place import (
 )
 from penstock.state.slots.slot_functions import SlotFunction
 
-VERSION = 3
+VERSION, OLDEST_VERSION = 4, 3  # 4: long windows have sections of their own in logs
+VERSIONS = range(OLDEST_VERSION, VERSION + 1)  # that are read
 VERSION_KEY = "penstock_checkpoint"
 WARM_UP = "warm-up"
 Dumps = Callable[[Any, str], bytes]  # pickles a value; the text says what it is, for the error where it cannot be
@@ -302,13 +303,14 @@ class Checkpoint:
             file.readline(HEADER_BYTES)
             header = header_of(path)
             if header is None or not isinstance(header.get(VERSION_KEY), int):
-                raise InputError(f"the checkpoint '{self.directory}' is older than version {VERSION}, the oldest that "
-                                 "can be read, or its file 'application' is torn; restore that file from a backup, or "
+                raise InputError(f"the checkpoint '{self.directory}' is older than version {OLDEST_VERSION}, the oldest "
+                                 "that can be read, or its file 'application' is torn; restore that file from a backup, or "
                                  "start with a new checkpoint directory")  # fmt: skip
-            if header[VERSION_KEY] != VERSION:
+            if header[VERSION_KEY] not in VERSIONS:
                 found = header[VERSION_KEY]
                 raise InputError(f"the checkpoint '{self.directory}' has version {found}, and this Penstock reads "
-                                 f"version {VERSION}; upgrade it, or take another checkpoint")  # fmt: skip
+                                 f"versions {OLDEST_VERSION} to {VERSION}; upgrade it, or take another checkpoint"
+                                 )  # fmt: skip
             try:
                 _ = header["name"], header["operators"].items()
                 body = file.read()

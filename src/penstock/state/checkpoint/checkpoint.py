@@ -303,9 +303,11 @@ class Checkpoint:
             file.readline(HEADER_BYTES)
             header = header_of(path)
             if header is None or not isinstance(header.get(VERSION_KEY), int):
-                raise InputError(f"the checkpoint '{self.directory}' is older than version {OLDEST_VERSION}, the oldest "
-                                 "that can be read, or its file 'application' is torn; restore that file from a backup, or "
-                                 "start with a new checkpoint directory")  # fmt: skip
+                raise InputError(
+                    f"the checkpoint '{self.directory}' is older than version {OLDEST_VERSION}, the oldest that can be "
+                    "read, or its file 'application' is torn; restore that file from a backup, or start with a new "
+                    "checkpoint directory"
+                )
             if header[VERSION_KEY] not in VERSIONS:
                 found = header[VERSION_KEY]
                 raise InputError(f"the checkpoint '{self.directory}' has version {found}, and this Penstock reads "

@@ -24,7 +24,7 @@ from penstock.plan.nodes import nodes as read_nodes
 from penstock.simulate.events.kernel.random_draws import stream_seed
 from penstock.simulate.events.model import MOST_PARTITIONS, Model
 from penstock.simulate.search_spaces import ApplicationSpace, Candidate, ModelSpace
-from penstock.simulate.simulation import NODES, checked_model, fitted_application
+from penstock.simulate.simulation import NODES, checked_model, fitted_application, refuse_costs_of_runs
 
 GOALS = ("latency_mean", "latency_p95")
 METHODS = ("genetic", "random")
@@ -109,6 +109,7 @@ def search(
         fitted = fitted_application(model, from_journal, from_profile, "twin.search")
         space = ApplicationSpace(model, fitted, machines, goal, seed, seconds)
     else:
+        refuse_costs_of_runs("twin.search", from_journal=from_journal, from_profile=from_profile)
         space = ModelSpace(checked_model(model, "twin.search"), machines, goal, seed, seconds)
     most = most_partitions or machines.cores
     first = _first(start, space.names, space.now)

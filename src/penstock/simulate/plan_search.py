@@ -215,9 +215,11 @@ def _random(judge: _Judge, draw: _Draw, start: Candidate | None) -> None:
 
 
 def _genetic(judge: _Judge, draw: _Draw, start: Candidate | None) -> None:
-    population: list[Candidate] = [draw.new() for _ in range(POPULATION)]
-    if start is not None:
-        population = [start, *(draw.mutant(start) for _ in range(POPULATION // 2 - 1)), *population[: POPULATION // 2]]
+    population: list[Candidate]
+    if start is None:
+        population = [draw.new() for _ in range(POPULATION)]
+    else:  # new ones by chance, which later generations have, are rarely as good as a running plan
+        population = [start, *(draw.mutant(start) for _ in range(POPULATION - 1))]
     judge.judge(population)
     without_gain = 0
     while not judge.is_over and without_gain < PATIENCE:

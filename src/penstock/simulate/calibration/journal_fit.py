@@ -91,7 +91,7 @@ class _Learned:
         noise = float(np.average([own.noise for own in elements], weights=[own.busy_s for own in elements]))
         known = cls(elements, MicroBatchCosts(batch_s=0.0, task_s=task_s, noise=noise), cores, ())
         steady = [line for line, changed in _with_changes(lines) if not changed]
-        batch_s, tuple_s = _beside_tasks(
+        batch_s, tuple_s = _fitted_overhead(
             [line.observation.tuples_in for line in steady], [known.overhead_s(line) for line in steady]
         )
         costs = MicroBatchCosts(
@@ -129,7 +129,7 @@ class _Learned:
         return float(ends_s.max())
 
 
-def _beside_tasks(sizes: Sequence[int], overheads_s: Sequence[float]) -> tuple[float, float]:
+def _fitted_overhead(sizes: Sequence[int], overheads_s: Sequence[float]) -> tuple[float, float]:
     """What is fixed in a micro-batch, and what grows with its tuples; on average what the run had.
 
     The line is that of usual micro-batches; one in many takes far longer, and that has its share in throughput.

@@ -139,9 +139,9 @@ def _read(path: str) -> Path:
     [
         lambda: np.array(["".join(["some ", "text"])], object),
         lambda: logging.getLogger("penstock.test.parameters"),
-        lambda: random.Random(),
-        lambda: np.random.default_rng(),
-        lambda: threading.Lock(),
+        random.Random,
+        np.random.default_rng,
+        threading.Lock,
         lambda: json,
         lambda: _read("a") if random.random() < 0.5 else Path("a"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from penstock.measure.observation import Observation
 from penstock.watch.summary import Summary, summary_of
@@ -23,7 +22,7 @@ def add_bounded(
     without_slots = max(len(observations) - _MOST_WITH_SLOTS, 0)
     observations += new
     for place in range(without_slots, len(observations) - _MOST_WITH_SLOTS):
-        observations[place] = replace(observations[place], slot_tuples_by_element={}, slot_cpu_us_by_element={})
+        observations[place] = observations[place].without_slots()
     while len(observations) >= MOST + _AT_ONCE:
         earlier = summary_of(observations[:_AT_ONCE], earlier)
         del observations[:_AT_ONCE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -30,6 +31,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, help="at most so many rounds now; the next run goes on")
     parser.add_argument("--again", action="store_true", help="begin anew")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a round that is cut leaves no processes
     folder = FOLDER / str(given.seed)
     results = folder / "rounds.jsonl"
     if given.again:

@@ -47,6 +47,7 @@ _ANSWER_TIMEOUT_S = 5.0
 _REGISTRATION_TIMEOUT_S = 60.0
 _SCHEDULER_TIMEOUT_S = 300.0
 _SHUTDOWN_TIMEOUT_S = 30.0
+_starting = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +163,19 @@ def runtime_settings() -> dict[str, str]:
 
 @contextlib.contextmanager
 def with_runtime_settings(session: SparkSession) -> Iterator[None]:
-    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again."""
-    before = {key: session.conf.get(key, None) for key in runtime_settings()}
-    try:
-        for key, value in runtime_settings().items():
-            session.conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            session.conf.unset(key) if old is None else session.conf.set(key, old)
+    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again.
+
+    One start after the other: what a second one found meanwhile would not be the user's own.
+    """
+    with _starting:
+        before = {key: session.conf.get(key, None) for key in runtime_settings()}
+        try:
+            for key, value in runtime_settings().items():
+                session.conf.set(key, value)
+            yield
+        finally:
+            for key, old in before.items():
+                session.conf.unset(key) if old is None else session.conf.set(key, old)
 
 
 def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]:

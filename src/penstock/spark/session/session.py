@@ -153,6 +153,9 @@ def runtime_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
+        # A task's envelopes reach its worker in parts: buffers above 32 MB leave malloc's arenas, and are mapped and
+        # touched anew in each micro-batch (80 ms of CPU for 35 MB, where 23 MB take 32; docs/design/0062-costs.md).
+        "spark.sql.execution.arrow.maxBytesPerBatch": "12m",
         # Tables of `foreach_batch` above this stay Arrow until tasks read them; below, the driver makes all rows.
         "spark.sql.execution.arrow.localRelationThreshold": "64KB",
         "spark.sql.streaming.checkpointFileManagerClass": (

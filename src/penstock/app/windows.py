@@ -28,7 +28,7 @@ class Window:
     every: int | float
     on: str | None = None
     per_group: bool = False
-    mistake: str | None = None  # what is wrong with it, told with the mistakes of the operator that was given it
+    mistake: str | None = None  # what is wrong with it, reported with the mistakes of the operator that uses it
 
     def __str__(self) -> str:
         amount, step = (

@@ -114,7 +114,10 @@ class HighestReplicas:
         if highest == 1 and self.cores > 1:
             return "no element can have a second one"
         if highest == self.lowest > self.cores:
-            return f"{highest} are the fewest of the limits, more than an element that computes can use on {self.cores} cores"
+            return (
+                f"{highest} are the fewest of the limits, "
+                f"more than an element that computes can use on {self.cores} cores"
+            )
         return f"an element that computes can use {highest} on {self.cores} cores"
 
 

@@ -281,7 +281,7 @@ class Handle:
         """Starts the dashboard of this run in a process of its own, prints its link, and gives it; once for a run."""
         if self._dashboard is None or not self._dashboard.is_alive:
             self._dashboard = start_dashboard(self.checkpoint.directory, host=host, port=port)
-            print(f"dashboard: {self._dashboard.url}")
+            print(f"dashboard: {self._dashboard.url}", flush=True)
             print(f"token: {self._dashboard.token}", file=sys.stderr)
         return self._dashboard
 

@@ -263,8 +263,8 @@ def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: floa
     out = ", ".join(f"{table.num_rows:,} to {name}" for name, table in tables.items())
     speed = f"{seconds:.2f} s, {rate(tuples_in, seconds)} (reading and compiling included)"
     lines = [f"{amount(tuples_in, 'tuple')} in, {out}; {speed}"]
-    kept = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
-    lines.append(f"state: {', '.join(kept) or 'none'}")
+    sizes = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
+    lines.append(f"state: {', '.join(sizes) or 'none'}")
     lines += tables.advice
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

@@ -19,8 +19,8 @@ def existing_file(path: str, what: str) -> Path:
     if Path(path).is_file():
         return Path(path)
     folder = Path(path).parent
-    beside = [str(own) for own in folder.glob(f"*{Path(path).suffix}")] if folder.is_dir() else []
-    hint = did_you_mean(path, beside)
+    near = [str(own) for own in folder.glob(f"*{Path(path).suffix}")] if folder.is_dir() else []
+    hint = did_you_mean(path, near)
     raise InputError(f"there is no {what} file {path}" + (f"; {hint}" if hint else ""))
 
 

@@ -25,7 +25,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, or_none, whole
+from penstock.arguments import FLAG, PATH, TEXT, check_arguments, checked_call, dict_of, or_none, whole
 from penstock.errors import InputError
 from penstock.host.allocator import malloc_settings
 from penstock.host.cores import own_cores
@@ -296,6 +296,7 @@ def _shut_down(gateway: Any) -> None:
 _launches: WeakKeyDictionary[SparkSession, _Launch] = WeakKeyDictionary()
 
 
+@checked_call("ps.spark_session")
 def spark_session(
     master: str = DEFAULT_MASTER,
     task_slots: int | None = None,

@@ -226,3 +226,18 @@ def test_a_profile_that_does_not_fit_is_told(tmp_path: Path) -> None:
         twin.fit_of(application(), None, profile(tmp_path / "p.json", version=9))
     with pytest.raises(InputError, match="cannot read"):
         twin.fit_of(application(), None, tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("trades", "sentence"),
+    [
+        (3, "operator 'trades' is an object with cpu and outputs; got 3"),
+        ({"cpu": 3}, "cpu of operator 'trades' is a list of terms with powers and coefficient; got 3"),
+        ({"cpu": [{"powers": ["x"], "coefficient": 1}]}, "powers of cpu of operator 'trades' are whole numbers"),
+        ({"cpu": [], "outputs": [1]}, "outputs of operator 'trades' is an object by stream"),
+    ],
+)
+def test_a_damaged_profile_is_told(tmp_path: Path, trades: object, sentence: str) -> None:
+    path = profile(tmp_path / "p.json", operators={"trades": trades, "window": {"cpu": []}})
+    with pytest.raises(InputError, match=sentence):
+        twin.fit_of(application(), None, path)

@@ -152,11 +152,11 @@ class MicroBatches:
         readers = readers_of(element, self.elements, configuration)
         service_s, jvm_s = element.tuple_s(own.replicas, readers)
         python = service_s / (service_s + jvm_s) if jvm_s else 1.0  # the part of a tuple's time in the worker
-        cpu_ratio = python * element.cpu_ratio + 1 - python
+        cpu_ratio = python * element.cpu_ratio + (1 - python)
         by_slot = _by_slot(element.shares(at_s), tuples)
         by_replica = _by_replica(by_slot, own, tuples)
         slower = element.service_factor(at_s) * self._highest_ghz / (frequency_ghz or self._highest_ghz)
-        work_s = self._work_s(element, by_replica, slower * (service_s + jvm_s), at_s)
+        work_s = self._work_s(element, by_replica, service_s + jvm_s, slower, at_s)
         slots = self.cluster.at(at_s, element.operator_class)
         extra_s = self.costs.task_s + self._network_s(element, float(by_replica.max(initial=0.0)))
         placed = self.cluster.run(work_s, extra_s, cpu_ratio, self.costs.tasks_per_core, slots)
@@ -170,7 +170,7 @@ class MicroBatches:
             by_slot, at_s + self.costs.stage_s, placed,
         )  # fmt: skip
 
-    def _work_s(self, element: BatchElement, tuples: Floats, tuple_s: float, at_s: float) -> Floats:
+    def _work_s(self, element: BatchElement, tuples: Floats, tuple_s: float, slower: float, at_s: float) -> Floats:
         """Seconds of a core of speed 1 for each task."""
         if element.fires_every_s is not None:
             total, name = float(tuples.sum()), element.name
@@ -188,7 +188,7 @@ class MicroBatches:
             factor = factor * np.maximum(1 + spread * self._random.standard_normal(number), _LEAST_WORK)
         if costs.straggler_ratio > 0:
             factor = np.where(self._random.random(number) < costs.straggler_ratio, costs.straggler_factor, 1.0) * factor
-        return np.asarray(tuples * tuple_s * factor)
+        return np.asarray(tuples * tuple_s * slower * factor)
 
     def _network_s(self, element: BatchElement, tuples: float) -> float:
         """How long the input of the largest task travels."""

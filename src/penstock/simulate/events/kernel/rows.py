@@ -11,7 +11,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import from_dtype, types  # type: ignore[attr-defined]
 from numba.core import cgutils
 from numba.core.datamodel import models
@@ -45,7 +44,7 @@ def rows_of(number: int, dtype: Any, *, is_table: bool = False) -> Any:
     @intrinsic
     def own_rows(typing_context: Any, table: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            words = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+            words = builder.inttoptr(arguments[0], cgutils.intp_t.as_pointer())
             found = cgutils.create_struct_proxy(rows)(context, builder)
             address = _word(builder, words, WORDS * number + _ADDRESS)
             found.first = builder.inttoptr(address, context.get_value_type(types.CPointer(rows.form)))
@@ -59,7 +58,7 @@ def rows_of(number: int, dtype: Any, *, is_table: bool = False) -> Any:
 
 
 def _word(builder: Any, words: Any, place: int) -> Any:
-    loaded = builder.load(builder.gep(words, [ir.Constant(ir.IntType(64), place)]))
+    loaded = builder.load(builder.gep(words, [cgutils.intp_t(place)]))
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
 

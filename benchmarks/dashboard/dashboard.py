@@ -37,7 +37,7 @@ class Effort:
 
     warm_s: float = 45.0
     turn_s: float = 3.0
-    rounds: int = 18
+    rounds: int = 16
     settle_s: float = 12.0
     twenty_s: float = 45.0
 
@@ -75,7 +75,7 @@ def run_dashboard(*, quick: bool, json_file: Path | None, folder: Path | None) -
         "throughput_ratio": round(statistics.mean(found.ratios), 4),
         "throughput_ratio_low": round(low, 4),
         "throughput_ratio_high": round(high, 4),
-        "memory_slope_mb_h": round(slope_mb_h(found.memory), 3),
+        "memory_slope_mb_h": round(slope_mb_h(found.memory[len(found.memory) // 3 :]), 3),  # once rings are full
         "memory_mb": round(found.memory[-1][1], 1) if found.memory else None,
         "turns": len(found.without) + len(found.with_dashboard),
         "turn_s": effort.turn_s,

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -131,7 +131,7 @@ def read_inputs(
             tables[source.name] = given
         elif isinstance(given, Mapping):
             tables[source.name] = _from_columns(given, source.schema, source.name)
-        elif isinstance(given, Sequence) and given and all(isinstance(row, Mapping) for row in given):
+        elif _are_rows(given):
             tables[source.name] = _from_columns(_columns_of(given), source.schema, source.name)
         elif hasattr(given, "__arrow_c_stream__"):  # DataFrames of pandas, polars and others
             tables[source.name] = pa.table(given)
@@ -141,6 +141,10 @@ def read_inputs(
                 f"file's path; got {shown(given)}"
             )
     return tables
+
+
+def _are_rows(given: object) -> TypeGuard[Sequence[Mapping[Any, object]]]:
+    return isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(row, Mapping) for row in given)
 
 
 def _columns_of(rows: Sequence[Mapping[Any, object]]) -> dict[str, list[object]]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.block.block import Block
 from penstock.block.column import column_of
-from penstock.block.envelope import position_names, position_of
+from penstock.block.envelope import position_names, position_of, sent
 from penstock.block.position import Floats
 from penstock.connectors.offsets import KnownOffsets
 from penstock.connectors.planned.source_port import Offset
@@ -99,7 +99,7 @@ class RestWaiting:
 
 def record(block: Block, path: str) -> None:
     """Writes a block with its positions for `RecordedOffsets`."""
-    arrays = [column.to_arrow() for column in block.columns]
+    arrays = [sent(column) for column in block.columns]
     names = list(block.schema.names)
     if block.position is not None:
         p = block.position

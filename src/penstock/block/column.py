@@ -221,7 +221,7 @@ def concat(columns: Sequence[Column]) -> Column:
         return column_of(pa.chunked_array([c.to_arrow() for c in coded]))
     columns = [c for c in columns if len(c)] or columns[:1]  # an empty column has no codes
     words = [c.coded for c in columns if isinstance(c, WordColumn)]
-    if len(words) == len(columns):
+    if len(words) == len(columns) and _are_few(words):
         joined = concat(_of_one_dictionary(words))
         assert isinstance(joined, CodedColumn)
         return WordColumn(joined)
@@ -237,6 +237,12 @@ def is_coded_text(array: pa.Array) -> bool:
 def empty_column(type_: pa.DataType) -> Column:
     """A column of no rows."""
     return column_of(pa.array([], type_))
+
+
+def _are_few(columns: Sequence[CodedColumn]) -> bool:
+    """Whether to compare dictionaries, or put them together, is less work than to write all texts out."""
+    by_identity = {id(c.dictionary): len(c.dictionary) for c in columns}
+    return len(by_identity) == 1 or sum(by_identity.values()) <= sum(len(c) for c in columns)
 
 
 def _of_one_dictionary(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn]:

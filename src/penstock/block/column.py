@@ -145,7 +145,7 @@ class WordColumn(ArrowColumn):
         self._array: pa.Array | None = None
 
     @property
-    def array(self) -> pa.Array:  # type: ignore[override]
+    def array(self) -> pa.Array:
         """The strings themselves."""
         if self._array is None:
             valid = self.coded.valid

@@ -78,27 +78,25 @@ def _blocking(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) 
 def _cost(
     own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> OperatorCost:
-    rates, timed, others, communication, all_timed = [], [], [], [], []
+    rates: list[tuple[float, ...]] = []
+    parts: list[tuple[float, float, float]] = []  # the operator's own, communication and the rest of its element's
+    points: list[tuple[float, float]] = []
     outputs: dict[str, list[float]] = {stream: [] for stream in own.outputs}
     for sample, elements in measured:
         home = next((name for name, operators in elements.items() if own.name in operators), None)
         if home is None or home not in sample.elements:
             continue
-        element = sample.elements[home]
+        element, inside = sample.elements[home], elements[home]
         rates.append(tuple(stream_rate(sample, stream, facts) for stream in own.inputs or own.outputs))
-        timed.append(_own_cpu(own.name, element))
-        all_timed.append(all(seen.cpu_s is not None for seen in element.operators.values()))
-        is_owner = owner_of(elements[home], facts) == own.name
-        others.append(_leftover(element, elements[home], facts, overhead) if is_owner else 0.0)
-        communication.append(communication_s(element, elements[home], facts, overhead) if is_owner else 0.0)
+        exchanged_s, rest_s = communication_s(element, inside, facts, overhead), _rest(element, inside, facts, overhead)
+        if all(seen.cpu_s is not None for seen in element.operators.values()):
+            points.append((exchanged_s, rest_s))
+        shared = (exchanged_s, rest_s) if owner_of(inside, facts) == own.name else (0.0, 0.0)
+        parts.append((_own_cpu(own.name, element), *shared))
         for stream in own.outputs:
             outputs[stream].append(stream_rate(sample, stream, facts))
-    what = f"the resource function of operator '{own.name}'"
-    factor = _factor(
-        [pair for pair, is_known in zip(zip(communication, others, strict=True), all_timed, strict=True) if is_known]
-    )
-    rest = [left + (1.0 - factor) * shared for left, shared in zip(others, communication, strict=True)]
-    cpu = _function(rates, [own_s + left for own_s, left in zip(timed, rest, strict=True)], what)
+    what, factor = f"the resource function of operator '{own.name}'", _factor(points)
+    cpu = _function(rates, [own_s + rest_s + (1.0 - factor) * sent_s for own_s, sent_s, rest_s in parts], what)
     through = {
         stream: fit(rates, given, degree=1, through_origin=True, what=what)
         if len(own.inputs) else ResourceFunction((Term((1,), 1.0),))
@@ -162,7 +160,7 @@ def _own_cpu(name: str, element: ElementSample) -> float:
     return 0.0 if seen is None or seen.cpu_s is None else seen.cpu_s
 
 
-def _leftover(
+def _rest(
     element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> float:
     """What an element took beside what is known."""

@@ -134,6 +134,25 @@ def test_a_metered_operator_does_what_the_operator_does_and_counts_all_outputs()
         one.restore("state")
 
 
+def test_what_a_sink_writes_is_the_sinks_cpu() -> None:
+    meter = OperatorMeter("out", Pace())
+    for _ in range(2):
+        MeteredOperator(Halves(), meter).process([block(6)], EVERYTHING)
+        assert meter.delivery(3, lambda: sum(range(300_000))) == sum(range(300_000))
+    name, tuples_in, _, calls, timed, cpu_s, *_ = meter.take()
+    assert (name, tuples_in, calls, timed) == ("out", 12, 2, 2)
+    assert cpu_s is not None
+    assert cpu_s > 0.002
+    assert meter.delivered == []
+
+
+def test_a_sink_whose_writing_was_not_timed_has_no_cpu() -> None:
+    meter = OperatorMeter("out", Pace())
+    MeteredOperator(Halves(), meter).process([block(6)], EVERYTHING)
+    meter.delivered.append((6, -1))
+    assert meter.take()[5] is None
+
+
 def test_a_gate_waits_where_the_time_is_not_cpu() -> None:
     def slow() -> Any:
         time.sleep(0.05)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from penstock.plan.fusion.groups import Fused
 
 SAMPLES_EACH = 3  # by operator and reason
+MOST_REASONS = 1_000  # that are told apart: a reason may have a text of each tuple in it
 SAMPLE_BYTES = 1_000
 _NUMBER = re.compile(r"\d[\d.,]*")
 Display = Callable[["Fused"], DisplayGraph]
@@ -151,9 +152,10 @@ class History:
         for letter in letters:
             key = letter["operator"], _NUMBER.sub("#", letter["reason"])[:SAMPLE_BYTES]
             with self._lock:
-                self._samples[key] += 1
-                if self._samples[key] > SAMPLES_EACH or len(self._samples) > SAMPLE_BYTES:
+                is_full = len(self._samples) >= MOST_REASONS and key not in self._samples
+                if is_full or self._samples[key] >= SAMPLES_EACH:
                     continue
+                self._samples[key] += 1
                 self._event("dead_letter", {"batch": batch} | {name: cut(text) for name, text in letter.items()})
 
     def event(self, kind: str, body: Mapping[str, Any]) -> None:

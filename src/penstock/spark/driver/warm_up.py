@@ -30,6 +30,7 @@ from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.replica.source_rows import packed
+from penstock.runtime.replica.stand_ins import with_stand_ins
 from penstock.runtime.sources.offset_reader import BEAT, OffsetReader, Offsets, Range, Share
 from penstock.runtime.sources.synthetic import synthetic_batch
 from penstock.spark.driver.micro_batch import MicroBatches
@@ -51,15 +52,6 @@ ROUNDS = 3
 def is_worthwhile(graph: Graph) -> bool:
     """Whether tuples come by themselves, so that a cold batch makes them late; tables and unbounded traces wait."""
     return any(arrives(source) for source in graph.sources)
-
-
-def has_own_code(graph: Graph) -> bool:
-    """Whether sources or operators call what the user wrote, or wait: made-up tuples must not come there."""
-    own_sources = any(getattr(s.connector, "function", None) is not None for s in graph.sources)
-    return own_sources or any(
-        isinstance(o, ops.Map | ops.Custom | ops.Load) or (isinstance(o, ops.Aggregate) and bool(o.functions))
-        for o in graph.operators
-    )
 
 
 def start_workers(session: SparkSession) -> threading.Thread:
@@ -106,6 +98,7 @@ class _Rehearsal:
             configuration, micro_batch_tuples=_TUPLES, block_rows=min(_BLOCK_ROWS, configuration.block_rows)
         )
         self._rounds, self._ended = 0, threading.Event()
+        self._source_control = SourceControl(checkpoint.directory, self._now)
         self._batches = MicroBatches(checkpoint, self._fixed, _EPOCH, self._now, lambda *_: None)
 
     def run(self) -> None:
@@ -118,7 +111,7 @@ class _Rehearsal:
             state.end()
 
     def _run_query(self) -> None:
-        SourceControl(self._checkpoint.directory, lambda: self._configuration).write()
+        self._source_control.write()
         reader = RehearsalReader(self._checkpoint.directory, self._fixed.graph)
         with with_runtime_settings(self._session):
             writer = driver_stream(self._session, reader).writeStream.foreachBatch(self._run_batch)
@@ -137,19 +130,30 @@ class _Rehearsal:
             return
         self._batches.run(frame, batch)
         self._rounds += 1
+        self._source_control.write()
         if self._rounds >= ROUNDS:
             self._ended.set()
 
     def _now(self) -> Configuration:
-        """The first round takes as many replicas as there are task slots: a later change finds its workers there."""
-        slots = self._task_slots()
-        if self._rounds or slots is None:
+        """The first round has one replica of each element: it compiles what is not in the cache, once for all.
+
+        The second takes as many as there are task slots: a later change finds its workers there.
+        """
+        if not self._rounds:
+            return self._on(dict.fromkeys((e.name for e in self._configuration.elements), 1))
+        slots = self._task_slots() if self._rounds == 1 else None
+        if slots is None:
             return self._configuration
-        wide = self._configuration
-        for element in pipeline_of(self._fixed.graph, wide.unfused).elements:
-            if element.scope == "key" and wide.element(element.name).replicas < slots:
-                wide = wide.with_replicas(element.name, slots)
-        return wide
+        elements = pipeline_of(self._fixed.graph, self._configuration.fused).elements
+        own = {e.name: self._configuration.element(e.name).replicas for e in elements if e.scope == "key"}
+        return self._on({name: max(replicas, slots) for name, replicas in own.items()})
+
+    def _on(self, replicas: dict[str, int]) -> Configuration:
+        configuration = self._configuration
+        for name, wanted in replicas.items():
+            if configuration.element(name).replicas != wanted:
+                configuration = configuration.with_replicas(name, wanted)
+        return configuration
 
     def _task_slots(self) -> int | None:
         master = str(self._session.sparkContext.master)
@@ -157,33 +161,31 @@ class _Rehearsal:
 
 
 class RehearsalReader(OffsetReader):
-    """A batch at every call: of tuples that traces and tables have, and of made-up ones for other sources.
-
-    Batches have no tuples at all where they would come to what the user wrote.
-    """
+    """A batch at every call: of tuples that traces and tables have, and of made-up ones for other sources."""
 
     def __init__(self, checkpoint: str | Path, graph: Graph) -> None:
         super().__init__(checkpoint)
         self.planner.sources = {}  # made-up tuples come in their place
-        self._is_silent = has_own_code(graph)
         self._others = [s for s in graph.sources if offset_source(s, 0) is None]
 
     def latestOffset(self, start: Offsets, limit: object) -> Offsets:
-        ends = start if self._is_silent else super().latestOffset(start, limit)
-        return {**ends, BEAT: start[BEAT] + 1}
+        return {**super().latestOffset(start, limit), BEAT: start[BEAT] + 1}
 
     def read(self, partition: Range | Share) -> Iterator[pa.RecordBatch]:
         yield from super().read(partition)
-        for source in () if self._is_silent else self._others:
+        for source in self._others:
             yield from packed([synthetic_batch(source.schema, _BLOCK_ROWS)], source, 0, DeadLetters())
 
 
 def rehearsed(graph: Graph, folder: Path) -> Graph:
-    """The graph with files of sinks in another folder, and nothing else written anywhere; its layout is the same."""
+    """The graph with files of sinks in another folder, and nothing else written anywhere; its layout is the same.
+
+    Stand-ins take the place of what the user wrote, but for the functions of traces: those give any tuple at any time.
+    """
     operators = tuple(
         replace(o, connector=rehearsing_sink(o.connector, str(folder / "sinks" / file_name(o.name))))
         if isinstance(o, ops.Sink)
         else o
         for o in graph.operators
     )
-    return replace(graph, operators=operators)
+    return with_stand_ins(replace(graph, operators=operators))

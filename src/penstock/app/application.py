@@ -43,8 +43,8 @@ class Application:
     >>> print(app)
     application halves
       numbers := Source -> x int64
-      half := Functor(numbers) -> h double
-      out := Sink(half) -> h double
+      half := Functor(numbers) -> h float64
+      out := Sink(half) -> h float64
     """
 
     def __init__(self, name: str) -> None:
@@ -186,6 +186,9 @@ class Application:
 
     def __str__(self) -> str:
         return str(self.graph)
+
+    def __repr__(self) -> str:
+        return f"<application {self.name}: {', '.join(o.name for o in self.operators) or 'no operators'}>"
 
 
 def graph_of(app: Application | Graph, where: str) -> Graph:

@@ -28,7 +28,7 @@ from penstock.arguments import (
     or_none,
     shown,
 )
-from penstock.block.schema import schema_of, type_of
+from penstock.block.schema import schema_of, type_of, word_of
 from penstock.connectors.sinks.sink_port import SinkPort
 from penstock.errors import InputError, UnknownNameError, did_you_mean
 from penstock.expressions.check import Scope
@@ -96,7 +96,7 @@ class Stream:
             raise AttributeError(f"a stream has no attribute '{name}'" + (f"; {hint}" if hint else ""))
 
     def __repr__(self) -> str:
-        return f"<stream {self.name}: {', '.join(f'{f.name} {f.type}' for f in self.schema)}>"
+        return f"<stream {self.name}: {', '.join(f'{f.name} {word_of(f.type)}' for f in self.schema)}>"
 
     def functor(
         self,

@@ -24,7 +24,7 @@ def load(text: str, *, data_dir: str | Path | None = None, file: str = "program.
     >>> print(app)
     application program
       A := Source -> x int64
-      B := Functor(A) -> y double
+      B := Functor(A) -> y float64
     """
     check_arguments("ps.spade.load", text=(text, TEXT), data_dir=(data_dir, or_none(PATH)), file=(file, TEXT))
     if "\n" not in text and text.lower().endswith(".spade"):

@@ -54,7 +54,8 @@ class _StandIn:
     def _one_row(self) -> dict[str, Any]:
         """A row of the schema, always the same."""
         if self._row is None:
-            self._row = synthetic_batch(self._schema, 1).to_pylist()[0]
+            rows: list[dict[str, Any]] = synthetic_batch(self._schema, 1).to_pylist()
+            self._row = rows[0]
         return self._row
 
 

@@ -54,9 +54,9 @@ def kafka_tables(result: KafkaResult) -> list[Table]:
         equal = "no" if peer.name in result.unequal else "yes"
         peers.add_row(peer.name, rate, "-" if ratio is None else f"{ratio:.1f}", f"{peer.tuples:,}", equal)
     if result.by_connector is not None:
-        rate, equal = result.by_connector.tuples_s, "yes" if result.by_connector.equal else "no"
-        ratio = _ratio(result.json.tuples_s, rate)
-        row = "ours, a DataFrame of Spark's connector", millions(rate), "-" if ratio is None else f"{ratio:.1f}"
+        own = result.by_connector
+        ratio, equal = _ratio(result.json.tuples_s, own.tuples_s), "yes" if own.equal else "no"
+        row = "ours, a DataFrame of Spark's connector", millions(own.tuples_s), "-" if ratio is None else f"{ratio:.1f}"
         peers.add_row(*row, f"{result.json.tuples:,}", equal)
     return [table, peers] if result.spark or result.quix else [table]
 

@@ -45,12 +45,13 @@ class Event:
 class Client:
     """A consumer that, sent elsewhere, still gives some of what it had; its log has holes.
 
-    Ends of a partition come again and again, also where they are known.
+    Ends of a partition come again and again, also where they are known.  A rest may cost it what it had fetched.
     """
 
     def __init__(self, log: list[set[int]], stale: Iterator[int], most: Iterator[int]) -> None:
         self._log, self._stale, self._most = log, stale, most
         self._had: list[Event] = []
+        self._is_paused = False
 
     def assign(self, places: list[Any]) -> None:
         (own,) = places
@@ -59,9 +60,18 @@ class Client:
         self._had = self._had[: next(self._stale)] + events
 
     def consume(self, most: int, within_s: float) -> list[Event]:
+        assert not self._is_paused
         count = min(most, next(self._most))
         given_, self._had = self._had[:count], self._had[count:]
         return given_
+
+    def pause(self, places: list[Any]) -> None:
+        assert not self._is_paused
+        self._is_paused, lost = True, next(self._stale)
+        self._had = self._had[lost:] if len(self._had) > lost + 2 else self._had
+
+    def resume(self, places: list[Any]) -> None:
+        self._is_paused = False
 
     def get_watermark_offsets(self, place: Any, timeout: float) -> tuple[int, int]:
         return 0, END

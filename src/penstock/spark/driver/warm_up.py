@@ -30,8 +30,8 @@ from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.replica.source_rows import packed
-from penstock.runtime.replica.stand_ins import with_stand_ins
 from penstock.runtime.sources.offset_reader import BEAT, OffsetReader, Offsets, Range, Share
+from penstock.runtime.sources.stand_ins import with_stand_ins
 from penstock.runtime.sources.synthetic import synthetic_batch
 from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.executors.map_stage import MapStage

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.arguments import FLAG, check_arguments, whole
+from penstock.arguments import FLAG, check_arguments, checked_calls, whole
 from penstock.control.journal.configuration_changes import WrittenRoutes
 from penstock.control.journal.display_graph import DisplayGraph
 from penstock.control.journal.levels import Levels
@@ -42,6 +42,7 @@ Display = Callable[["Fused"], DisplayGraph]
 _MOST_MB = 1 << 30
 
 
+@checked_calls("JournalSettings")
 @dataclass(frozen=True, slots=True)
 class JournalSettings:
     """How much of the disk a run's journal may take, in all its files; whether samples of dead letters are in it.

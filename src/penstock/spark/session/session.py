@@ -25,7 +25,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, or_none, whole
+from penstock.arguments import FLAG, PATH, TEXT, check_arguments, checked_call, dict_of, or_none, whole
 from penstock.errors import InputError
 from penstock.host.allocator import malloc_settings
 from penstock.host.cores import own_cores
@@ -153,6 +153,9 @@ def runtime_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
+        # A task's envelopes reach its worker in parts: buffers above 32 MB leave malloc's arenas, and are mapped and
+        # touched anew in each micro-batch (80 ms of CPU for 35 MB, where 23 MB take 32; docs/design/0062-costs.md).
+        "spark.sql.execution.arrow.maxBytesPerBatch": "12m",
         # Tables of `foreach_batch` above this stay Arrow until tasks read them; below, the driver makes all rows.
         "spark.sql.execution.arrow.localRelationThreshold": "64KB",
         "spark.sql.streaming.checkpointFileManagerClass": (
@@ -293,6 +296,7 @@ def _shut_down(gateway: Any) -> None:
 _launches: WeakKeyDictionary[SparkSession, _Launch] = WeakKeyDictionary()
 
 
+@checked_call("ps.spark_session")
 def spark_session(
     master: str = DEFAULT_MASTER,
     task_slots: int | None = None,

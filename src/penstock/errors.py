@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -125,8 +126,17 @@ def file_error(what: str, path: str, cause: OSError) -> StateFileError:
     >>> str(file_error("writing", "out", OSError(errno.ENOSPC, "No space left on device")))
     "writing 'out' failed: no space left on device; free some space or use another directory"
     """
-    hint = "; free some space or use another directory" if cause.errno == errno.ENOSPC else ""
-    return StateFileError(f"{what} '{path}' failed: {(cause.strerror or str(cause)).lower()}{hint}")
+    return StateFileError(f"{what} '{path}' failed: {system_reason(cause)}")
+
+
+def system_reason(cause: OSError) -> str:
+    """Why a system call failed, in the system's own words whoever made the call, and what helps.
+
+    >>> system_reason(OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device"))
+    'no space left on device; free some space or use another directory'
+    """
+    text = os.strerror(cause.errno) if cause.errno else cause.strerror or str(cause)
+    return text.lower() + ("; free some space or use another directory" if cause.errno == errno.ENOSPC else "")
 
 
 def _shortened(line: str) -> str:

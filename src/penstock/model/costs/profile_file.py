@@ -1,4 +1,4 @@
-"""A Profile as JSON: written for people, read with all mistakes told at once."""
+"""A Profile as JSON: written for people, read with all mistakes reported at once."""
 
 from __future__ import annotations
 

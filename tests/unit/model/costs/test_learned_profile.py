@@ -20,7 +20,7 @@ from penstock.measure.observation import (
 from penstock.model.costs.communication import Communication
 from penstock.model.costs.learning.calibration import CalibrationPoint, calibrated
 from penstock.model.costs.learning.drift import DriftWatch
-from penstock.model.costs.learning.learned_profile import Measured, Overhead, _width, learned
+from penstock.model.costs.learning.learned_profile import Measured, Overhead, _function, _width, learned
 from penstock.model.costs.learning.operator_facts import facts_of, key_of
 from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample, samples_of
 from penstock.model.costs.profile import FixedCosts, Profile
@@ -231,6 +231,13 @@ def test_undisturbed_samples_leave_out_what_neighbours_add() -> None:
     assert own.elements["half"].cpu_s == pytest.approx(expected.cpu_s, rel=0.02)
     assert own.elements["half"].tuples_in == expected.tuples_in
     assert plain.elements["half"].cpu_s > 1.2 * expected.cpu_s
+
+
+def test_a_function_that_falls_with_its_rate_is_noise_and_becomes_a_constant() -> None:
+    found = _function([(2_000.0,), (8_000.0,), (20_000.0,)], [0.0009, 0.0006, 0.0005], "the function")
+    assert found.degree == 0
+    assert 0.0005 < found.at([20_000.0]) < 0.0009
+    assert _function([(1.0,), (2.0,), (3.0,)], [2.0, 4.0, 6.0], "the function").at([4.0]) == pytest.approx(8.0)
 
 
 def test_tuples_of_a_rate_are_means_where_results_come_unevenly() -> None:

@@ -128,8 +128,10 @@ def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what:
         return ResourceFunction(())
     try:
         found = fit(rates, values, relative=True, what=what)
-        is_usable = found.degree < 2 or _grows(found, rates)
-        return found if is_usable else fit(rates, values, degree=1, relative=True, what=what)
+        for lower in (1, 0):
+            if not _grows(found, rates):
+                found = fit(rates, values, degree=lower, relative=True, what=what)
+        return found
     except InputError:
         if len(rates[0]) == 1 or len(set(rates)) < 3:
             raise
@@ -148,7 +150,7 @@ def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what:
 
 
 def _grows(function: ResourceFunction, rates: Sequence[tuple[float, ...]]) -> bool:
-    """Whether more tuples cost more, from the lowest rates to the highest: a bend that says otherwise is noise."""
+    """Whether more tuples never cost less, from the lowest rates to the highest: what says otherwise is noise."""
     low, high = (tuple(take(own) for own in zip(*rates, strict=True)) for take in (min, max))
     steps = [[a + (b - a) * part / 8 for a, b in zip(low, high, strict=True)] for part in range(9)]
     values = [sum(term.coefficient * term.basis(own) for term in function.terms) for own in steps]

@@ -69,12 +69,11 @@ def _warm_up(session: SparkSession, columns: int, tell: Tell) -> None:
     before_s = float("inf")
     with RateRun(app.graph, replace(configuration, micro_batch_tuples=tuples), session) as run:
         for number in range(_WARM_UPS):
-            seen = run.visit(
-                configuration,
-                tuples,
-                _WARM_UP_S,
-                lambda share, n=number: tell("warm-up", (n + share) / _WARM_UPS),  # type: ignore[misc]
-            )
+
+            def reported(share: float, done: float = number / _WARM_UPS) -> None:
+                tell("warm-up", done + share / _WARM_UPS)
+
+            seen = run.visit(configuration, tuples, _WARM_UP_S, reported)
             cpu_s = sum(own.cpu_s for own in _middle(seen).elements.values())
             if cpu_s > _STEADY * before_s:
                 break

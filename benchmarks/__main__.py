@@ -188,6 +188,7 @@ def kafka(
     ] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
     peers: Annotated[bool, typer.Option(help="Also stock PySpark and quix-streams.")] = True,
+    limit_s: Annotated[float | None, typer.Option(help="Seconds that each run may take; a peer's rate counts.")] = None,
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
@@ -202,6 +203,7 @@ def kafka(
         return
 
     effort = replace(QUICK if quick else KafkaEffort(), peers=peers)
+    effort = effort if limit_s is None else replace(effort, limit_s=limit_s)
     result = measured(run_kafka, effort, folder)
     figures = kafka_figures(result, effort)
     report("vwap_per_ticker from Kafka on local[2]", kafka_tables(result), kafka_notes(result), figures, json_file)

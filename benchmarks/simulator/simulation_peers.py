@@ -85,7 +85,7 @@ def simpy_events(case: SpeedCase, seconds: float) -> int:
     passes = {operator.name: operator.selectivity for operator in case.model.operators}  # blocks of one tuple
     environment = simpy.Environment()
     is_shared = len(set(pool_of.values())) < len(pool_of)
-    form = simpy.PriorityResource if is_shared else simpy.Resource
+    form: Any = simpy.PriorityResource if is_shared else simpy.Resource
     resources = [form(environment, len(own)) for own in pools]
     finished: deque[int] = deque([0])
 

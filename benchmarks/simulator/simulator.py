@@ -43,14 +43,14 @@ def measure(effort: SimulatorEffort, show: Show) -> list[Speed]:
     found = []
     for case in (graph, tandem()):
         show(case.name)
-        found.append(_beside_peers(case, effort))
+        found.append(_with_peers(case, effort))
     for operators, cores in effort.sizes:
         show(f"{operators} operators")
         found.append(_speed(large(operators, cores), effort))
     return found
 
 
-def _beside_peers(case: SpeedCase, effort: SimulatorEffort) -> Speed:
+def _with_peers(case: SpeedCase, effort: SimulatorEffort) -> Speed:
     """The best round of each, in turns: what else runs on the machine only makes it slower."""
     rate = sum(case.model.rate_by_operator.values())
     rounds, rivals = [], dict[str, float]()

@@ -17,7 +17,7 @@ from penstock.errors import InputError
 from penstock.measure.observation import Observation, latency_over
 from penstock.spark.driver.handle import Handle
 
-CAP_SHARES = (0.25, 0.5, 1.0)  # of the largest micro-batch, in the run that is fitted
+CAP_SHARES = (1.0, 0.25, 0.05)  # of the largest micro-batch, in the run that is fitted: small ones come at low rates
 _FIRST_CAP, _GROWTH = 2_000, 4
 _BATCH_S = 0.8  # the work of the largest micro-batch, about
 _WORK_S = 0.15  # beyond what a small micro-batch takes: so much work tells how many tuples make `_BATCH_S`

@@ -147,8 +147,8 @@ def _ours(
 def _trace(session: Any, effort: FilesEffort, folder: Path, show: Show) -> Throughput:
     """The same application over a trace, whose tuples are made where they are used."""
     app = vwap_on(sources.trace("unbounded", keys=effort.keys, ticker="string"), sinks.discard())
-    sizes = {"micro_batch_tuples": effort.micro_batch_tuples, "block_rows": _BLOCK_ROWS}
-    with started(session, app, folder / "trace", replace(configuration_of(app), **sizes)) as handle:
+    own = replace(configuration_of(app), micro_batch_tuples=effort.micro_batch_tuples, block_rows=_BLOCK_ROWS)
+    with started(session, app, folder / "trace", own) as handle:
         watch_for(handle, effort.trace_warm_s, show, "trace of string tickers, warming up", batches=3)
         return throughput(watch_for(handle, effort.trace_s, show, "trace of string tickers"))
 

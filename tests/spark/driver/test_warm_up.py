@@ -57,7 +57,7 @@ def test_a_warm_up_leaves_nothing_in_state_sinks_checkpoint_and_meters(
     seen: list[pa.Table] = []
     before_s = time.time()
     result = run(windows(tmp_path / "files", seen), session=session, checkpoint=tmp_path / "c")
-    assert len(rounds) >= warming.ROUNDS
+    assert len(rounds) == 3  # on one replica, on all task slots, as configured
     assert sorted_rows(seen) == expected(tmp_path)
     assert pq.read_table(tmp_path / "files").num_rows == TUPLES
     assert sum(o.tuples_in for o in result.observations) == TUPLES

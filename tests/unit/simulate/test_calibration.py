@@ -17,7 +17,7 @@ from penstock.control.journal.run_start import RunStart
 from penstock.errors import InputError
 from penstock.plan.configuration import Configuration, check_configuration
 from penstock.plan.elements.pipeline import pipeline_of
-from penstock.simulate.micro_batch.batch_element import BatchElement, Growth
+from penstock.simulate.micro_batch.batch_element import BatchElement, Growth, model_configuration
 
 NODES = twin.Nodes((twin.Node("n", cores=8),))
 COSTS = twin.MicroBatchCosts(batch_s=0.08, stage_s=0.0, task_s=0.004, noise=0.05, reconfigure_s=0.5, move_s=0.0)
@@ -70,14 +70,15 @@ def test_the_costs_of_the_run_are_found(tmp_path: Path) -> None:
     assert fit.configuration.element("window").replicas == 4
 
 
-def test_what_spark_computes_and_what_replicas_add_is_found(tmp_path: Path) -> None:
-    """Tasks that share two cores, their work partly in the JVM, dearer with more replicas."""
+@pytest.mark.parametrize("background", [0.0, 0.16])
+def test_what_spark_computes_and_what_replicas_add_is_found(tmp_path: Path, background: float) -> None:
+    """Tasks that share two cores, their work partly in the JVM, dearer with more replicas; others use cores, too."""
     trades = BatchElement(
         "trades", ("trades@source",), 2e-4, selectivity=0.5, jvm_s=1e-4, service_growth=Growth(0.0, 1e-4, 8, 8)
     )
     window = BatchElement("window", ("trades",), 8e-4, jvm_s=4e-4, jvm_growth=Growth(2e-4, 0.0, 8, 8))
     nodes = twin.Nodes((twin.Node("n", cores=2),))
-    costs = replace(COSTS, tasks_per_core=8, noise=0.02)
+    costs = replace(COSTS, tasks_per_core=8, noise=0.02, background_ratio=background)
     plant = twin.Plant(
         model(twin.constant(1e6)), nodes, Configuration.of(application(), 2), end_s=500, costs=costs,
         elements=(trades, window),
@@ -96,7 +97,26 @@ def test_what_spark_computes_and_what_replicas_add_is_found(tmp_path: Path) -> N
         assert second.tuple_s(replicas, 1) == pytest.approx(window.tuple_s(replicas, 1), rel=0.05)
     assert fit.report.error is not None
     assert fit.report.error < 0.03
+    assert fit.costs.background_ratio == pytest.approx(background, abs=0.04)
     assert "us more a doubling of its readers' replicas" in "\n".join(fit.report.lines())
+
+
+def test_what_runs_beside_tasks_slows_a_stage_that_needs_all_cores() -> None:
+    def took_s(replicas: int, tasks_per_core: int) -> float:
+        own = twin.Model(
+            [twin.Source("s", twin.constant(1e6))],
+            [twin.Operator("a", ("s",), twin.constant(1e-3), replicas=replicas)],
+        )
+        costs = twin.MicroBatchCosts(
+            batch_s=0, stage_s=0, task_s=0, noise=0, background_ratio=0.25, tasks_per_core=tasks_per_core
+        )
+        plan = replace(model_configuration(own), micro_batch_tuples=100)
+        plant = twin.Plant(own, twin.Nodes((twin.Node("n", cores=2),)), plan, end_s=9, costs=costs)
+        return [plant.next_batch() for _ in range(9)][-1].took_s
+
+    for tasks_per_core in (1, 4):
+        assert took_s(1, tasks_per_core) == pytest.approx(0.1)
+        assert took_s(2, tasks_per_core) == pytest.approx(0.05 / 0.75, rel=0.05)
 
 
 def test_more_replicas_than_twice_those_seen_cost_no_more() -> None:

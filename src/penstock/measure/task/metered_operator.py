@@ -48,6 +48,20 @@ class OperatorMeter:
         self.delivered.append((tuples, time.thread_time_ns() - start))
         return given
 
+    def reading(self, read: Callable[[], Block]) -> Block:
+        """The block that a source's `read` gives; its CPU and its tuples are the source's."""
+        if not self.turn.is_due():
+            block = read()
+            self.calls.append((block.rows, block.rows, _UNTIMED, None))
+            return block
+        start = time.thread_time_ns()
+        block = read()
+        end = time.thread_time_ns()
+        size = block_bytes(block)
+        self.sizing_ns += time.thread_time_ns() - end
+        self.calls.append((block.rows, block.rows, end - start, (size, size)))
+        return block
+
     def take(self, state_bytes: int = 0) -> PlainFigures:
         """What was measured since the last time, as an OperatorObservation has it by position."""
         calls, self.calls = self.calls, []

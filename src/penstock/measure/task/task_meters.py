@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.block.block import empty_block
+from penstock.block.block import Block, empty_block
 from penstock.host.core_wait import core_wait_s
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.task.arrival_pieces import ArrivalPieces
@@ -55,6 +55,12 @@ class ElementMeters:
     def metered(self, name: str, runtime: OperatorRuntime, ports: int | None = None) -> MeteredOperator:
         """The operator with a meter in front; copies of an operator share one.  `ports`: its inputs without ticks."""
         return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace, ports)))
+
+    def reading(self, source: str, read: Callable[[], Block]) -> Block:
+        """The block that `read` gives, with its CPU and tuples as the source's."""
+        if source not in self.operators:  # in front of the others, as it runs
+            self.operators = {source: OperatorMeter(source, self.pace), **self.operators}
+        return self.operators[source].reading(read)
 
     def delivery(self, sink: str, tuples: int, deliver: Callable[[], T]) -> T:
         """What `deliver` gives, which writes or sends tuples of a sink, whose CPU it is."""

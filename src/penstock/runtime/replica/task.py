@@ -110,7 +110,7 @@ class ElementTask:
 
     def _read(self, row: SourceRow) -> Block:
         """The tuples of a row that may be used; all of them are counted."""
-        block = self.reader.block(row)
+        block = self.worker.meters.reading(row.source, partial(self.reader.block, row))
         self.figures.read(row.source, block.rows, block_bytes(block))
         place = [source.name for source in self.worker.fixed.graph.sources].index(row.source)
         rows = self.plan.configuration.block_rows if row.is_known else block.rows

@@ -139,7 +139,8 @@ def _growth(line: GrowingLine, tasks: _Tasks) -> Growth:
     """Beyond twice of what was seen, nothing is known."""
     if not any(line.growth):
         return NO_GROWTH
-    return Growth(*line.growth, 2 * int(tasks.own.max()), 2 * int(tasks.readers.max()))
+    own_s, readers_s = line.growth
+    return Growth(own_s, readers_s, 2 * int(tasks.own.max()), 2 * int(tasks.readers.max()))
 
 
 def _doubling(python: GrowingLine, jvm: GrowingLine, place: int) -> float:

@@ -30,6 +30,8 @@ from penstock.simulate.micro_batch.placing import in_shares
 FILE = "journal.jsonl"
 LEAST_BATCHES = 20  # with tuples
 _MOST_LONGER = 1.5  # of the usual time beside tasks, by micro-batches that take far longer
+_BACKGROUNDS = tuple(0.02 * step for step in range(16))  # that are tried
+_NEARLY, _SAMPLES = 1.05, 200
 _PART = 0.6  # of the run, for the fit that predicts the rest of it
 
 
@@ -91,12 +93,15 @@ class _Learned:
         noise = float(np.average([own.noise for own in elements], weights=[own.busy_s for own in elements]))
         known = cls(elements, MicroBatchCosts(batch_s=0.0, task_s=task_s, noise=noise), cores, ())
         steady = [line for line, changed in _with_changes(lines) if not changed]
-        batch_s, tuple_s = _beside_tasks(
-            [line.observation.tuples_in for line in steady], [known.overhead_s(line) for line in steady]
+        background = _background_ratio(known, steady)
+        known = known.with_background(background)
+        batch_s, tuple_s = _fitted_overhead(
+            [line.observation.tuples_in for line in steady], [max(known.overhead_s(line), 0.0) for line in steady]
         )
         costs = MicroBatchCosts(
-            batch_s=batch_s, stage_s=0.0, task_s=task_s, tuple_s=tuple_s, between_s=_between_s(lines), noise=noise
-        )
+            batch_s=batch_s, stage_s=0.0, task_s=task_s, tuple_s=tuple_s, between_s=_between_s(lines), noise=noise,
+            background_ratio=background,
+        )  # fmt: skip
         pause_s, notes = _pause_s(lines, cls(elements, costs, cores, ()))
         return cls(elements, replace(costs, reconfigure_s=pause_s, move_s=0.0), cores, (*notes, *_same_replicas(lines)))
 
@@ -111,7 +116,10 @@ class _Learned:
         tasks_s = sum(
             self._stage_s(own, line) if own.shares_cores else work_s(seen, [own.element.name]) for own in self.elements
         )
-        return max(seen.micro_batch_s - tasks_s, 0.0)
+        return seen.micro_batch_s - tasks_s
+
+    def with_background(self, ratio: float) -> _Learned:
+        return replace(self, costs=replace(self.costs, background_ratio=ratio))
 
     def _stage_s(self, fitted: FittedElement, line: JournalLine) -> float:
         element, seen = fitted.element, line.observation
@@ -124,12 +132,32 @@ class _Learned:
         if not fitted.shares_cores:
             return self.costs.task_s + float(work_s.max())
         cpu_ratio = (service_s * element.cpu_ratio + jvm_s) / max(service_s + jvm_s, 1e-12)
-        one_node = np.array([float(self.cores)]), np.ones(1)
-        _, ends_s, _ = in_shares(work_s, self.costs.task_s, cpu_ratio, *one_node, len(tuples))
+        one_node = np.array([self.cores * (1.0 - self.costs.background_ratio)]), np.ones(1)
+        _, ends_s, _ = in_shares(work_s, self.costs.task_s, cpu_ratio, *one_node, 2.0 * len(tuples))
         return float(ends_s.max())
 
 
-def _beside_tasks(sizes: Sequence[int], overheads_s: Sequence[float]) -> tuple[float, float]:
+def _background_ratio(known: _Learned, steady: Sequence[JournalLine]) -> float:
+    """Of the cores: with this one, what micro-batches take beside their tasks is most nearly the same for all replicas.
+
+    A stage that needs all cores is slowed by what the driver and the JVM do meanwhile, one that leaves some is not.
+    """
+    if not any(own.shares_cores for own in known.elements):
+        return 0.0
+    some = steady[:: max(len(steady) // _SAMPLES, 1)]
+    tuples = np.array([line.observation.tuples_in for line in some], np.float64)
+    taken_s = np.array([max(line.observation.micro_batch_s, 1e-9) for line in some])
+    off = []
+    for ratio in _BACKGROUNDS:
+        own = known.with_background(ratio)
+        beside_s = np.array([own.overhead_s(line) for line in some])
+        line = growing_line(tuples, np.maximum(beside_s, 0.0), np.zeros((len(some), 0)))
+        off.append(float(np.median(np.abs(beside_s - line.fixed - line.slope * tuples) / taken_s)))
+    least = min(off)
+    return next(ratio for ratio, own in zip(_BACKGROUNDS, off, strict=True) if own <= _NEARLY * least + 1e-6)
+
+
+def _fitted_overhead(sizes: Sequence[int], overheads_s: Sequence[float]) -> tuple[float, float]:
     """What is fixed in a micro-batch, and what grows with its tuples; on average what the run had.
 
     The line is that of usual micro-batches; one in many takes far longer, and that has its share in throughput.

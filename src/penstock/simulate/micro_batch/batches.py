@@ -159,7 +159,9 @@ class MicroBatches:
         work_s = self._work_s(element, by_replica, service_s + jvm_s, slower, at_s)
         slots = self.cluster.at(at_s, element.operator_class)
         extra_s = self.costs.task_s + self._network_s(element, float(by_replica.max(initial=0.0)))
-        placed = self.cluster.run(work_s, extra_s, cpu_ratio, self.costs.tasks_per_core, slots)
+        placed = self.cluster.run(
+            work_s, extra_s, cpu_ratio, self.costs.tasks_per_core, slots, self.costs.background_ratio
+        )
         pure_s = work_s / placed.speeds
         taken_s = placed.ends_s - placed.begins_s - extra_s
         stalled_s = np.maximum(taken_s - pure_s, 0.0)

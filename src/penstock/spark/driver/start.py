@@ -53,6 +53,7 @@ from penstock.runtime.driver.recovery import recover
 from penstock.runtime.planning.source_planner import join_offsets, path_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
 from penstock.spark.driver.capacity import capacity_of, check_capacity, local_task_slots, with_cap, within_limits
+from penstock.spark.driver.control_setup import start_rehearsal
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.warm_up import is_worthwhile, start_workers, warm_up
 from penstock.spark.executors.executor_watch import wait_for_executors
@@ -230,8 +231,10 @@ def launch(
         else:
             configuration = before
         own_cap = configuration.micro_batch_tuples if configuration is not None else DEFAULT_CAP_TUPLES
+        rehearsal = None
         if control is not None:
             control = with_cap(control, own_cap)
+            rehearsal = start_rehearsal(control)
         own = with_folders_of(with_absolute_paths(graph), fixed.graph)  # with what is never stored
         claim_folders(own, letters.folder, run_of(directory, fixed.checkpoint_id, is_new=False))
         sweep_sinks(fixed.graph, directory, lease.epoch, letters.folder)
@@ -255,6 +258,8 @@ def launch(
         if warms_up and is_worthwhile(fixed.graph):
             with phases.phase("warm-up"):
                 warm_up(spark, directory, fixed, chosen)
+                if rehearsal is not None:
+                    rehearsal.join()
         return Handle(
             spark, directory, lease, fixed, chosen, own, letters,
             state, scratch=scratch,

@@ -30,8 +30,8 @@ from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.replica.source_rows import packed
-from penstock.runtime.replica.stand_ins import with_stand_ins
 from penstock.runtime.sources.offset_reader import BEAT, OffsetReader, Offsets, Range, Share
+from penstock.runtime.sources.stand_ins import with_stand_ins
 from penstock.runtime.sources.synthetic import synthetic_batch
 from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.executors.map_stage import MapStage
@@ -46,7 +46,6 @@ _EPOCH = 1
 _TUPLES, _BLOCK_ROWS = 2048, 512
 _AGE_S = 3600.0  # so long ago the made-up stream began: its tuples have arrived
 _PATIENCE_S = 60.0
-ROUNDS = 3
 
 
 def is_worthwhile(graph: Graph) -> bool:
@@ -97,7 +96,7 @@ class _Rehearsal:
         self._configuration = replace(
             configuration, micro_batch_tuples=_TUPLES, block_rows=min(_BLOCK_ROWS, configuration.block_rows)
         )
-        self._rounds, self._ended = 0, threading.Event()
+        self._rounds, self._ended = self._planned_rounds(), threading.Event()
         self._source_control = SourceControl(checkpoint.directory, self._now)
         self._batches = MicroBatches(checkpoint, self._fixed, _EPOCH, self._now, lambda *_: None)
 
@@ -129,24 +128,26 @@ class _Rehearsal:
         if self._ended.is_set():
             return
         self._batches.run(frame, batch)
-        self._rounds += 1
-        self._source_control.write()
-        if self._rounds >= ROUNDS:
+        if len(self._rounds) == 1:
             self._ended.set()
+            return
+        self._rounds = self._rounds[1:]
+        self._source_control.write()
 
     def _now(self) -> Configuration:
-        """The first round has one replica of each element: it compiles what is not in the cache, once for all.
+        return self._rounds[0]
 
-        The second takes as many as there are task slots: a later change finds its workers there.
+    def _planned_rounds(self) -> tuple[Configuration, ...]:
+        """First one replica of each element, which compiles what is not in the cache: many would, all the same.
+
+        Then as many as there are task slots, so that a later change finds its workers there; then as configured.
         """
-        if not self._rounds:
-            return self._on(dict.fromkeys((e.name for e in self._configuration.elements), 1))
-        slots = self._task_slots() if self._rounds == 1 else None
-        if slots is None:
-            return self._configuration
-        elements = pipeline_of(self._fixed.graph, self._configuration.fused).elements
-        own = {e.name: self._configuration.element(e.name).replicas for e in elements if e.scope == "key"}
-        return self._on({name: max(replicas, slots) for name, replicas in own.items()})
+        own, slots = self._configuration, self._task_slots() or 1
+        elements = pipeline_of(self._fixed.graph, own.fused).elements
+        keyed = {e.name: own.element(e.name).replicas for e in elements if e.scope == "key"}
+        one = self._on(dict.fromkeys((e.name for e in own.elements), 1))
+        wide = self._on({name: max(replicas, slots) for name, replicas in keyed.items()})
+        return (one, own) if wide == own else (one, wide, own)
 
     def _on(self, replicas: dict[str, int]) -> Configuration:
         configuration = self._configuration

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -123,15 +123,15 @@ def _reduced(value: Any) -> object:
     Moments, decimals, partial functions and deques are such.  A random generator is none: without a seed it is another
     one at each start.
     """
-    kind = type(value)
+    kind, plain = type(value), cast(Any, object)
     if isinstance(value, random.Random) or kind.__module__.startswith("numpy.random"):
         return None
     try:
         if kind in copyreg.dispatch_table:
             found: Any = copyreg.dispatch_table[kind](value)
-        elif kind.__reduce__ is not object.__reduce__:
+        elif kind.__reduce__ is not plain.__reduce__:
             found = value.__reduce__()
-        elif kind.__reduce_ex__ is not object.__reduce_ex__:
+        elif kind.__reduce_ex__ is not plain.__reduce_ex__:
             found = value.__reduce_ex__(_PROTOCOL)
         else:
             return None

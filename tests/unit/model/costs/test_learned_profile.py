@@ -100,6 +100,27 @@ def test_a_fusion_that_was_never_run_is_predicted() -> None:
     assert own.parts["receive"] == 0.0
 
 
+def test_an_operator_costs_what_the_clock_saw_where_the_table_of_communication_is_too_dear() -> None:
+    dear = replace(TABLE, send_cores=(0.6, 0.7), receive_cores=(0.4, 0.5))
+    found = learned(facts_of(application().graph), measured(*RATES), replace(OVERHEAD, communication=dear))
+    assert found.operator("half").cpu.at([1e5]) == pytest.approx(HALF * 1e5, rel=1e-3)
+    assert found.operator("half").communication_factor < 0.9
+    own = found.predict({"numbers": 1e5}).elements["half"]
+    truth = 0.01 + 6e-4 + HALF * 1e5 + TABLE.receive(1e5, 8.0) + TABLE.send(5e4, 8.0)
+    assert own.cpu_cores == pytest.approx(truth, rel=2e-3)
+
+
+def test_a_factor_is_not_learned_where_operators_were_not_timed() -> None:
+    untimed = []
+    for sample, elements in measured(*RATES):
+        own = sample.elements["half"]
+        if sample.tuples == RATES[0]:
+            operators = {"half": replace(own.operators["half"], cpu_s=None)}
+            sample = replace(sample, elements={**sample.elements, "half": replace(own, operators=operators)})
+        untimed.append((sample, elements))
+    assert learned(facts_of(application().graph), untimed, OVERHEAD).operator("half").communication_factor > 0.999
+
+
 def test_too_few_rates_saturated_ones_and_waiting_operators_are_refused() -> None:
     facts = facts_of(application().graph)
     with pytest.raises(InputError, match="a profile needs points at 3 different rates at least; got 2"):

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-calls=False, disallow-subclassing-any=False
 """A numba type for arrays that stay where they are: `rows[3].field`, `rows[3] = 1.5`, `table[2, 5]`, `len(rows)`.
 
 An array of numba asks at each access whether the index is negative, and reads its address again after each value
@@ -11,7 +12,7 @@ import operator
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, types  # type: ignore[attr-defined]
+from numba import from_dtype, types
 from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
@@ -27,14 +28,14 @@ class Rows(types.Type):
     def __init__(self, form: Any, *, is_table: bool) -> None:
         self.form, self.is_table = form, is_table
         self.place = types.UniTuple(types.intp, 2) if is_table else types.intp
-        super().__init__(name=f"Rows({form}, {is_table})")  # type: ignore[no-untyped-call]
+        super().__init__(name=f"Rows({form}, {is_table})")
 
 
-@register_model(Rows)  # type: ignore[no-untyped-call,misc]
-class _RowsModel(models.StructModel):  # type: ignore[misc]
+@register_model(Rows)
+class _RowsModel(models.StructModel):
     def __init__(self, manager: Any, rows: Rows) -> None:
-        members = [("first", types.CPointer(rows.form)), ("length", types.intp), ("columns", types.intp)]  # type: ignore[no-untyped-call]
-        super().__init__(manager, rows, members)  # type: ignore[no-untyped-call]
+        members = [("first", types.CPointer(rows.form)), ("length", types.intp), ("columns", types.intp)]
+        super().__init__(manager, rows, members)
 
 
 def rows_of(number: int, dtype: Any, *, is_table: bool = False) -> Any:
@@ -63,38 +64,38 @@ def _word(builder: Any, words: Any, place: int) -> Any:
     return loaded
 
 
-@infer_global(operator.getitem)  # type: ignore[no-untyped-call,misc]
+@infer_global(operator.getitem)
 class _Reads(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         rows = args[0]
-        return signature(rows.form, rows, rows.place) if isinstance(rows, Rows) else None  # type: ignore[no-untyped-call]
+        return signature(rows.form, rows, rows.place) if isinstance(rows, Rows) else None
 
 
-@infer_global(operator.setitem)  # type: ignore[no-untyped-call,misc]
+@infer_global(operator.setitem)
 class _Writes(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
         rows = args[0]
-        return signature(types.none, rows, rows.place, rows.form) if isinstance(rows, Rows) else None  # type: ignore[no-untyped-call]
+        return signature(types.none, rows, rows.place, rows.form) if isinstance(rows, Rows) else None
 
 
-@infer_global(len)  # type: ignore[no-untyped-call,misc]
+@infer_global(len)
 class _Counts(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.intp, args[0]) if isinstance(args[0], Rows) else None  # type: ignore[no-untyped-call]
+        return signature(types.intp, args[0]) if isinstance(args[0], Rows) else None
 
 
-@lower_builtin(operator.getitem, Rows, types.Any)  # type: ignore[no-untyped-call,misc]
+@lower_builtin(operator.getitem, Rows, types.Any)
 def _read(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return context.unpack_value(builder, signature.args[0].form, _where(context, builder, signature, arguments))
 
 
-@lower_builtin(operator.setitem, Rows, types.Any, types.Any)  # type: ignore[no-untyped-call,misc]
+@lower_builtin(operator.setitem, Rows, types.Any, types.Any)
 def _write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     context.pack_value(builder, signature.args[0].form, arguments[2], _where(context, builder, signature, arguments))
     return context.get_dummy_value()
 
 
-@lower_builtin(len, Rows)  # type: ignore[no-untyped-call,misc]
+@lower_builtin(len, Rows)
 def _length(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0]).length
 

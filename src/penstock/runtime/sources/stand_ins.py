@@ -6,6 +6,7 @@ compiling, reading a model.  It is called once in every worker, in place of the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -23,8 +24,9 @@ def with_stand_ins(graph: Graph) -> Graph:
 
 def _replaced(operator: ops.Operator) -> ops.Operator:
     if isinstance(operator, ops.Map):
-        made = TupleFunction if operator.per_tuple else BlockFunction
-        return replace(operator, function=made(operator.function, operator.schema))
+        own, schema = operator.function, operator.schema
+        function: Callable[..., Any] = TupleFunction(own, schema) if operator.per_tuple else BlockFunction(own, schema)
+        return replace(operator, function=function)
     if isinstance(operator, ops.Custom):
         return replace(operator, instance=UserOperator(operator.instance, operator.schema))
     if isinstance(operator, ops.Load):
@@ -38,8 +40,9 @@ def _replaced(operator: ops.Operator) -> ops.Operator:
 class _StandIn:
     """Has the user's code get ready the first time that it would be called."""
 
-    def __init__(self, own: Any) -> None:
-        self._own, self._is_ready = own, False
+    def __init__(self, own: Any, schema: pa.Schema) -> None:
+        self._own, self._schema, self._is_ready = own, schema, False
+        self._row: dict[str, Any] | None = None
 
     def _get_ready(self) -> None:
         if not self._is_ready:
@@ -48,13 +51,16 @@ class _StandIn:
             if callable(warm_up):
                 warm_up()
 
+    def _one_row(self) -> dict[str, Any]:
+        """A row of the schema, always the same."""
+        if self._row is None:
+            rows: list[dict[str, Any]] = synthetic_batch(self._schema, 1).to_pylist()
+            self._row = rows[0]
+        return self._row
+
 
 class BlockFunction(_StandIn):
     """For a `map` on blocks: as many rows as it got."""
-
-    def __init__(self, own: Any, schema: pa.Schema) -> None:
-        super().__init__(own)
-        self._schema = schema
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         self._get_ready()
@@ -62,17 +68,11 @@ class BlockFunction(_StandIn):
 
 
 class TupleFunction(_StandIn):
-    """For a `map` per tuple: one dict, always the same."""
-
-    def __init__(self, own: Any, schema: pa.Schema) -> None:
-        super().__init__(own)
-        self._schema, self._row = schema, dict[str, Any]()
+    """For a `map` per tuple: a dict for each."""
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        if not self._row:
-            self._get_ready()
-            self._row = synthetic_batch(self._schema, 1).to_pylist()[0]
-        return self._row
+        self._get_ready()
+        return self._one_row()
 
 
 class UserOperator(TupleFunction):
@@ -89,9 +89,8 @@ class WindowFunction(_StandIn):
     """For an aggregate function of the user's."""
 
     def __init__(self, own: ops.AggregateFunction) -> None:
-        super().__init__(own.function)
-        self._value = synthetic_batch(pa.schema([("value", own.returns)]), 1).to_pylist()[0]["value"]
+        super().__init__(own.function, pa.schema([("value", own.returns)]))
 
     def __call__(self, values: pa.Array) -> Any:
         self._get_ready()
-        return self._value
+        return self._one_row()["value"]

@@ -15,6 +15,7 @@ from benchmarks.machine import this_machine
 from benchmarks.report import finish, measured, progress_shown, report, verdict, wide_console
 from benchmarks.threads import command as element_command
 from penstock.cli import run_and_exit
+from penstock.cli.command_lines.plain_help import PlainGroup
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="A minute or two; figures are rougher.")]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
@@ -23,7 +24,9 @@ TracesOption = Annotated[
     list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
 ]
 
-app = typer.Typer(help="Measure ours beside limits and peers, in one process and run.")
+app = typer.Typer(
+    cls=PlainGroup, rich_markup_mode=None, help="Measure ours beside limits and peers, in one process and run."
+)
 
 
 @app.callback()
@@ -185,6 +188,7 @@ def kafka(
     ] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
     peers: Annotated[bool, typer.Option(help="Also stock PySpark and quix-streams.")] = True,
+    limit_s: Annotated[float | None, typer.Option(help="Seconds that each run may take; a peer's rate counts.")] = None,
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
@@ -199,6 +203,7 @@ def kafka(
         return
 
     effort = replace(QUICK if quick else KafkaEffort(), peers=peers)
+    effort = effort if limit_s is None else replace(effort, limit_s=limit_s)
     result = measured(run_kafka, effort, folder)
     figures = kafka_figures(result, effort)
     report("vwap_per_ticker from Kafka on local[2]", kafka_tables(result), kafka_notes(result), figures, json_file)

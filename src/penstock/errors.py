@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LONGEST_LINE, _TAIL = 2_000, 300  # characters
+_MOST_LISTED = 25
 _LONGEST_NAME = 500
 
 
@@ -79,6 +80,10 @@ class MissingExtraError(PenstockError, ImportError):
     """A package that only some uses need, and that is not installed."""
 
 
+class CallError(InputError, TypeError):
+    """Arguments that a public function or class does not have, or lacks."""
+
+
 class UnknownNameError(InputError, KeyError):
     """A name that an application or a split does not have."""
 
@@ -141,3 +146,15 @@ def did_you_mean(word: object, known: Iterable[str]) -> str | None:
         return None
     matches = difflib.get_close_matches(text, list(map(str, known)), n=1, cutoff=0.6)
     return f"did you mean '{matches[0]}'?" if matches else None
+
+
+def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """What a public module raises for a name that it does not have.
+
+    >>> str(no_attribute("penstock.sinks", "memmory", ["csv", "memory"]))
+    "module 'penstock.sinks' has no attribute 'memmory'; did you mean 'memory'?"
+    """
+    names = sorted(known)
+    listed = f"it has: {', '.join(names)}" if len(names) <= _MOST_LISTED else None
+    hint = None if name.startswith("_") else did_you_mean(name, names) or listed
+    return AttributeError(f"module '{module}' has no attribute '{name}'" + (f"; {hint}" if hint else ""))

@@ -24,13 +24,17 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 </dependencies></project>"""
 _DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
 _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+USER, PASSWORD = "ann", "very-secret"  # of the listener that asks for them
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config={login} required user_{user}="{password}";
 log.dirs={folder}/data
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1
@@ -80,10 +84,12 @@ class KafkaServer:
 
     def __init__(self, rebalance_delay_ms: int = 0) -> None:
         self._folder = tempfile.mkdtemp(prefix="penstock-kafka-")
-        self.port = free_port()
+        self.port, self._sasl_port = free_port(), free_port()
         self._properties = f"{self._folder}/server.properties"
-        text = _PROPERTIES.format(port=self.port, controller=free_port(), folder=self._folder,
-                                  rebalance_delay_ms=rebalance_delay_ms)  # fmt: skip
+        text = _PROPERTIES.format(
+            port=self.port, sasl=self._sasl_port, controller=free_port(), folder=self._folder, login=_LOGIN,
+            user=USER, password=PASSWORD, rebalance_delay_ms=rebalance_delay_ms,
+        )  # fmt: skip
         Path(self._properties).write_text(text)
         cluster = urlsafe_b64encode(b"p" + uuid.uuid4().bytes[1:]).decode().rstrip("=")  # no option: begins with no "-"
         format_ = ["kafka.tools.StorageTool", "format", "--standalone", "-t", cluster, "-c", self._properties]
@@ -94,6 +100,11 @@ class KafkaServer:
     @property
     def servers(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def sasl_servers(self) -> str:
+        """The same broker by the listener that asks for a name and a password."""
+        return f"127.0.0.1:{self._sasl_port}"
 
     def start(self) -> None:
         with open(f"{self._folder}/log", "ab") as log:

@@ -72,7 +72,7 @@ class StreamRound:
         create(kafka, name, PARTITIONS)
         self.scene.postgres.query(f"create table {name} (n bigint, key text, seen bigint)")
         master = self.scene.cluster.url
-        wish = StreamWish(str(folder), kafka.servers, f"{name}-in", name, self.scene.postgres.dsn, master, CONF)
+        wish = StreamWish(str(folder), kafka.sasl_servers, f"{name}-in", name, self.scene.postgres.dsn, master, CONF)
         ends = threading.Event()
         feeder = threading.Thread(target=self._feed, args=(f"{name}-in", ends), daemon=True)
         try:
@@ -179,10 +179,11 @@ def check(scene: Scene, wish: StreamWish, name: str, sent: int) -> None:
 
 
 def check_secrets(folder: Path) -> None:
-    """No file of a run has what only its driver may know: checkpoint, journal, log, tables."""
+    """No file of a run has what only its driver may know: checkpoint, journal, logs, what Spark tells, tables."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == "journal.jsonl" for path in files)
     assert any(path.name == "spark.log" for path in files)
+    assert any("events" in path.parts for path in files)
     telling = [str(path) for path in files if SECRET.encode() in path.read_bytes()]
     assert telling == [], "files with a secret"
 

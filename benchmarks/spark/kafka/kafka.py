@@ -18,7 +18,7 @@ from benchmarks.spark.batches import committed_at_s
 from benchmarks.spark.kafka.bare import bare_tuples_s
 from benchmarks.spark.kafka.peer import PeerRun, numbered
 from benchmarks.spark.kafka.quix import quix_run
-from benchmarks.spark.kafka.stock import stock_runs
+from benchmarks.spark.kafka.stock import connector_jars, stock_runs, trades_by_connector
 from benchmarks.spark.kafka.topics import fill, is_as_sent, new_topic, send_paced, trades
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.vwap.stock_tuples import Sums
@@ -79,6 +79,14 @@ class KafkaRun:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectorRun:
+    """The same application on Spark's own connector."""
+
+    tuples_s: float
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KafkaResult:
     """Everything that one run of the bench measured; peers that are not here are left out, each with a sentence."""
 
@@ -89,6 +97,7 @@ class KafkaResult:
     p95_ms: float | None
     left_out: tuple[str, ...]
     expected: Sums
+    by_connector: ConnectorRun | None = None
 
     @property
     def unequal(self) -> tuple[str, ...]:
@@ -111,14 +120,17 @@ def run_kafka(effort: KafkaEffort, folder: Path, show: Show) -> KafkaResult:
             p95_ms = _paced(servers, table, effort, session, folder, show)
         spark: list[PeerRun] | str = "stock PySpark: not asked for"
         quix: PeerRun | str = "quix-streams: not asked for"
+        connector: ConnectorRun | str = "ours on Spark's connector: not asked for"
         if effort.peers:
             arguments = servers, topics["json"], words
             spark = stock_runs(*arguments, effort.tuples, effort.cap_tuples, effort.limit_s, folder, show)
             quix = quix_run(*arguments, effort.cores, effort.limit_s, folder, show)
+            connector = _by_connector(servers, topics["json"], table, effort, folder, show)
+    left_out = tuple(own for own in (spark, quix, connector) if isinstance(own, str))
     return KafkaResult(
         runs["json"], runs["arrow"], () if isinstance(spark, str) else tuple(spark),
-        () if isinstance(quix, str) else (quix,), p95_ms, tuple(own for own in (spark, quix) if isinstance(own, str)),
-        sums_in_process(table, words),
+        () if isinstance(quix, str) else (quix,), p95_ms, left_out,
+        sums_in_process(table, words), None if isinstance(connector, str) else connector,
     )  # fmt: skip
 
 
@@ -172,19 +184,41 @@ def _run(
     fill(servers, topic, table, kind)
     show(f"a bare consumer of {kind} messages")
     bare = bare_tuples_s(servers, topic, kind, effort.cores)
-    app = application(sources.kafka(servers, topic, format=kind))
-    configuration = replace(configuration_of(app), micro_batch_tuples=effort.cap_tuples, block_rows=_BLOCK_ROWS)
-    begin = time.monotonic()
-    with started(session, app, folder / f"checkpoint-{kind}", configuration) as handle:
-        while (taken := _taken(observations_of(handle))) < effort.tuples and time.monotonic() - begin < effort.limit_s:
-            show(f"ours, {kind}: {taken:,} of {effort.tuples:,} tuples")
-            handle.wait(0.2)
-    results, checksum = handle.result.discarded.get(SINK, (0, 0))
-    lost, repeated = max(expected[0] - results, 0), max(results - expected[0], 0)
-    rate = _rate(handle.result.observations, effort.warm)
-    equal = (results, checksum) == expected
+    source = sources.kafka(servers, topic, format=kind)
+    rate, found = stream(source, effort, session, folder / f"checkpoint-{kind}", f"ours, {kind}", show)
+    lost, repeated = max(expected[0] - found[0], 0), max(found[0] - expected[0], 0)
+    equal = found == expected
     sent_as_read = None if equal else is_as_sent(servers, topic, table, kind)
     return KafkaRun(rate, bare, lost, repeated, equal, effort.tuples, sent_as_read)
+
+
+def stream(
+    source: Any, effort: KafkaEffort, session: Any, checkpoint: Path, name: str, show: Show
+) -> tuple[float, tuple[int, int]]:
+    """Our engine over a topic: its rate once warm, count and checksum of its results."""
+    app = application(source)
+    configuration = replace(configuration_of(app), micro_batch_tuples=effort.cap_tuples, block_rows=_BLOCK_ROWS)
+    begin = time.monotonic()
+    with started(session, app, checkpoint, configuration) as handle:
+        while (taken := _taken(observations_of(handle))) < effort.tuples and time.monotonic() - begin < effort.limit_s:
+            show(f"{name}: {taken:,} of {effort.tuples:,} tuples")
+            handle.wait(0.2)
+    found = handle.result.discarded.get(SINK, (0, 0))
+    return _rate(handle.result.observations, effort.warm), found
+
+
+def _by_connector(
+    servers: str, topic: str, table: pa.Table, effort: KafkaEffort, folder: Path, show: Show
+) -> ConnectorRun | str:
+    """Our engine on a DataFrame of Spark's connector, the other way into it; a sentence where there is no connector."""
+    found = connector_jars(show)
+    if isinstance(found, str):
+        return found
+    jars, _ = found
+    with local_session(conf={"spark.jars": ",".join(map(str, jars))}) as session:
+        source = sources.dataframe(trades_by_connector(session, servers, topic, effort.cap_tuples))
+        rate, results = stream(source, effort, session, folder / "checkpoint-connector", "ours, connector", show)
+    return ConnectorRun(rate, results == in_process(table))
 
 
 def _taken(seen: list[Observation]) -> int:

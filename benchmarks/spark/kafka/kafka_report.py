@@ -22,6 +22,7 @@ def kafka_figures(result: KafkaResult, effort: KafkaEffort) -> dict[str, Any]:
         "ratio_to_bare_consumer_arrow": _ratio(result.arrow.tuples_s, result.arrow.bare_tuples_s),
         "ratio_to_spark": _ratio(result.json.tuples_s, best_of(result.spark)),
         "ratio_to_quix": _ratio(result.json.tuples_s, best_of(result.quix)),
+        "tuples_s_json_by_connector": None if result.by_connector is None else round(result.by_connector.tuples_s),
         "p95_ms": None if result.p95_ms is None else round(result.p95_ms, 1),
         "lost": result.json.lost + result.arrow.lost,
         "repeated": result.json.repeated + result.arrow.repeated,
@@ -52,6 +53,11 @@ def kafka_tables(result: KafkaResult) -> list[Table]:
         ratio = _ratio(result.json.tuples_s, peer.tuples_s)
         equal = "no" if peer.name in result.unequal else "yes"
         peers.add_row(peer.name, rate, "-" if ratio is None else f"{ratio:.1f}", f"{peer.tuples:,}", equal)
+    if result.by_connector is not None:
+        own = result.by_connector
+        ratio, equal = _ratio(result.json.tuples_s, own.tuples_s), "yes" if own.equal else "no"
+        row = "ours, a DataFrame of Spark's connector", millions(own.tuples_s), "-" if ratio is None else f"{ratio:.1f}"
+        peers.add_row(*row, f"{result.json.tuples:,}", equal)
     return [table, peers] if result.spark or result.quix else [table]
 
 

@@ -22,6 +22,7 @@ from benchmarks.spark.vwap.stock_vectorised import by_map_in_arrow
 from penstock.testing import local_session
 
 WAYS = (VECTORISED, "applyInPandasWithState")
+JSON_SQL = "seq long, ticker string, ttype string, price double, volume double"
 _SPARK = "org.apache.spark"
 _CONNECTOR, _TOKENS = "spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13"
 _CLIENTS = [("org.apache.kafka", "kafka-clients", "3.9.0"), ("org.apache.commons", "commons-pool2", "2.12.0")]
@@ -61,11 +62,20 @@ def connector_jars(show: Show) -> tuple[list[Path], str] | str:
     return f"stock PySpark: {problem}"
 
 
+def trades_by_connector(session: Any, servers: str, topic: str, batch_tuples: int) -> Frame:
+    """The attributes of JSON messages, parsed by Spark."""
+    parsed = _values(session, servers, topic, batch_tuples).selectExpr(f"from_json(string(value), '{JSON_SQL}') trade")
+    return parsed.select("trade.*")
+
+
 def _trades(session: Any, servers: str, topic: str, words: list[str], batch_tuples: int) -> Frame:
+    return _values(session, servers, topic, batch_tuples).mapInArrow(partial(_decoded, words), TRADES_SQL)
+
+
+def _values(session: Any, servers: str, topic: str, batch_tuples: int) -> Frame:
     reader = session.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
     reader = reader.option("startingOffsets", "earliest").option("kafka.isolation.level", "read_committed")
-    values = reader.option("maxOffsetsPerTrigger", batch_tuples).load().select("value")
-    return values.mapInArrow(partial(_decoded, words), TRADES_SQL)
+    return reader.option("maxOffsetsPerTrigger", batch_tuples).load().select("value")
 
 
 def _decoded(words: list[str], batches: Iterator[pa.RecordBatch], tasks: int = 2) -> Iterator[pa.RecordBatch]:

@@ -45,12 +45,13 @@ class Event:
 class Client:
     """A consumer that, sent elsewhere, still gives some of what it had; its log has holes.
 
-    Ends of a partition come again and again, also where they are known.
+    Ends of a partition come again and again, also where they are known.  A rest may cost it what it had fetched.
     """
 
     def __init__(self, log: list[set[int]], stale: Iterator[int], most: Iterator[int]) -> None:
         self._log, self._stale, self._most = log, stale, most
         self._had: list[Event] = []
+        self.is_paused = False
 
     def assign(self, places: list[Any]) -> None:
         (own,) = places
@@ -59,9 +60,18 @@ class Client:
         self._had = self._had[: next(self._stale)] + events
 
     def consume(self, most: int, within_s: float) -> list[Event]:
+        assert not self.is_paused
         count = min(most, next(self._most))
         given_, self._had = self._had[:count], self._had[count:]
         return given_
+
+    def pause(self, places: list[Any]) -> None:
+        assert not self.is_paused
+        self.is_paused, lost = True, next(self._stale)
+        self._had = self._had[lost:] if len(self._had) > lost + 2 else self._had
+
+    def resume(self, places: list[Any]) -> None:
+        self.is_paused = False
 
     def get_watermark_offsets(self, place: Any, timeout: float) -> tuple[int, int]:
         return 0, END
@@ -99,9 +109,26 @@ def test_what_a_client_had_before_it_was_sent_elsewhere_is_not_taken_for_what_li
         _check(Consumers({}, kept), patched, wanted, log)
 
 
+@pytest.mark.parametrize(("long", "rests"), [(2_048, True), (4, False)])
+def test_a_client_fetches_nothing_behind_a_short_range(long: int, rests: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = list[Client]()
+
+    def made(settings: dict[str, Any]) -> Client:
+        clients.append(Client(full, forever([0]), forever([9])))
+        return clients[-1]
+
+    monkeypatch.setattr(confluent_kafka, "Consumer", made)
+    monkeypatch.setattr("penstock.connectors.kafka.range_reader._LONG", long)
+    pool = Consumers({})
+    _check(pool, monkeypatch, [(0, 0, 5, False)], full, closes=False)
+    assert [own.is_paused for own in clients] == [rests]
+    _check(pool, monkeypatch, [(0, 5, 5, False)], full)
+    assert len(clients) == 1
+
+
 def _check(
     pool: Consumers, patched: pytest.MonkeyPatch, wanted: list[tuple[int, int, int, bool]], log: list[set[int]],
-    servers: str = "", topic: str = "t",
+    servers: str = "", topic: str = "t", *, closes: bool = True,
 ) -> None:  # fmt: skip
     patched.setattr("penstock.connectors.kafka.range_reader.consumers_of", lambda servers, place: pool)
     for number, begin, length, is_prepared in wanted:
@@ -111,7 +138,8 @@ def _check(
             reader.prepare(topic, (number + 1) % PARTITIONS, begin)
         found = [(event.partition(), event.offset()) for events in reader.read(own) for event in events]
         assert found == [(number, offset) for offset in range(own.begin, own.end) if offset in log[number]]
-    pool.close_idle(0.0)
+    if closes:
+        pool.close_idle(0.0)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ import penstock as ps
 from penstock.app.serialise import graph_to_json
 from penstock.block.dead_letters import DeadLetters
 from penstock.connectors.kafka import broker as broker_module
+from penstock.connectors.kafka import source as source_module
 from penstock.connectors.kafka.broker import Broker, Topics, check_same_topics
 from penstock.connectors.kafka.places import OffsetRange, Places, first_places, of_one_topic, ranges_between
 from penstock.connectors.kafka.range_reader import RangeReader
@@ -444,3 +446,35 @@ def test_a_topic_that_is_missing_for_a_moment_is_waited_for(mock: Mock, monkeypa
     monkeypatch.setattr(broker_module, "_GONE_S", 0.0)
     assert not broker.lacks({"t": "a"}, none)
     assert not broker.lacks(None, none)
+
+
+def test_another_start_in_this_process_waits_anew() -> None:
+    broker = Broker("127.0.0.1:1", ["t"], {})
+
+    def ask() -> None:
+        raise TimeoutError
+
+    with pytest.raises(OperatorError, match="has not answered for 0 s: no answer"):
+        broker.patient(ask, 0.0)
+    time.sleep(0.06)
+    assert broker.patient(ask, 0.05) is None
+
+
+def test_a_start_with_other_options_has_another_client(mock: Mock, topic: str, tmp_path: Path) -> None:
+    read = Read(ps.sources.kafka(mock.servers, topic), tmp_path)
+    client_options.keep(str(read.path), {"client.id": "a"})
+    first = source_module._broker(read.source, str(read.path))
+    client_options.keep(str(read.path), {"client.id": "b"})
+    assert source_module._broker(read.source, str(read.path)) is not first
+
+
+def test_who_may_not_see_a_topic_is_told_at_once() -> None:
+    broker = Broker("127.0.0.1:1", ["t"], {})
+
+    def ask() -> None:
+        raise confluent_kafka.KafkaException(
+            confluent_kafka.KafkaError(confluent_kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED)
+        )
+
+    with pytest.raises(OperatorError, match="does not let this application in"):
+        broker.patient(ask, 60.0)

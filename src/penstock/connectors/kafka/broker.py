@@ -13,6 +13,7 @@ from penstock.connectors.kafka.places import Partition, Places
 from penstock.errors import InputError, OperatorError
 
 if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
     from confluent_kafka.admin import AdminClient
 
 _log = logging.getLogger(__name__)
@@ -39,12 +40,15 @@ class Broker:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        settings: dict[str, Any] = {"bootstrap.servers": servers, "log_level": 0, **options}
+        own: dict[str, Any] = {"bootstrap.servers": servers, "log_level": 0, "error_cb": self._note}
+        settings = {**own, **options}
         try:
             self._client: AdminClient = AdminClient(settings)
         except KafkaException as error:
             raise InputError(f"an option of ps.sources.kafka cannot be used: {error.args[0].str()}") from None
         self._servers, self._names = servers, tuple(topics)
+        self._refusal: str | None = None  # what brokers say who do not take the client's name or password
+        self._has_answered = False
         self._topics: Topics | None = None
         self._looked_s = float("-inf")
         self._silent_since_s: float | None = None
@@ -105,22 +109,39 @@ class Broker:
             self._begins = time.monotonic(), self._offsets(partitions, admin.OffsetSpec.earliest())  # type: ignore
         return self._begins[1]
 
+    def _note(self, error: KafkaError) -> None:
+        """The reason of a refusal, which calls do not tell: they end by their time limit."""
+        from confluent_kafka import KafkaError
+
+        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+            self._refusal = error.str()
+
     def patient(self, ask: Callable[[], Any], patience_s: float | None) -> Any | None:
-        """The answer, or None while the brokers do not give one; OperatorError when that takes too long."""
+        """The answer, or None while the brokers do not give one; OperatorError when that takes too long.
+
+        Brokers that refuse a client from the beginning are not waited for: its settings are wrong.
+        """
         from confluent_kafka import KafkaException
 
         try:
             answer = ask()
         except (KafkaException, TimeoutError) as error:
             now_s = time.monotonic()
+            self._client.poll(0)  # has the client tell why
             sentence = error.args[0].str() if isinstance(error, KafkaException) else "no answer"
+            if isinstance(error, KafkaException) and error.args[0].code() in _not_allowed():
+                raise refused(self._servers, sentence) from error
+            if self._refusal is not None and not self._has_answered:
+                raise refused(self._servers, self._refusal) from error
+            sentence = self._refusal or sentence
             if self._silent_since_s is None:
                 self._silent_since_s = now_s
                 _log.warning("Kafka at %s does not answer: %s; waiting for it", self._servers, sentence)
             if patience_s is not None and now_s - self._silent_since_s >= patience_s:
+                self._silent_since_s = None  # another start in this process waits anew
                 raise away(self._servers, patience_s, sentence) from error
             return None
-        self._silent_since_s = None
+        self._silent_since_s, self._refusal, self._has_answered = None, None, True
         return answer
 
     def _described(self) -> Topics:
@@ -172,6 +193,23 @@ def away(servers: str, patience_s: float, sentence: str) -> OperatorError:
     return OperatorError(
         f"Kafka at {servers} has not answered for {patience_s:g} s: {sentence}; start again when it is back, or give "
         "ps.sources.kafka more patience_s"
+    )
+
+
+def _not_allowed() -> tuple[int, ...]:
+    """Codes by which a broker says that a client may not see or read something."""
+    from confluent_kafka import KafkaError
+
+    return (
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    )
+
+
+def refused(servers: str, sentence: str) -> OperatorError:
+    return OperatorError(
+        f"Kafka at {servers} does not let this application in: {sentence}; correct the options of ps.sources.kafka"
     )
 
 

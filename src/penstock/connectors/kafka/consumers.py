@@ -15,7 +15,7 @@ from penstock.connectors.kafka.places import Partition
 from penstock.connectors.planned.client_options import options_of
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Message
+    from confluent_kafka import Consumer, Message, TopicPartition
 
 _SETTINGS: Mapping[str, Any] = {
     "enable.auto.commit": False,
@@ -43,13 +43,17 @@ class OpenConsumer:
 
     What a client still has from before it was sent elsewhere must not be taken for what lies there: an answer that does
     not begin with the offset that was asked for is asked for again by a new client.
+
+    One that rests fetches nothing: workers read a partition in turn, and without that each of them would fetch all of
+    its messages as they come.
     """
 
     def __init__(self, settings: Mapping[str, Any], *, is_spare: bool = False) -> None:
         self._settings, self.is_spare = settings, is_spare
         self._client: Consumer | None = None
         self._ahead: deque[Message] = deque()
-        self._is_proved = True
+        self._is_proved, self._is_resting = True, False
+        self._expected: int | None = None  # the offset that comes next behind a rest
         self.partition: Partition | None = None
         self.position = self.known_to = 0
         self.used_s = time.monotonic()
@@ -60,11 +64,21 @@ class OpenConsumer:
 
     def go_to(self, partition: Partition, begin: int) -> None:
         """The next messages are those from an offset on, and perhaps some before it."""
+        was_resting = self._is_resting
+        self._wake()
         if not self.stands_before(partition, begin):
             self._is_proved = self._client is None or partition != self.partition
             self.partition, self.position, self.known_to = partition, begin, begin
             self._ahead.clear()
             self._assign()
+        elif was_resting:
+            self._expected = self.known_to
+
+    def rest(self) -> None:
+        """Nothing is fetched until it is sent somewhere again."""
+        if self._client is not None and not self._ahead and not self._is_resting:
+            self._client.pause([self._place()])
+            self._is_resting = True
 
     def events(self, most: int, within_s: float) -> list[Message]:
         """At most so many messages and ends of this partition, in order."""
@@ -77,6 +91,11 @@ class OpenConsumer:
         if found and not self._is_proved:
             self._is_proved = True
             if found[0].error() is not None or found[0].offset() != self.position:
+                self._begin_anew()
+                return []
+        if found and self._expected is not None:
+            expected, self._expected = self._expected, None
+            if (found[0].offset() or 0) > expected:  # a hole, or something that was fetched before the rest
                 self._begin_anew()
                 return []
         return found
@@ -96,6 +115,7 @@ class OpenConsumer:
 
     def close(self) -> None:
         client, self._client, self.partition = self._client, None, None
+        self._is_resting, self._expected = False, None
         self._ahead.clear()
         if client is not None:
             with contextlib.suppress(Exception):
@@ -107,10 +127,22 @@ class OpenConsumer:
         self.partition = partition
         self._assign()
 
+    def _wake(self) -> None:
+        if self._is_resting and self._client is not None:
+            self._client.resume([self._place()])
+            self._is_resting = False
+
+    def _place(self) -> TopicPartition:
+        from confluent_kafka import TopicPartition
+
+        assert self.partition is not None
+        return TopicPartition(*self.partition)
+
     def _assign(self) -> None:
         from confluent_kafka import Consumer, TopicPartition
 
         assert self.partition is not None
+        self._expected = None
         if self._client is None:  # nothing is committed under its group
             self._client = Consumer({"group.id": f"penstock-{uuid.uuid4().hex[:12]}", **self._settings})
         self._client.assign([TopicPartition(*self.partition, self.position)])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
 
 _MESSAGES = 2_048  # at once: more objects of the client's that live together cost twice as much to make
+_LONG = 2_048  # messages of a range: there is so much that the next one is worth fetching while others are computed
 _POLL_S, _POLL_AT_END_S = 1.0, 0.25
 _offset, _error = methodcaller("offset"), methodcaller("error")
 
@@ -52,6 +53,8 @@ class RangeReader:
                 if self.patience_s is not None and time.monotonic() - heard_s > self.patience_s:
                     raise away(self.servers, self.patience_s, "no messages came")
             consumer.position = own.end
+            if own.end - own.begin < _LONG:
+                consumer.rest()
 
     def prepare(self, topic: str, partition: int, begin: int) -> None:
         """Has messages fetched that are read next."""

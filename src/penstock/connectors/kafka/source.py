@@ -200,7 +200,7 @@ class KafkaSource:
             return {"topic": own.topic, "partition": own.partition, "offset": some.offset(place)}
 
         table, places = decode(some.values, self.format, self.avro_schema, schema, reading, named)
-        is_all = places == range(len(some.values))
+        is_all = isinstance(places, range)
         for name, column in some.columns():
             table = table.append_column(name, column if is_all else column.take(pa.array(places, pa.int64())))
         return table
@@ -238,10 +238,10 @@ def _hint(name: str) -> str:
 
 
 def _broker(source: KafkaSource, place: str) -> Broker:
-    """The client of the driver, kept as long as the process."""
-    return _shared_broker(source.servers, source.topics, place)
+    """The client of the driver, kept as long as the process; a start with other options gets another one."""
+    return _shared_broker(source.servers, source.topics, tuple(sorted(options_of(place).items())), place)
 
 
 @functools.lru_cache(maxsize=32)
-def _shared_broker(servers: str, topics: tuple[str, ...], place: str) -> Broker:
-    return Broker(servers, topics, options_of(place))
+def _shared_broker(servers: str, topics: tuple[str, ...], options: tuple[tuple[str, str], ...], place: str) -> Broker:
+    return Broker(servers, topics, dict(options))

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json as pa_json
 
@@ -21,7 +22,7 @@ _NEWLINE = b"\n"
 _LINE_END, _OPENS, _CLOSES = b"\n{}"
 _REGISTRY_BYTES = 5  # a zero and the number of the schema, in front of what a schema registry's clients write
 
-Decoded = tuple[pa.Table, Sequence[int]]  # the tuples, and the message of each
+Decoded = tuple[pa.Table, Sequence[int] | npt.NDArray[np.int64]]  # the tuples, and the message of each
 Reject = Callable[[int, str], None]
 
 
@@ -150,7 +151,7 @@ def _avro_row(text: str) -> Callable[[bytes], Mapping[str, Any]]:
 
 def _arrow(values: Sequence[bytes | None], schema: pa.Schema, reject: Reject) -> Decoded:
     """Each message is a stream of Arrow's IPC format with any number of tuples."""
-    tables, places = list[pa.Table](), list[int]()
+    tables, places, rows = list[pa.Table](), list[int](), list[int]()
     for place, value in enumerate(values):
         try:
             if value is None:
@@ -160,7 +161,9 @@ def _arrow(values: Sequence[bytes | None], schema: pa.Schema, reject: Reject) ->
             reject(place, f"has a message that cannot be decoded: {str(error)[:_SHOWN_BYTES]}")
             continue
         tables.append(own)
-        places += [place] * own.num_rows
+        places.append(place)
+        rows.append(own.num_rows)
     if not tables:
         return _empty(schema), []
-    return pa.concat_tables(tables, promote_options="permissive").combine_chunks(), places
+    whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    return whole, np.repeat(places, rows)

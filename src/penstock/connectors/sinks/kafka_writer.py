@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import StateError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, KafkaError, Producer
 
 _WITHIN_S, _PAUSE_S = 60.0, 0.2
+_TURN_S = 5.0  # of a call that is made again
 _ENDS_S, _STUCK_S = 30.0, 35.0  # of a transaction
 _IDLE_S = 60.0
 _COORDINATOR = (14, 15, 16)  # Kafka's codes: it loads, is not available, is another broker
@@ -48,13 +49,14 @@ class Writer:
 
         common: dict[str, Any] = {"log_level": 0, **dict(own.options), "bootstrap.servers": own.servers}
         self._topic, self._place, self._is_disturbed = own.topic, TopicPartition(own.topic, 0), False
+        self._refusal: KafkaError | None = None
         settings: dict[str, Any] = {
             "transactional.id": own.own,
             "partitioner": "murmur2_random",
             "error_cb": self._disturb,
         }
         self._producer: Producer = Producer({"compression.type": "lz4", **common, **settings})
-        self._producer.init_transactions(_WITHIN_S)
+        self._init_transactions()
         consumer = Consumer({**common, "group.id": own.own, "enable.auto.commit": False})
         self._group = consumer.consumer_group_metadata()
         try:
@@ -100,13 +102,33 @@ class Writer:
             self._producer.purge(blocking=False)
         del self._producer
 
+    def _init_transactions(self) -> None:
+        """In turns with what the client has to tell: a wrong password is a reason to stop, not to wait."""
+        from confluent_kafka import KafkaException
+
+        deadline_s = time.monotonic() + _WITHIN_S
+        while True:
+            try:
+                self._producer.init_transactions(_TURN_S)
+                return
+            except KafkaException as error:
+                self._producer.poll(0)
+                if self._refusal is not None:
+                    raise KafkaException(self._refusal) from error
+                if not error.args[0].retriable() or time.monotonic() > deadline_s:
+                    raise
+
     def _forget_errors(self) -> None:
         """The broker has answered since."""
         self._producer.poll(0)
         self._is_disturbed = False
 
-    def _disturb(self, error: object) -> None:
+    def _disturb(self, error: KafkaError) -> None:
+        from confluent_kafka import KafkaError
+
         self._is_disturbed = True
+        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+            self._refusal = error
 
     def _read_marker(self, consumer: Consumer) -> int | None:
         """The batch after the last that is in the topic; None where nobody has noted one."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+
 from pyspark.sql import SparkSession
 
 from penstock.app.graph import Graph
@@ -14,6 +17,7 @@ from penstock.control.live.frequency_setter import FrequencySetter, frequencies_
 from penstock.control.live.micro_batch_plant import Application, Resources, SparkPlant
 from penstock.control.loop.control_request import ControlRequest, policy_of
 from penstock.control.loop.loop import Loop
+from penstock.control.loop.rehearsal import rehearse
 from penstock.control.routes.routing import Routing
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.batch_cap import first_pace
@@ -30,7 +34,22 @@ from penstock.spark.executors.cluster_executors import ClusterExecutors
 from penstock.spark.executors.pinning import is_local
 from penstock.spark.executors.placer import Placer
 
+_log = logging.getLogger(__name__)
 _DEVIATIONS = 3.0
+
+
+def start_rehearsal(request: ControlRequest) -> threading.Thread:
+    """Makes the code of decisions ready while others do something else."""
+    thread = threading.Thread(target=_rehearse, args=(request,), name="penstock-rehearsal", daemon=True)
+    thread.start()
+    return thread
+
+
+def _rehearse(request: ControlRequest) -> None:
+    try:
+        rehearse(request)
+    except Exception:  # the first decision says what is wrong
+        _log.info("the rehearsal of control failed", exc_info=True)
 
 
 def controller_of(

@@ -15,7 +15,19 @@ from penstock.app.absolute_paths import with_absolute_paths, with_folders_of
 from penstock.app.application import Application, graph_of
 from penstock.app.checks.path_checks import check_paths
 from penstock.app.graph import Graph
-from penstock.arguments import FLAG, NAMES, PATH, TEXT, check_arguments, dict_of, kind, number, or_none, whole
+from penstock.arguments import (
+    FLAG,
+    NAMES,
+    PATH,
+    TEXT,
+    check_arguments,
+    checked_call,
+    dict_of,
+    kind,
+    number,
+    or_none,
+    whole,
+)
 from penstock.connectors.planned.client_options import keep
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
@@ -41,6 +53,7 @@ from penstock.runtime.driver.recovery import recover
 from penstock.runtime.planning.source_planner import join_offsets, path_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
 from penstock.spark.driver.capacity import capacity_of, check_capacity, local_task_slots, with_cap, within_limits
+from penstock.spark.driver.control_setup import start_rehearsal
 from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.warm_up import is_worthwhile, start_workers, warm_up
 from penstock.spark.executors.executor_watch import wait_for_executors
@@ -59,6 +72,7 @@ _log = logging.getLogger(__name__)
 _SLOT_FUNCTIONS = dict_of("a dict of ps.slots.HashSlots, RangeSlots or GridSlots by operator", *get_args(SlotFunction))
 
 
+@checked_call("ps.start")
 def start(
     app: Application,
     *,
@@ -217,8 +231,10 @@ def launch(
         else:
             configuration = before
         own_cap = configuration.micro_batch_tuples if configuration is not None else DEFAULT_CAP_TUPLES
+        rehearsal = None
         if control is not None:
             control = with_cap(control, own_cap)
+            rehearsal = start_rehearsal(control)
         own = with_folders_of(with_absolute_paths(graph), fixed.graph)  # with what is never stored
         claim_folders(own, letters.folder, run_of(directory, fixed.checkpoint_id, is_new=False))
         sweep_sinks(fixed.graph, directory, lease.epoch, letters.folder)
@@ -242,6 +258,8 @@ def launch(
         if warms_up and is_worthwhile(fixed.graph):
             with phases.phase("warm-up"):
                 warm_up(spark, directory, fixed, chosen)
+                if rehearsal is not None:
+                    rehearsal.join()
         return Handle(
             spark, directory, lease, fixed, chosen, own, letters,
             state, scratch=scratch,
@@ -268,6 +286,7 @@ def sweep_host(state_directory: str | None) -> None:
         _log.info("removed files that killed processes had left: %s", ", ".join(swept))
 
 
+@checked_call("ps.run")
 def run(
     app: Application,
     *,

@@ -34,6 +34,7 @@ from penstock.runtime.sources.offset_reader import OffsetReader
 from penstock.runtime.sources.raw_rows import raw_source, sent_attributes
 from penstock.spark.sources.driver_stream import driver_stream
 from penstock.spark.sources.file_hint import file_hint
+from penstock.spark.sources.kafka_hint import kafka_hint
 
 _log = logging.getLogger(__name__)
 _PARTITION = "_partition"
@@ -89,9 +90,9 @@ def source_frame(
             own = graph.operator(source.name)
             assert isinstance(own, Source)
             rows = frame_of(session, own)
-            hint = file_hint(rows, own.name)
-            if hint is not None:
-                _log.warning(hint)
+            for hint in (file_hint(rows, own.name), kafka_hint(rows, own.name)):
+                if hint is not None:
+                    _log.warning(hint)
             if raw_source(stored) == source:
                 return _with_raw(frame, rows, own, sent_attributes(stored, source))
             frame = frame.union(packed_frame(rows, own))

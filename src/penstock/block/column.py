@@ -234,6 +234,19 @@ def is_coded_text(array: pa.Array) -> bool:
     return bool(is_coded and len(array.dictionary) <= len(array) and not array.dictionary.null_count)
 
 
+def with_own_words(column: Column) -> Column:
+    """The column with a copy of its dictionary, which others keep for long: it holds on to nothing else then."""
+    coded = column.coded if isinstance(column, WordColumn) else column
+    if not isinstance(coded, CodedColumn):
+        return column
+    offsets, text = ArrowColumn(coded.dictionary).string_buffers()
+    first, last = int(offsets[0]), int(offsets[-1])
+    buffers = [None, pa.py_buffer(offsets - np.int32(first)), pa.py_buffer(text[first:last].copy())]
+    words = pa.Array.from_buffers(pa.string(), len(coded.dictionary), buffers)
+    own = CodedColumn(coded.codes, words, coded.valid)
+    return WordColumn(own) if isinstance(column, WordColumn) else own
+
+
 def empty_column(type_: pa.DataType) -> Column:
     """A column of no rows."""
     return column_of(pa.array([], type_))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.block.block import Block
-from penstock.block.column import Array, Column, FixedColumn, WordColumn, column_of
+from penstock.block.column import Array, Column, FixedColumn, WordColumn, column_of, with_own_words
 from penstock.block.position import Position
 from penstock.block.punctuation import Punctuations
 
@@ -31,7 +31,7 @@ def unseal(payload: pa.Buffer, schema: pa.Schema) -> Block:
     """The block that was sealed, over the payload's own memory."""
     source = pa.BufferReader(payload)
     batch = _read(source)
-    columns = tuple(column_of(batch.column(i), field.type) for i, field in enumerate(schema))
+    columns = tuple(with_own_words(column_of(batch.column(i), field.type)) for i, field in enumerate(schema))
     block = Block(schema, columns, batch.num_rows, position_of(batch, len(schema)))
     if source.tell() < source.size():
         marks = _read(source)

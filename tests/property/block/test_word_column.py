@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.block.block import Block, concat_blocks
-from penstock.block.column import ArrowColumn, Column, WordColumn, column_of, concat
+from penstock.block.column import ArrowColumn, CodedColumn, Column, WordColumn, column_of, concat
 from penstock.block.envelope import seal, unseal
 from penstock.expressions.evaluation.text import equals_constant
 from penstock.kernels.keys.hashing import hash_columns
@@ -89,3 +89,17 @@ def test_few_rows_do_not_carry_a_long_dictionary() -> None:
     few = block.take(np.array([7, 4999]))
     assert seal(few).size < 1000
     assert unseal(seal(few), SCHEMA).to_arrow().column(0).to_pylist() == ["word 7", "word 4999"]
+
+
+def test_a_dictionary_holds_on_to_no_payload() -> None:
+    """Indexes of keys keep dictionaries for long, and a payload has all rows of a block beside it."""
+    words = pa.array([f"word {number % 100}" for number in range(5000)])
+    schema = pa.schema({"text": pa.string(), "symbol": pa.dictionary(pa.int32(), pa.string())})
+    columns = tuple(column_of(words.dictionary_encode().slice(3), field.type) for field in schema)
+    opened = unseal(seal(Block(schema, columns, 4997)), schema)
+    assert opened.to_arrow().equals(Block(schema, columns, 4997).to_arrow())
+    for column in opened.columns:
+        own = column.coded if isinstance(column, WordColumn) else column
+        assert isinstance(own, CodedColumn)
+        assert sum(buffer.size for buffer in own.dictionary.buffers() if buffer is not None) < 1500
+        assert own.dictionary.get_total_buffer_size() < 1500

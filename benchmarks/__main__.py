@@ -15,6 +15,7 @@ from benchmarks.machine import this_machine
 from benchmarks.report import finish, measured, progress_shown, report, verdict, wide_console
 from benchmarks.threads import command as element_command
 from penstock.cli import run_and_exit
+from penstock.cli.command_lines.plain_help import PlainGroup
 
 QuickOption = Annotated[bool, typer.Option("--quick", help="A minute or two; figures are rougher.")]
 JsonOption = Annotated[Path | None, typer.Option("--json", help="Also write the JSON object to this file.")]
@@ -23,7 +24,9 @@ TracesOption = Annotated[
     list[Path] | None, typer.Option(help="Also this CSV of counts ('timestamp,value'); may be repeated.")
 ]
 
-app = typer.Typer(help="Measure ours beside limits and peers, in one process and run.")
+app = typer.Typer(
+    cls=PlainGroup, rich_markup_mode=None, help="Measure ours beside limits and peers, in one process and run."
+)
 
 
 @app.callback()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import signal
 import statistics
 import threading
 import time
@@ -29,15 +30,19 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """`pairs` of turns of so many seconds, without and with the dashboard; then one turn with twenty clients."""
+    """`rounds` of four turns, without the dashboard, with it twice, without; then a turn with twenty clients.
 
-    warm_s: float = 40.0
-    turn_s: float = 12.0
-    pairs: int = 8
-    twenty_s: float = 60.0  # after as many seconds as a turn has
+    Short turns in this order: rates drift by more than a tenth within minutes, which long turns would take for a cost.
+    """
+
+    warm_s: float = 45.0
+    turn_s: float = 3.0
+    rounds: int = 16
+    settle_s: float = 12.0
+    twenty_s: float = 45.0
 
 
-QUICK = Effort(20.0, 6.0, 3, 12.0)
+QUICK = Effort(20.0, 3.0, 3, 5.0, 12.0)
 
 
 @dataclass(slots=True)
@@ -52,7 +57,11 @@ class Found:
 
     @property
     def ratios(self) -> list[float]:
-        return [after / before for before, after in zip(self.without, self.with_dashboard, strict=True)]
+        """By round, so that a steady drift within one cancels out."""
+        without, with_it = (
+            np.add.reduceat(turns, range(0, len(turns), 2)) for turns in (self.without, self.with_dashboard)
+        )
+        return list(with_it / without)
 
 
 def run_dashboard(*, quick: bool, json_file: Path | None, folder: Path | None) -> None:
@@ -61,15 +70,16 @@ def run_dashboard(*, quick: bool, json_file: Path | None, folder: Path | None) -
     found = measured(measure, effort, folder)
     low, high = interval(found.ratios)
     body = {
-        "cpu_share_one": round(statistics.median(found.cpu_one), 5),
+        "cpu_share_one": round(statistics.mean(found.cpu_one), 5),
         "cpu_share_twenty": round(found.cpu_twenty, 5),
-        "throughput_ratio": round(statistics.median(found.ratios), 4),
+        "throughput_ratio": round(statistics.mean(found.ratios), 4),
         "throughput_ratio_low": round(low, 4),
         "throughput_ratio_high": round(high, 4),
-        "memory_slope_mb_h": round(slope_mb_h(found.memory), 3),
+        "memory_slope_mb_h": round(slope_mb_h(found.memory[len(found.memory) // 3 :]), 3),  # once rings are full
         "memory_mb": round(found.memory[-1][1], 1) if found.memory else None,
-        "turns": len(found.ratios),
+        "turns": len(found.without) + len(found.with_dashboard),
         "turn_s": effort.turn_s,
+        "spread_of_turns": round(statistics.stdev(found.without) / statistics.mean(found.without), 3),
     }
     table = table_of("the dashboard beside a run on local Spark", "figure", "found", "bound")
     table.add_row("CPU of the machine, one client", f"{body['cpu_share_one']:.2%}", f"at most {MOST_ONE:.0%}")
@@ -90,25 +100,31 @@ def measure(effort: Effort, folder: Path, show: Show) -> Found:
     try:
         show("warming up")
         warm_up(handle, effort.warm_s)
-        for turn in range(effort.pairs):
-            show(f"turns without and with a client: {turn + 1} of {effort.pairs}")
-            found.without.append(throughput(handle, effort.turn_s))
-            with watched(handle, clients=1) as page:
-                handle.wait(2.0)
-                begin_s = cpu_s(page)
-                found.with_dashboard.append(throughput(handle, effort.turn_s))
-                found.cpu_one.append((cpu_s(page) - begin_s) / (effort.turn_s * own_cores()))
+        with watched(handle, clients=1) as page:
+            handle.wait(effort.settle_s)
+            for turn in range(4 * effort.rounds):
+                show(f"turns without and with a client: {turn + 1} of {4 * effort.rounds}")
+                _take_turn(handle, page, effort.turn_s, found, watches=turn % 4 in (1, 2))
         show("twenty clients")
         with watched(handle, clients=20) as page:
-            handle.wait(effort.turn_s)
+            handle.wait(effort.settle_s)
             begin_s = cpu_s(page)
             for _ in range(int(effort.twenty_s)):
                 handle.wait(1.0)
-                found.memory.append((time.monotonic(), memory_mb(page)))
-            found.cpu_twenty = (cpu_s(page) - begin_s) / (len(found.memory) * own_cores())
+            found.cpu_twenty = (cpu_s(page) - begin_s) / (int(effort.twenty_s) * own_cores())
     finally:
         handle.stop()
     return found
+
+
+def _take_turn(handle: ps.Handle, page: DashboardProcess, turn_s: float, found: Found, *, watches: bool) -> None:
+    """One turn; a dashboard that is stopped takes nothing, and what it missed it reads in its own next turn."""
+    page.process.send_signal(signal.SIGCONT if watches else signal.SIGSTOP)
+    begin_s, cpu_before_s = time.monotonic(), cpu_s(page)
+    (found.with_dashboard if watches else found.without).append(throughput(handle, turn_s))
+    if watches:
+        found.cpu_one.append((cpu_s(page) - cpu_before_s) / ((time.monotonic() - begin_s) * own_cores()))
+        found.memory.append((time.monotonic(), memory_mb(page)))
 
 
 def warm_up(handle: ps.Handle, seconds: float) -> None:
@@ -121,16 +137,23 @@ def warm_up(handle: ps.Handle, seconds: float) -> None:
 
 
 def throughput(handle: ps.Handle, seconds: float) -> float:
-    """Tuples a second of the micro-batches that were committed within some seconds."""
-    first = handle.observe()
+    """Tuples a second of the micro-batches that began and were committed within some seconds."""
+    first = _next_observation(handle)
     handle.wait(seconds)
-    last = handle.observe()
-    assert first is not None
-    assert last is not None
+    last = _next_observation(handle)
     own = [o for o in handle.result.observations if first.batch < o.batch <= last.batch]
     assert first.committed_at_s is not None
     assert last.committed_at_s is not None
     return sum(o.tuples_in for o in own) / max(last.committed_at_s - first.committed_at_s, 1e-9)
+
+
+def _next_observation(handle: ps.Handle) -> ps.Observation:
+    """That of the next micro-batch that is committed."""
+    before = handle.observe()
+    while (seen := handle.observe()) is None or (before is not None and seen.batch == before.batch):
+        if handle.wait(0.02):
+            raise InputError("the run that the dashboard was to show has ended")
+    return seen
 
 
 @contextmanager
@@ -145,6 +168,7 @@ def watched(handle: ps.Handle, clients: int) -> Iterator[DashboardProcess]:
         yield page
     finally:
         stopping.set()
+        page.process.send_signal(signal.SIGCONT)
         page.close()
         for reader in readers:
             reader.join(5.0)
@@ -182,8 +206,8 @@ def slope_mb_h(memory: Sequence[tuple[float, float]]) -> float:
 
 
 def interval(ratios: Sequence[float], seed: int = 7) -> tuple[float, float]:
-    """Where the median lies with 95 %, by drawing turns again."""
+    """Where the mean lies with 95 %, by drawing rounds again."""
     draw = np.random.default_rng(seed)
-    medians = np.median(draw.choice(np.asarray(ratios), (2000, len(ratios))), axis=1)
-    low, high = np.quantile(medians, [0.025, 0.975])
+    means = np.mean(draw.choice(np.asarray(ratios), (2000, len(ratios))), axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)

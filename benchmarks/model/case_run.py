@@ -19,6 +19,7 @@ LEARNED, PREDICTED, FEW = (0.2, 0.5, 1.0), (0.35, 0.75, 0.9), (0.75,)  # of the 
 ROUNDS = 3
 _PROBE_S = 0.5
 _FIXED_S = 0.15  # of a micro-batch, about: the search for the highest rate goes by the rest
+_FULL = 0.05  # a micro-batch that takes its second but for this needs no further try
 Visit = tuple[Groups, int]
 
 
@@ -86,13 +87,15 @@ class CaseRun:
         return found
 
     def searched_rate(self, groups: Groups, guess: float, tries: int = 3) -> float:
-        """The rate at which a micro-batch takes its second, found by going there."""
+        """The rate at which a micro-batch takes its second, found by going there, `tries` times at most."""
         rate = guess
         with RateRun(self.graph, configured(self.graph, groups, round(guess)), self.session) as run:
             for _ in range(tries):
                 seen = run.visit(configured(self.graph, groups), max(round(rate), 1), self.seconds, lambda share: None)
                 own = one_size(samples_of(seen, undisturbed=True))
                 rate = own.tuples + (1.0 - own.wall_s) * own.tuples / max(own.wall_s - _FIXED_S, _FIXED_S)
+                if abs(own.wall_s - 1.0) <= _FULL:
+                    break
         return rate
 
 

@@ -23,7 +23,8 @@ from penstock.errors import PenstockError
 from penstock.model.costs.choosing.choice import rates_of
 from penstock.model.costs.learning.calibration import calibrated
 from penstock.model.costs.learning.learned_profile import Overhead, learned
-from penstock.model.costs.learning.operator_facts import facts_of
+from penstock.model.costs.learning.operator_facts import OperatorFacts, facts_of
+from penstock.model.costs.learning.refinement import source_rates
 from penstock.model.costs.profile import Profile
 from penstock.runtime.profiling.calibration_application import COLUMNS
 from penstock.spark.profiling.communication_run import VISIT_S, calibration_points
@@ -31,7 +32,7 @@ from penstock.spark.session.session import Session, close_session, spark_session
 
 NamedPart = tuple[str, Callable[[], None]]
 QUICK_COLUMNS = (1, 16)
-QUICK_TRIES, TRIES = 1, 3  # visits near the highest rate
+QUICK_TRIES, TRIES = 2, 3  # visits near the highest rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +131,18 @@ def _case(case: Case, session: Session, effort: Effort, found: Findings) -> None
     print(f"{case.name}: mean {summary(errors)[0]:.1%}, worst {summary(errors)[1]:.1%}", file=sys.stderr)
     found.rate_errors += rate_errors(profile, facts, judged)
     found.overheads += [own.sample.measuring_ratio for own in seen if own.sample.measuring_ratio is not None]
-    rates = rates_of(profile, float(run.highest))
+    rates = _as_run(facts, learning) or rates_of(profile, float(run.highest))
     predicted = profile.predict(rates, fusion=case.learned).max_rate_tuples_s
     tries = QUICK_TRIES if effort.quick else TRIES
     found.max_rates.append((case.name, predicted, run.searched_rate(case.learned, predicted, tries)))
     if case.chosen:
         found.fusion_ratios.append(_fusion_ratio(case, run, profile, rates, few=effort.quick))
+
+
+def _as_run(facts: dict[str, OperatorFacts], learning: Sequence[Measurement]) -> dict[str, float]:
+    """Rates of the sources at the highest rate, in the proportions that the application has by itself."""
+    own = [each for each in learning if each.ratio == 1.0]
+    return source_rates(max(own, key=lambda each: each.rate).sample, facts) if own else {}
 
 
 def _lent_profile(case: Case, session: Session, effort: Effort, overhead: Overhead) -> Profile:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from benchmarks.report import Show
 from benchmarks.soak.soak_scene import KEYED, SoakEffort, soak_application
 from benchmarks.soak.usage import Usage, usage
 from benchmarks.spark.watching import started
-from penstock.measure.observation import Latency, Observation, latency_over
+from penstock.measure.latency_sketch import LatencySketch, merged
+from penstock.measure.observation import Latency, Observation, latency_of
 from penstock.spark.driver.handle import Handle
 from penstock.testing import local_session
 
@@ -60,7 +62,7 @@ class _Soak:
         self._begin_s = self._at_s = time.monotonic()
         self._begin_at_s = time.time()
         self._looks: list[Usage] = []
-        self._parts: dict[str, list[Observation]] = {"first": [], "last": []}
+        self._parts = {"first": PartLatency(), "last": PartLatency()}
         self._batch, self._batches, self._tuples, self._letters, self._changes = -1, 0, 0, 0, 0
 
     @property
@@ -97,7 +99,7 @@ class _Soak:
             self._letters += own.dead_letters
             part = self._part(own.started_at_s - self._begin_at_s)
             if part is not None:
-                self._parts[part].append(replace(own, replicas_by_element={}, slot_tuples_by_element={}))
+                self._parts[part].add(own)
 
     def _part(self, at_s: float) -> str | None:
         effort = self._effort
@@ -117,16 +119,28 @@ class _Soak:
         return any(own.name == element and own.route for own in self._configuration.elements)
 
     def result(self) -> SoakResult:
-        first, last = (_latency(self._parts[name]) for name in ("first", "last"))
+        first, last = (self._parts[name].latency for name in ("first", "last"))
         counts = self._batches, self._tuples, self._changes, self._letters
         return SoakResult(tuple(self._looks), first, last, *counts)
 
 
-def _latency(part: Sequence[Observation]) -> Latency | None:
-    """Of all results of a part; where Observations have none, how long its micro-batches took."""
-    known = latency_over(part)
-    if known is not None or not part:
-        return known
-    took_ms = [1000 * own.micro_batch_s for own in part]
-    p50, p95, p99 = (float(np.quantile(took_ms, ratio)) for ratio in (0.5, 0.95, 0.99))
-    return Latency(p50, p95, p99, max(took_ms))
+class PartLatency:
+    """The latency of a part's results, added up as they come: what is kept must not be what grows."""
+
+    def __init__(self) -> None:
+        self._sketch, self._took_ms = LatencySketch(), array("d")
+
+    def add(self, own: Observation) -> None:
+        """One more micro-batch."""
+        self._took_ms.append(1000 * own.micro_batch_s)
+        if own.latency is not None and own.latency.sketch is not None:
+            self._sketch = merged([self._sketch, own.latency.sketch])
+
+    @property
+    def latency(self) -> Latency | None:
+        """Of all results; where Observations have none, how long the micro-batches took."""
+        known = latency_of(self._sketch)
+        if known is not None or not self._took_ms:
+            return known
+        p50, p95, p99 = (float(np.quantile(self._took_ms, ratio)) for ratio in (0.5, 0.95, 0.99))
+        return Latency(p50, p95, p99, max(self._took_ms))

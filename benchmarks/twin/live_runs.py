@@ -17,22 +17,21 @@ from penstock.errors import InputError
 from penstock.measure.observation import Observation, latency_over
 from penstock.spark.driver.handle import Handle
 
-CAP_SHARES = (0.25, 0.5, 1.0)  # of the largest micro-batch, in the run that is fitted
+CAP_SHARES = (1.0, 0.25, 0.05)  # of the largest micro-batch, in the run that is fitted: small ones come at low rates
 _FIRST_CAP, _GROWTH = 2_000, 4
 _BATCH_S = 0.8  # the work of the largest micro-batch, about
 _WORK_S = 0.15  # beyond what a small micro-batch takes: so much work tells how many tuples make `_BATCH_S`
-_BATCHES = 10  # at each cap: a fit needs 20 in all
+_BATCHES = 8  # at each setting: a fit needs 20 in all
 _LEAST_BATCHES = 4
 _PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class FittedRun:
-    """The run that the twin learns from; throughput by cap of its micro-batches."""
+    """The run that the twin learns from; throughput by replicas and cap of its micro-batches."""
 
     checkpoint: Path
-    cap_tuples: int
-    rate_by_cap: Mapping[int, float]
+    rate_by_setting: Mapping[tuple[int, int], float]
 
 
 def largest_cap(session: Any, scene: Scene, folder: Path, seconds: float, show: Show) -> int:
@@ -43,15 +42,19 @@ def largest_cap(session: Any, scene: Scene, folder: Path, seconds: float, show: 
     what, cap = f"{scene.name}, warming up", _FIRST_CAP
     configuration = replace(scene.configuration(max(scene.tried)), micro_batch_tuples=cap)
     with started(session, scene.application("unbounded"), folder, configuration) as handle:
-        for replicas in (max(scene.tried), scene.fitted):
+        for replicas in (*scene.tried, *scene.fitted):
             handle.apply(replace(scene.configuration(replicas), micro_batch_tuples=cap))
-            watch_for(handle, seconds / 2, show, what, batches=8)
+            watch_for(handle, seconds / (len(scene.tried) + len(scene.fitted)), show, what, batches=6)
         least_s = _took_s(handle, cap, show, what)
         while True:
             cap *= _GROWTH
             work_s = _took_s(handle, cap, show, what) - least_s
             if work_s >= _WORK_S:
-                return round(cap * _BATCH_S / work_s)
+                break
+        cap = round(cap * _BATCH_S / work_s)
+        handle.apply(replace(handle.configuration, micro_batch_tuples=cap))
+        watch_for(handle, seconds, show, what)  # the JVM compiles what large micro-batches do
+    return cap
 
 
 def _took_s(handle: Handle, cap: int, show: Show, what: str) -> float:
@@ -61,17 +64,17 @@ def _took_s(handle: Handle, cap: int, show: Show, what: str) -> float:
 
 
 def fitted_run(session: Any, scene: Scene, cap: int, folder: Path, seconds: float, show: Show) -> FittedRun:
-    """A saturated run on `scene.fitted` replicas, with shares of the largest micro-batch in turns."""
+    """A saturated run on the replicas of `scene.fitted`, each with shares of the largest micro-batch in turns."""
     rates = {}
-    caps = [max(round(share * cap), 1) for share in CAP_SHARES]
-    configuration = replace(scene.configuration(scene.fitted), micro_batch_tuples=caps[0])
-    with started(session, scene.application("unbounded"), folder, configuration) as handle:
-        for tuples in caps:
-            handle.apply(replace(handle.configuration, micro_batch_tuples=tuples))
-            watch_batches(handle, 2, show, f"{scene.name}, fitted")  # two may be under way with the cap before
-            seen = watch_for(handle, seconds / len(caps), show, f"{scene.name}, fitted", batches=_BATCHES)
-            rates[tuples] = throughput(seen).tuples_s
-    return FittedRun(folder, cap, rates)
+    settings = [(replicas, max(round(share * cap), 1)) for replicas in scene.fitted for share in CAP_SHARES]
+    configurations = {own: replace(scene.configuration(own[0]), micro_batch_tuples=own[1]) for own in settings}
+    with started(session, scene.application("unbounded"), folder, configurations[settings[0]]) as handle:
+        for setting in settings:
+            handle.apply(configurations[setting])
+            watch_batches(handle, 3, show, f"{scene.name}, fitted")  # two may be under way with the setting before
+            seen = watch_for(handle, seconds / len(settings), show, f"{scene.name}, fitted", batches=_BATCHES)
+            rates[setting] = throughput(seen).tuples_s
+    return FittedRun(folder, rates)
 
 
 def saturated_rates(

@@ -20,14 +20,15 @@ Rate = str  # a name that traces know, or the path of a trace
 class Scene:
     """An application over a rate, its keyed element, and the replicas of that element that are tried.
 
-    `fitted`: replicas of the one run that the twin learns from; `tried`: highest throughput is predicted for each;
-    `late`: latency is predicted for these, which is not `fitted`.
+    `fitted`: replicas of the one run that the twin learns from, one number after the other, so that it sees what more
+    of them cost and what a change does; `tried`: highest throughput is predicted for each; `late`: latency is predicted
+    for these.  None of these two is in `fitted`.
     """
 
     name: str
     application: Callable[[Rate], Application]
     element: str
-    fitted: int
+    fitted: tuple[int, ...]
     tried: tuple[int, ...]
     late: int
 
@@ -39,9 +40,9 @@ class Scene:
 def scenes(service_port: int) -> tuple[Scene, ...]:
     """All three; the service listens on a port of this machine."""
     return (
-        Scene("vwap", _vwap, KEYED, 2, (1, 2, 4), 1),
-        Scene("trading", lambda rate: _trading(rate, None), "windows", 2, (1, 2, 4), 1),
-        Scene("service-bound", lambda rate: _trading(rate, service_port), "windows", 4, (2, 4, 8), 8),
+        Scene("vwap", _vwap, KEYED, (1, 3), (2, 4), 2),
+        Scene("trading", lambda rate: _trading(rate, None), "windows", (1, 3), (2, 4), 2),
+        Scene("service-bound", lambda rate: _trading(rate, service_port), "windows", (3, 6), (2, 4, 8), 8),
     )
 
 

@@ -130,14 +130,18 @@ def _closed_loops(
 
 def _fitted_points(scene: Scene, learned: FittedRun, fit: twin.Fit) -> list[Point]:
     return [
-        Point(scene.name, f"micro-batches of {cap:,}", (rate,), predicted_rate(scene, fit, scene.fitted, cap), True)
-        for cap, rate in learned.rate_by_cap.items()
+        Point(scene.name, _words(replicas, cap), (rate,), predicted_rate(scene, fit, replicas, cap), True)
+        for (replicas, cap), rate in learned.rate_by_setting.items()
     ]
+
+
+def _words(replicas: int, cap: int) -> str:
+    return f"{replicas} replicas, micro-batches of {cap:,}"
 
 
 def _rate_points(scene: Scene, fit: twin.Fit, cap: int, rates: dict[int, list[float]]) -> list[Point]:
     return [
-        Point(scene.name, f"{replicas} replicas", tuple(own), predicted_rate(scene, fit, replicas, cap))
+        Point(scene.name, _words(replicas, cap), tuple(own), predicted_rate(scene, fit, replicas, cap))
         for replicas, own in rates.items()
     ]
 

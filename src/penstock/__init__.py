@@ -16,7 +16,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import did_you_mean
+from penstock.errors import no_attribute
 from penstock.host.extras import is_installed, require
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ def __getattr__(name: str) -> Any:
         warnings.warn(f"penstock.{name} is now {instead}; the old name goes in 0.2", DeprecationWarning, stacklevel=2)
         return getattr(importlib.import_module(module), name)
     else:
-        hint = None if name.startswith("_") else did_you_mean(name, __all__)
-        raise AttributeError(f"module 'penstock' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
+        raise no_attribute("penstock", name, __all__)
     globals()[name] = value
     return value
 

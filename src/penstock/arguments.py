@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeGuard
+from types import FunctionType
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
-from penstock.errors import InputError
+from penstock.errors import CallError, InputError, did_you_mean
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _MOST_SHOWN = 120
+_OLD_NAMES = ("willingness",)  # parameters that warn for one release
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
@@ -122,3 +129,65 @@ NAMES = Rule(
     "a name or a list of names",
     lambda value: isinstance(value, str | Iterator) or (isinstance(value, Collection) and all(map(TEXT.fits, value))),
 )
+
+
+def checked_call(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A public function that says which argument it does not have, and which it lacks.
+
+    >>> @checked_call("ps.halved")
+    ... def halved(*, number): return number / 2
+    >>> halved(numbre=3)
+    Traceback (most recent call last):
+    penstock.errors.CallError: ps.halved has no argument 'numbre'; it has: number; did you mean 'number'?
+    """
+
+    def checked(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*given: P.args, **named: P.kwargs) -> R:
+            try:
+                return function(*given, **named)
+            except TypeError as error:
+                if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                    raise  # not of this call, but from inside the function
+                raise CallError(_call_problem(name, function, given, named) or f"{name}: {error}") from None
+
+        return call
+
+    return checked
+
+
+def checked_calls(name: str) -> Callable[[type[R]], type[R]]:
+    """The same for a class and its public methods."""
+
+    def checked(own: type[R]) -> type[R]:
+        for attribute, value in list(vars(own).items()):
+            if isinstance(value, FunctionType) and (attribute == "__init__" or not attribute.startswith("_")):
+                where = f"ps.{name}" if attribute == "__init__" else f"{name}.{attribute}"
+                setattr(own, attribute, checked_call(where)(value))
+        return own
+
+    return checked
+
+
+def _call_problem(
+    name: str, function: Callable[..., Any], given: tuple[object, ...], named: Mapping[str, object]
+) -> str | None:
+    """Why these arguments do not fit the function's parameters."""
+    parameters = inspect.signature(function).parameters
+    known = {own: parameter for own, parameter in parameters.items() if own not in ("self", *_OLD_NAMES)}
+    its = f"it has: {', '.join(known) or 'none'}"
+    given = given[1:] if "self" in parameters else given
+    for own in named:
+        if own not in known:
+            hint = did_you_mean(own, known)
+            return f"{name} has no argument '{own}'; {its}" + (f"; {hint}" if hint else "")
+    by_place = [own for own, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
+    if len(given) > len(by_place):
+        count = f"at most {len(by_place)} arguments without a name" if by_place else "its arguments by name"
+        return f"{name} takes {count}; {its}; got {shown(given[len(by_place)])}"
+    missing = [
+        own for own, parameter in known.items()
+        if parameter.default is parameter.empty and own not in named and own not in by_place[: len(given)]
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]  # fmt: skip
+    return f"{name} needs {' and '.join(missing)}; {its}" if missing else None

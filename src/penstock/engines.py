@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
-from penstock.arguments import FUNCTION, NAMES, PATH, TEXT, check_arguments, kind, or_none
+from penstock.arguments import FUNCTION, NAMES, PATH, TEXT, check_arguments, checked_call, kind, or_none
 from penstock.element import evaluation as inprocess
 from penstock.element.engine import AtEnd, Engine, Threads, check_at_end
 from penstock.element.evaluation import Input, Progress, Tables
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ENGINES = ("inprocess", "spark")
 
 
+@checked_call("ps.evaluate")
 def evaluate(
     app: Application | Graph,
     inputs: Mapping[str, Input] | None = None,
@@ -45,7 +46,8 @@ def evaluate(
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
-    `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
+    `inputs` has a table (or a DataFrame, a dict of columns, a list of rows, a file's path) per source; a source that is
+    not in it reads its own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
     is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).  With `at_end="fire"` windows
     fire what they hold at the end of the input; by default that stays in them.  In-process, `threads` work

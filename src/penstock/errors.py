@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 _LONGEST_LINE, _TAIL = 2_000, 300  # characters
+_MOST_LISTED = 25
 _LONGEST_NAME = 500
 
 
@@ -79,6 +81,10 @@ class MissingExtraError(PenstockError, ImportError):
     """A package that only some uses need, and that is not installed."""
 
 
+class CallError(InputError, TypeError):
+    """Arguments that a public function or class does not have, or lacks."""
+
+
 class UnknownNameError(InputError, KeyError):
     """A name that an application or a split does not have."""
 
@@ -120,8 +126,17 @@ def file_error(what: str, path: str, cause: OSError) -> StateFileError:
     >>> str(file_error("writing", "out", OSError(errno.ENOSPC, "No space left on device")))
     "writing 'out' failed: no space left on device; free some space or use another directory"
     """
-    hint = "; free some space or use another directory" if cause.errno == errno.ENOSPC else ""
-    return StateFileError(f"{what} '{path}' failed: {(cause.strerror or str(cause)).lower()}{hint}")
+    return StateFileError(f"{what} '{path}' failed: {system_reason(cause)}")
+
+
+def system_reason(cause: OSError) -> str:
+    """Why a system call failed, in the system's own words whoever made the call, and what helps.
+
+    >>> system_reason(OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device"))
+    'no space left on device; free some space or use another directory'
+    """
+    text = os.strerror(cause.errno) if cause.errno else cause.strerror or str(cause)
+    return text.lower() + ("; free some space or use another directory" if cause.errno == errno.ENOSPC else "")
 
 
 def _shortened(line: str) -> str:
@@ -141,3 +156,15 @@ def did_you_mean(word: object, known: Iterable[str]) -> str | None:
         return None
     matches = difflib.get_close_matches(text, list(map(str, known)), n=1, cutoff=0.6)
     return f"did you mean '{matches[0]}'?" if matches else None
+
+
+def no_attribute(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """What a public module raises for a name that it does not have.
+
+    >>> str(no_attribute("penstock.sinks", "memmory", ["csv", "memory"]))
+    "module 'penstock.sinks' has no attribute 'memmory'; did you mean 'memory'?"
+    """
+    names = sorted(known)
+    listed = f"it has: {', '.join(names)}" if len(names) <= _MOST_LISTED else None
+    hint = None if name.startswith("_") else did_you_mean(name, names) or listed
+    return AttributeError(f"module '{module}' has no attribute '{name}'" + (f"; {hint}" if hint else ""))

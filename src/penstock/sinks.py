@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.arguments import FLAG, NAMES, PATH, check_arguments, number, or_none, whole
+from penstock.arguments import FLAG, NAMES, PATH, check_arguments, checked_call, number, or_none, whole
 from penstock.connectors.console import ConsoleSink
 from penstock.connectors.csv import CsvSink
 from penstock.connectors.discard import DiscardSink
@@ -28,9 +28,34 @@ from penstock.connectors.sinks.sink_port import Part as Part
 from penstock.connectors.sinks.sink_port import SinkPort as SinkPort
 from penstock.connectors.sinks.sink_port import SinkPromise as SinkPromise
 from penstock.connectors.sinks.sink_port import Sweep as Sweep
+from penstock.errors import no_attribute
 from penstock.host.paths.local_path import local_path
 
+__all__ = [
+    "Claim",
+    "Delivered",
+    "Delivery",
+    "OpenPart",
+    "Part",
+    "SinkPort",
+    "SinkPromise",
+    "Sweep",
+    "callback",
+    "console",
+    "csv",
+    "delta",
+    "discard",
+    "foreach_batch",
+    "iceberg",
+    "json_lines",
+    "kafka",
+    "memory",
+    "parquet",
+    "postgres",
+]
 
+
+@checked_call("ps.sinks.memory")
 def memory(*, max_rows: int | None = MAX_ROWS, max_mb: float | None = MAX_MB) -> MemorySink:
     """Tuples kept for the caller of `ps.evaluate`, `ps.run` or `handle.stop()`.
 
@@ -45,6 +70,7 @@ def memory(*, max_rows: int | None = MAX_ROWS, max_mb: float | None = MAX_MB) ->
     return MemorySink(max_rows, max_mb)
 
 
+@checked_call("ps.sinks.parquet")
 def parquet(
     path: str | Path,
     *,
@@ -71,6 +97,7 @@ def parquet(
     return ParquetSink(local_path(path, "path of ps.sinks.parquet"), ordered, compression, tuple(keys), compact_files)
 
 
+@checked_call("ps.sinks.csv")
 def csv(path: str | Path) -> CsvSink:
     """A directory of CSV files, which in the order of their names have all tuples in order.
 
@@ -81,6 +108,7 @@ def csv(path: str | Path) -> CsvSink:
     return CsvSink(local_path(path, "path of ps.sinks.csv"))
 
 
+@checked_call("ps.sinks.callback")
 def callback(function: Callable[[pa.Table, int], object]) -> CallbackSink:
     """Tuples given to `function(table, batch_id)` in order, once per micro-batch that has any.
 
@@ -93,6 +121,7 @@ def callback(function: Callable[[pa.Table, int], object]) -> CallbackSink:
     return CallbackSink(function)
 
 
+@checked_call("ps.sinks.foreach_batch")
 def foreach_batch(function: Callable[[Any, int], object]) -> ForeachBatchSink:
     """Tuples given to `function(dataframe, batch_id)` as a DataFrame that is computed already; on Spark alone.
 
@@ -107,6 +136,7 @@ def foreach_batch(function: Callable[[Any, int], object]) -> ForeachBatchSink:
     return ForeachBatchSink(function)
 
 
+@checked_call("ps.sinks.console")
 def console(rows: int = 20) -> ConsoleSink:
     """The first `rows` tuples of each micro-batch printed.
 
@@ -116,6 +146,7 @@ def console(rows: int = 20) -> ConsoleSink:
     return ConsoleSink(rows)
 
 
+@checked_call("ps.sinks.discard")
 def discard() -> DiscardSink:
     """Tuples that are only counted and summed up in a checksum.
 
@@ -123,3 +154,13 @@ def discard() -> DiscardSink:
     DiscardSink()
     """
     return DiscardSink()
+
+
+if not TYPE_CHECKING:  # which finds names that are not there itself
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute("penstock.sinks", name, __all__)
+
+
+def __dir__() -> list[str]:
+    return __all__

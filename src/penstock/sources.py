@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
+from json import dumps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.arguments import (
     FLAG,
     PATH,
     TEXT,
     check_arguments,
+    checked_call,
     dict_of,
     is_number,
     kind,
@@ -34,7 +35,7 @@ from penstock.connectors.port import FILES_PER_BATCH
 from penstock.connectors.rate import RateSource
 from penstock.connectors.trace.source import RATES, TraceSource, TupleFunction
 from penstock.connectors.trace.trades import KEYS, TickerType
-from penstock.errors import InputError
+from penstock.errors import InputError, no_attribute
 from penstock.host.extras import require
 from penstock.host.paths.local_path import local_path
 
@@ -58,6 +59,7 @@ _START = kind("'earliest', 'latest', or a dict of offsets by partition, or by to
 _OPTIONS = dict_of("a dict of librdkafka's settings", str, int, float, bool)
 
 
+@checked_call("ps.sources.column")
 def column(name: str) -> ArrivalColumn:
     """The attribute that says when a tuple arrived: `app.source(..., arrival=ps.sources.column("sent_at"))`.
 
@@ -70,6 +72,7 @@ def column(name: str) -> ArrivalColumn:
     return ArrivalColumn(name)
 
 
+@checked_call("ps.sources.csv")
 def csv(
     path: str | Path,
     *,
@@ -91,6 +94,7 @@ def csv(
     return CsvSource(local, header, None if columns is None else tuple(columns), files_per_batch)
 
 
+@checked_call("ps.sources.parquet")
 def parquet(path: str | Path, *, files_per_batch: int = FILES_PER_BATCH) -> ParquetSource:
     """Rows of Parquet files, attributes by name; paths as with `csv`.
 
@@ -101,6 +105,7 @@ def parquet(path: str | Path, *, files_per_batch: int = FILES_PER_BATCH) -> Parq
     return ParquetSource(local_path(path, "path of ps.sources.parquet"), files_per_batch)
 
 
+@checked_call("ps.sources.dataframe")
 def dataframe(frame: Any) -> DataFrameSource:
     """Rows of a streaming DataFrame: Kafka, Delta, whatever Spark reads; its schema is the source's, too.
 
@@ -109,6 +114,7 @@ def dataframe(frame: Any) -> DataFrameSource:
     return DataFrameSource(frame)
 
 
+@checked_call("ps.sources.kafka")
 def kafka(
     servers: str,
     topic: str | Sequence[str],
@@ -156,11 +162,12 @@ def kafka(
 
 def _as_json(name: str, value: object) -> str:
     try:
-        return json.dumps(value)
+        return dumps(value)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} of ps.sources.kafka is what JSON has; got {shown(value)}: {error}") from error
 
 
+@checked_call("ps.sources.rate")
 def rate(rows_per_second: int = 1) -> RateSource:
     """Spark's rate source: `value` counts from 0, `timestamp` is the moment a row was made (UTC).
 
@@ -170,6 +177,7 @@ def rate(rows_per_second: int = 1) -> RateSource:
     return RateSource(rows_per_second)
 
 
+@checked_call("ps.sources.trace")
 def trace(
     rate: str | Path | Sequence[str | Path] = "constant",
     rate_tuples_s: float | None = None,
@@ -215,3 +223,13 @@ def _rates(rate: str | Path | Sequence[str | Path]) -> str | tuple[str, ...]:
         hint = f"; for tuples a second use rate_tuples_s={rate!r}" if is_number(rate) else ""
         raise InputError(f"a trace's rate is a name or CSV files; got {shown(rate)}{hint}")
     return tuple(local_path(file, where) for file in rate)
+
+
+if not TYPE_CHECKING:  # which finds names that are not there itself
+
+    def __getattr__(name: str) -> Any:
+        raise no_attribute("penstock.sources", name, __all__)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,7 @@
 >>> print(load('[Program] stream A(x:Long) := Source()["file:a.dat"]{} stream B(y:Double) := Functor(A)[x > 0]{x}'))
 application program
   A := Source -> x int64
-  B := Functor(A) -> y double
+  B := Functor(A) -> y float64
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pictures of docs/watch.md, of a real run: `python -m tests.browser.pictures FOLDER [SECONDS]`.
 
-Starts the example as a user would, with `penstock run --dashboard`, lets it be tuned for some minutes, and takes
-pictures of its page.
+Runs a day of load that goes by in so many seconds (`tests/browser/day.py`), and takes pictures of its page in the
+evening.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -19,21 +18,18 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import CHROMIUM
 from tests.checkout import ROOT
 
-_COMMAND = (
-    "run", "examples/streaming/vwap.py", "--goal", "latency p95_ms=1000", "--price", "core_hour=0.05", "--dashboard",
-)  # fmt: skip
+_EVENING = 0.8  # of the day
 _WITHOUT_PLACE = "document.getElementById('place').textContent = ''"
 
 
 def main(folder: Path, seconds: float) -> None:
-    with tempfile.TemporaryDirectory() as checkpoint:
-        command = [sys.executable, "-m", "penstock", *_COMMAND, "--checkpoint", checkpoint]
-        run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        try:
-            take(link_of(run), folder, seconds)
-        finally:
-            run.send_signal(signal.SIGINT)
-            print(run.communicate(timeout=120)[0], file=sys.stderr)
+    command = [sys.executable, "-m", "tests.browser.day", str(seconds)]
+    run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        take(link_of(run), folder, _EVENING * seconds)
+    finally:
+        run.send_signal(signal.SIGINT)
+        run.wait(timeout=120)
 
 
 def link_of(run: subprocess.Popen[str]) -> str:

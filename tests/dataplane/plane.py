@@ -40,6 +40,14 @@ SLOTS = 8
 Fusions = Literal["none", "one", "all"]  # drawn never, for the first batch, for each batch
 
 
+def with_words(table: pa.Table) -> pa.Table:
+    """The table with texts as codes into dictionaries, as files have them."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            table = table.set_column(place, field.name, table.column(place).dictionary_encode())
+    return table
+
+
 def any_fusion(graph: Graph, chance: random.Random) -> Groups:
     """A random partition of the operators into elements: pairs of them are put together as long as that can be."""
     groups = [(operator.name,) for operator in graph.operators]
@@ -81,7 +89,9 @@ class Plane(MicroBatches):
         self.random, self.kills, self.threads, self.fusions = random.Random(seed), kills, threads, fusions
         letters = DeadLetters()
         if tables is not None:
-            graph = recorded(graph, tables, str(directory / "tables"), letters)
+            coded = random.Random(seed).random() < 0.5
+            given = {name: with_words(table) if coded else table for name, table in tables.items()}
+            graph = recorded(graph, given, str(directory / "tables"), letters)
         checkpoint = Checkpoint(directory / "checkpoint")
         fixed = checkpoint.fix(graph, slots=SLOTS, now_s=0.0, dumps=dumps_for_workers)
         super().__init__(checkpoint, fixed, 1, self._any_configuration, self._keep)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from rich.table import Table
 
 from penstock.testing import Cluster, loopback_cluster
 from tests.checkout import ROOT
+from tests.faults.applications import APPLICATIONS
 from tests.faults.attacks import Attacks
 from tests.faults.campaign import KINDS, Campaign
 
@@ -27,16 +29,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("PENSTOCK_FAULTS_SEED", "1")))
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--only", choices=KINDS, action="append", help="this kind alone; may be repeated")
+    parser.add_argument("--application", choices=APPLICATIONS, action="append", help="this one alone; may be repeated")
     parser.add_argument("--rounds", type=int, help="at most so many rounds now; the next run goes on")
     parser.add_argument("--again", action="store_true", help="begin anew")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a round that is cut leaves no processes
     folder = FOLDER / str(given.seed)
     results = folder / "rounds.jsonl"
     if given.again:
         results.unlink(missing_ok=True)
     with ExitStack() as stack:
         cluster = cache(lambda: cluster_in(stack, folder))
-        campaign = Campaign(results, given.seed, Attacks(folder, cluster), given.kills, given.only or KINDS)
+        attacks, applications = Attacks(folder, cluster), given.application or tuple(APPLICATIONS)
+        campaign = Campaign(results, given.seed, attacks, given.kills, given.only or KINDS, applications)
         campaign.run(lambda text: print(text, flush=True), given.rounds)
     _show(campaign)
     summary = campaign.summary()

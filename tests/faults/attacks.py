@@ -110,7 +110,7 @@ class Attacks:
     def _copies(self, own: Round, rng: random.Random) -> int:
         """Workers and executors that die in the middle of copying slots to another host."""
         cluster = self._cluster()
-        own = replace(own, changing=True, application="prices")
+        own = replace(own, changing=True)
         with self._run(own, master=cluster.url, conf=CONF, total=200_000, replicas=3) as run:
             for place, point in enumerate(COPY_POINTS * 3):
                 action = "kill_executor" if rng.random() < 0.3 else "die"

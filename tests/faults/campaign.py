@@ -41,6 +41,7 @@ def rounds(seed: int) -> Iterator[Round]:
     for number in itertools.count():
         rng = random.Random(f"{seed} {number}")
         kind, application = KINDS[number % len(KINDS)], applications[(number // len(KINDS)) % len(applications)]
+        application = "prices" if kind == "copies" else application  # whose state is rows, which alone are copied
         sink = rng.choice(_DRIVER_SINKS if kind == "drivers" else _SINKS)
         yield Round(number, kind, application, sink, rng.random() < 0.5, rng.randrange(2**32))
 
@@ -49,9 +50,16 @@ class Campaign:
     """Rounds until there are enough kills in all and of each kind; `path` has a line for each that is over."""
 
     def __init__(
-        self, path: Path, seed: int, attack: Callable[[Round], int], kills: int = 300, kinds: Sequence[str] = KINDS
+        self,
+        path: Path,
+        seed: int,
+        attack: Callable[[Round], int],
+        kills: int = 300,
+        kinds: Sequence[str] = KINDS,
+        applications: Sequence[str] = tuple(APPLICATIONS),
     ) -> None:
         self._path, self._seed, self._attack, self._wanted, self._kinds = path, seed, attack, kills, tuple(kinds)
+        self._applications = tuple(applications)
         self.done = [Done(**json.loads(line)) for line in path.read_text().splitlines()] if path.is_file() else []
 
     @property
@@ -73,7 +81,8 @@ class Campaign:
         for own in itertools.islice(rounds(self._seed), _MOST_ROUNDS):
             if len(self.done) >= stop or not any(self.is_needed(kind) for kind in self._kinds):
                 return
-            if own.number in over or own.kind not in self._kinds or not self.is_needed(own.kind):
+            is_asked_for = own.kind in self._kinds and own.application in self._applications
+            if own.number in over or not is_asked_for or not self.is_needed(own.kind):
                 continue
             tell(f"round {own.number}: {own.kind}, {own.application} ({own.sink}); {self.kills.total()} kills so far")
             self._note(self._carried_out(own))

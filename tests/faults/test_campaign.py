@@ -26,7 +26,9 @@ def test_a_seed_has_the_same_rounds_and_every_kind_meets_every_application() -> 
     first = list(itertools.islice(rounds(5), len(KINDS) * len(APPLICATIONS)))
     assert first == list(itertools.islice(rounds(5), len(first)))
     assert first != list(itertools.islice(rounds(6), len(first)))
-    assert {(own.kind, own.application) for own in first} == set(itertools.product(KINDS, APPLICATIONS))
+    others = [kind for kind in KINDS if kind != "copies"]  # which are of rows alone
+    wanted = {*itertools.product(others, APPLICATIONS), ("copies", "prices")}
+    assert {(own.kind, own.application) for own in first} == wanted
 
 
 def test_there_are_enough_kills_in_all_and_of_each_kind(tmp_path: Path) -> None:
@@ -63,6 +65,19 @@ def test_a_campaign_can_be_carried_out_by_rounds(tmp_path: Path) -> None:
         Campaign(tmp_path / "rounds", 1, lambda own: KILLS[own.kind]).run(quiet, most=2)
     lines = (tmp_path / "rounds").read_text().splitlines()
     assert [json.loads(line)["round"] for line in lines] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_campaign_can_be_of_some_kinds_and_applications(tmp_path: Path) -> None:
+    begun: list[Round] = []
+
+    def attack(own: Round) -> int:
+        begun.append(own)
+        return KILLS[own.kind]
+
+    Campaign(tmp_path / "rounds", 1, attack, 90, ("workers", "drivers"), ("joined", "event_time")).run(quiet)
+    assert {own.kind for own in begun} == {"workers", "drivers"}
+    assert {own.application for own in begun} == {"joined", "event_time"}
+    assert [own.number for own in begun] == sorted({own.number for own in begun})
 
 
 def test_a_second_run_has_a_cluster_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import penstock as ps
 
 def spins(row):
     total = 0
-    for i in range(400_000):  # longer than the switch interval: every look at it is late
+    for i in range(600_000):  # longer than the switch interval: every look at it is late
         total += i
     return {"x": 1000 // (row["x"] - 70)}
 

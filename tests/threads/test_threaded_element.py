@@ -475,7 +475,7 @@ def test_samples_tell_where_threads_are() -> None:
 def test_an_operator_that_holds_the_gil_is_found_and_advised_on() -> None:
     def spins(row: dict[str, Any]) -> dict[str, Any]:
         total = 0
-        for i in range(200_000):
+        for i in range(1_000_000):  # longer than the switch interval, on fast machines too
             total += i
         return {"x": total}
 

@@ -44,6 +44,15 @@ def test_the_documents_name_them_all_and_say_what_to_use_instead_of_old_ones() -
     assert [name for name in [*NAMES, *MODULES, *GONE] if f"`ps.{name}`" not in page] == []
 
 
+def test_the_reference_has_a_heading_for_each_of_them_and_lists_it() -> None:
+    folder = ROOT / "docs" / "reference"
+    pages = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.md"))
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    names = [*NAMES, *MODULES]
+    assert [name for name in names if f"\n## ps.{name}\n\n::: penstock." not in pages] == []
+    assert [name for name in names if f"`ps.{name}`" not in index] == []
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_a_public_module_is_imported_as_any_other(name: str) -> None:
     module = importlib.import_module(f"penstock.{name}")

@@ -14,14 +14,14 @@ import pyarrow.csv
 
 from benchmarks.kernels.cases.vwap_cases import polars_vwap
 from benchmarks.report import Show
-from benchmarks.spark.applications import SINK, SOURCE
+from benchmarks.spark.applications import SINK, SOURCE, vwap_on
 from benchmarks.spark.batches import Throughput, throughput
 from benchmarks.spark.files.file_sets import FileSet, trade_tables, write_files
 from benchmarks.spark.files.memory import resident_mb
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.vwap.stock import STOCK_CONF
 from benchmarks.spark.vwap.stock_state import by_apply_in_pandas_with_state
-from benchmarks.spark.watching import observations_of, started
+from benchmarks.spark.watching import observations_of, started, watch_for
 from penstock import sinks, sources
 from penstock.app.application import Application
 from penstock.block.block import block_of
@@ -49,6 +49,8 @@ class FilesEffort:
     csv_warm_tuples: int = 12_000_000
     frame_files: int = 60
     frame_warm_tuples: int = 20_000_000
+    trace_warm_s: float = 8.0
+    trace_s: float = 15.0
     stock_s: float = 25.0
     keys: int = 2836
     micro_batch_tuples: int = 8_388_608
@@ -58,7 +60,8 @@ class FilesEffort:
 
 QUICK = FilesEffort(
     rows=500_000, distinct=4, files=60, warm_tuples=10_000_000, csv_files=12, csv_warm_tuples=2_000_000, frame_files=24,
-    frame_warm_tuples=4_000_000, stock_s=8.0, micro_batch_tuples=4_194_304, with_system_malloc=False,
+    frame_warm_tuples=4_000_000, trace_warm_s=4.0, trace_s=6.0, stock_s=8.0,
+    micro_batch_tuples=4_194_304, with_system_malloc=False,
 )  # fmt: skip
 
 
@@ -82,6 +85,7 @@ class FilesResult:
     parquet_system: FilesRun | None  # with the allocator's own settings
     csv: FilesRun
     frame: FilesRun
+    trace: Throughput  # of a trace with string tickers, as `benchmarks vwap` has it
     noop_tuples_s: float
     arrow_csv_tuples_s: float
     stock_tuples_s: float | None
@@ -98,6 +102,7 @@ def run_files(effort: FilesEffort, folder: Path, show: Show) -> FilesResult:
     frames = write_files(folder / "frame", "parquet", tables, effort.frame_files)
     with local_session() as session:
         of_parquet = _ours(session, sources.parquet(parquet.folder), effort, effort.warm_tuples, parquet, folder, show)
+        of_trace = _trace(session, effort, folder, show)
         of_csv = _ours(session, sources.csv(lines.folder), effort, effort.csv_warm_tuples, lines, folder, show)
         frame = sources.dataframe(_frame(session, frames))
         of_frame = _ours(session, frame, effort, effort.frame_warm_tuples, frames, folder, show)
@@ -113,7 +118,7 @@ def run_files(effort: FilesEffort, folder: Path, show: Show) -> FilesResult:
         "dataframe": of_frame.results == in_process(frames, of_frame.tuples)[0],
     }
     offline = _arrow_csv(lines, show), stock_tuples_s, _polars(parquet, show)
-    return FilesResult(of_parquet, system, of_csv, of_frame, noop_tuples_s, *offline, equal)
+    return FilesResult(of_parquet, system, of_csv, of_frame, of_trace, noop_tuples_s, *offline, equal)
 
 
 def application(source: Any) -> Application:
@@ -137,6 +142,15 @@ def _ours(
     return FilesRun(
         throughput(_once_warm(seen, warm_tuples)), _taken(seen), results, checksum, result.dead_letter_count, memory_mb
     )
+
+
+def _trace(session: Any, effort: FilesEffort, folder: Path, show: Show) -> Throughput:
+    """The same application over a trace, whose tuples are made where they are used."""
+    app = vwap_on(sources.trace("unbounded", keys=effort.keys, ticker="string"), sinks.discard())
+    own = replace(configuration_of(app), micro_batch_tuples=effort.micro_batch_tuples, block_rows=_BLOCK_ROWS)
+    with started(session, app, folder / "trace", own) as handle:
+        watch_for(handle, effort.trace_warm_s, show, "trace of string tickers, warming up", batches=3)
+        return throughput(watch_for(handle, effort.trace_s, show, "trace of string tickers"))
 
 
 def _taken(seen: list[Observation]) -> int:

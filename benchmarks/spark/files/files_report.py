@@ -19,6 +19,8 @@ def files_figures(result: FilesResult, effort: FilesEffort) -> dict[str, Any]:
         "dataframe_tuples_s": round(frame),
         "dataframe_noop_tuples_s": round(result.noop_tuples_s),
         "csv_tuples_s": round(result.csv.rate.tuples_s),
+        "trace_tuples_s": round(result.trace.tuples_s),
+        "ratio_to_trace": _ratio(rate, result.trace.tuples_s),
         "ratio_to_stock": _ratio(rate, result.stock_tuples_s),
         "ratio_to_polars_offline": _ratio(rate, result.polars_tuples_s),
         "equal": all(result.equal.values()),
@@ -52,6 +54,7 @@ def files_tables(result: FilesResult) -> list[Table]:
         if run is not None:
             ours.add_row(*_row(name, run, equal))
     beside = table_of("Beside them", "what", "M tuples/s")
+    beside.add_row("trace of string tickers", millions(result.trace.tuples_s))
     beside.add_row("no-op mapInArrow over the same DataFrame", millions(result.noop_tuples_s))
     beside.add_row("stock PySpark, applyInPandasWithState", millions(result.stock_tuples_s or 0.0))
     beside.add_row("polars offline, all cores", millions(result.polars_tuples_s))
@@ -61,7 +64,8 @@ def files_tables(result: FilesResult) -> list[Table]:
 
 def files_notes(figures: dict[str, Any]) -> list[str]:
     return [
-        f"Parquet: {figures['ratio_to_stock']} x stock PySpark, {figures['ratio_to_polars_offline']} x polars offline; "
+        f"Parquet: {figures['ratio_to_trace']} of a trace with text, {figures['ratio_to_stock']} x stock PySpark, "
+        f"{figures['ratio_to_polars_offline']} x polars offline; "
         f"DataFrame: {figures['ratio_dataframe_to_noop']} of the no-op.",
         "Equal: count and checksum of the in-process engine's results over the same tuples; of the DataFrame the "
         "count, since Spark gives its rows in another order.",

@@ -24,7 +24,7 @@ from penstock.app.place import caller
 from penstock.app.serialise import graph_from_json, graph_to_json
 from penstock.app.stream import Stream
 from penstock.app.workbook import Workbook
-from penstock.arguments import TEXT, check_arguments, kind, or_none, shown
+from penstock.arguments import TEXT, check_arguments, checked_calls, kind, or_none, shown
 from penstock.connectors.arriving.arrival import Arrival
 from penstock.connectors.planned.source_port import SourcePort
 from penstock.errors import ApplicationError, InputError, Problem, UnknownNameError, did_you_mean
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from penstock.plan.configuration import Configuration
 
 
+@checked_calls("Application")
 class Application:
     """A streaming application; its mistakes are collected and reported together when it is first used.
 
@@ -42,8 +43,8 @@ class Application:
     >>> print(app)
     application halves
       numbers := Source -> x int64
-      half := Functor(numbers) -> h double
-      out := Sink(half) -> h double
+      half := Functor(numbers) -> h float64
+      out := Sink(half) -> h float64
     """
 
     def __init__(self, name: str) -> None:
@@ -185,6 +186,9 @@ class Application:
 
     def __str__(self) -> str:
         return str(self.graph)
+
+    def __repr__(self) -> str:
+        return f"<application {self.name}: {', '.join(o.name for o in self.operators) or 'no operators'}>"
 
 
 def graph_of(app: Application | Graph, where: str) -> Graph:

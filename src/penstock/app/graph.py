@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.app.operators import Operator, Sink, Source
 from penstock.app.place import Place
+from penstock.block.schema import word_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,6 @@ class Graph:
         lines = [f"application {self.name}"]
         for o in self.operators:
             reads = f"({', '.join(o.inputs)})" if o.inputs else ""
-            attributes = ", ".join(f"{f.name} {f.type}" for f in o.schema)
+            attributes = ", ".join(f"{f.name} {word_of(f.type)}" for f in o.schema)
             lines.append(f"  {o.name} := {type(o).__name__}{reads} -> {attributes}")
         return "\n".join(lines)

@@ -98,10 +98,10 @@ def _write(value: Any) -> Any:
         members = {f.name: _write(getattr(value, f.name)) for f in fields}
         return {"is": type(value).__name__, **members}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):  # a sink of the user's own
-        kept = {
+        stored = {
             f.name: _write(getattr(value, f.name)) for f in dataclasses.fields(value) if f.metadata.get("stored", True)
         }
-        return {"is": "Instance", "class": _object_name(type(value)), "fields": kept}
+        return {"is": "Instance", "class": _object_name(type(value)), "fields": stored}
     return {"is": "Object", "name": _object_name(value)}
 
 

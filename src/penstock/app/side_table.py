@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import InputError
+from penstock.host.paths.local_path import local_path
 
 ORIGIN = "input_row"  # as `map` has it: which input row a row came from
 
@@ -144,7 +145,8 @@ def side_table(
     """Of an Arrow table, a dict of columns, a batch DataFrame of Spark or pandas, or Parquet at a path."""
     keys = tuple(on.items())
     if isinstance(table, str | Path):
-        return SideTable(keys, None, str(Path(table).absolute()), refresh_s, inner)
+        path = Path(local_path(table, "a side table"))
+        return SideTable(keys, None, str(path.absolute()), refresh_s, inner)
     if refresh_s is not None:
         raise InputError("a side table that is read again is Parquet at a path; got refresh_s with a table in memory")
     return SideTable(keys, _as_arrow(table), None, None, inner)

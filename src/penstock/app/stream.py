@@ -16,8 +16,19 @@ from penstock.app.checks.window_checks import check_bounds, check_sort_window, c
 from penstock.app.side_table import side_table
 from penstock.app.windows import Window
 from penstock.app.workbook import UNKNOWN, Entry, Workbook
-from penstock.arguments import FLAG, FUNCTION, check_arguments, is_number, kind, number, or_none, shown
-from penstock.block.schema import schema_of, type_of
+from penstock.arguments import (
+    FLAG,
+    FUNCTION,
+    check_arguments,
+    checked_call,
+    checked_calls,
+    is_number,
+    kind,
+    number,
+    or_none,
+    shown,
+)
+from penstock.block.schema import schema_of, type_of, word_of
 from penstock.connectors.sinks.sink_port import SinkPort
 from penstock.errors import InputError, UnknownNameError, did_you_mean
 from penstock.expressions.check import Scope
@@ -30,6 +41,7 @@ _BRANCHES = kind("a dict of conditions by name", Mapping)
 _FUNCTIONS = kind("a dict of ps.aggregate_function(...) by name", Mapping)
 
 
+@checked_call("ps.aggregate_function")
 def aggregate_function(function: Callable[[pa.Array], Any], returns: str | pa.DataType) -> ops.AggregateFunction:
     """A user-defined aggregate for `stream.aggregate(functions={...})`: an Arrow array of values in, one value out.
 
@@ -54,6 +66,7 @@ _CALL_BY_OTHER_NAME = {  # what Spark, Flink, Polars and Bytewax call it
 }
 
 
+@checked_calls("Stream")
 class Stream:
     """A named stream with a schema; each method adds an operator that reads it.
 
@@ -83,7 +96,7 @@ class Stream:
             raise AttributeError(f"a stream has no attribute '{name}'" + (f"; {hint}" if hint else ""))
 
     def __repr__(self) -> str:
-        return f"<stream {self.name}: {', '.join(f'{f.name} {f.type}' for f in self.schema)}>"
+        return f"<stream {self.name}: {', '.join(f'{f.name} {word_of(f.type)}' for f in self.schema)}>"
 
     def functor(
         self,

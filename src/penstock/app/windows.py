@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.arguments import is_number, is_whole
+from penstock.arguments import checked_call, is_number, is_whole
 from penstock.errors import InputError
 
 Kind = Literal["sliding", "tumbling"]
@@ -28,7 +28,7 @@ class Window:
     every: int | float
     on: str | None = None
     per_group: bool = False
-    mistake: str | None = None  # what is wrong with it, told with the mistakes of the operator that was given it
+    mistake: str | None = None  # what is wrong with it, reported with the mistakes of the operator that uses it
 
     def __str__(self) -> str:
         amount, step = (
@@ -44,6 +44,7 @@ class Window:
         return text + (" per group" if self.per_group else "")
 
 
+@checked_call("ps.sliding")
 def sliding(
     *,
     count: int | None = None,
@@ -75,6 +76,7 @@ def sliding(
         return Window("sliding", "count", 1, 1, per_group=per_group, mistake=str(error))
 
 
+@checked_call("ps.tumbling")
 def tumbling(
     *,
     count: int | None = None,

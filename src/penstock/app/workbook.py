@@ -34,7 +34,8 @@ class Workbook:
         place = caller()
         entry = Entry(self, str(name), kind, place)
         if not isinstance(name, str) or not name.strip():
-            entry.problem(f"needs a name of its own; got {shown(name)}")
+            hint = f"write the name first: .{kind}('name', ...)" if name is not None else None
+            entry.problem(f"needs a name of its own; got {shown(name)}", hint)
         elif "." in name:
             entry.problem(f"has a dot in its name, which is reserved for the outputs of splits; got {shown(name)}")
         elif any(o.name == name for o in self.operators):

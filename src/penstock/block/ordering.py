@@ -10,6 +10,8 @@ from penstock.block.block import Block, concat_blocks
 from penstock.block.position import ABSENT, LAST, Frontier, Integers, Position, concat_position_list, merge_order
 from penstock.block.punctuation import Punctuations
 
+_FEW = 16  # so many times as many tuples: to look for the few is quicker than to merge all
+
 
 def in_order(blocks: Sequence[Block]) -> Block:
     """One block of several: by position where they have positions, else one after the other."""
@@ -67,7 +69,7 @@ def joint_steps(blocks: Mapping[str, Block], rows: int) -> Iterator[tuple[dict[s
         if marked:
             yield dict(blocks), Frontier(-np.inf, 0, 0)
         return
-    roots = _Roots(list(full.values()))
+    roots = _roots(list(full.values()))
     start = dict.fromkeys(full, 0)
     done = 0
     while done < roots.count:
@@ -78,12 +80,17 @@ def joint_steps(blocks: Mapping[str, Block], rows: int) -> Iterator[tuple[dict[s
         start, done = stop, end
 
 
+def _roots(blocks: Sequence[Block]) -> _Roots | _RootsOfOne:
+    positions = [block.position.roots() for block in blocks if block.position is not None]
+    longest = max(range(len(positions)), key=lambda stream: len(positions[stream]))
+    others = sum(len(position) for position in positions) - len(positions[longest])
+    return _RootsOfOne(positions, longest) if others * _FEW < len(positions[longest]) else _Roots(positions)
+
+
 class _Roots:
     """The places of all tuples of some streams in the total order, without output numbers."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
-        positions = [block.position for block in blocks if block.position is not None]
-        bare = [Position(p.stamp, p.place, p.sequence, np.empty((0, len(p)), np.int64)) for p in positions]
+    def __init__(self, bare: Sequence[Position]) -> None:
         self.count = sum(len(p) for p in bare)
         self._starts = np.cumsum([0, *(len(p) for p in bare[:-1])])
         self._order = merge_order(bare, are_roots=_are_mixed(bare)) if len(bare) > 1 else None
@@ -91,8 +98,7 @@ class _Roots:
 
     def at(self, place: int) -> Frontier:
         """The root at a place of the order."""
-        joined = self._joined
-        return Frontier(joined.stamp.item(place), joined.place.item(place), joined.sequence.item(place))
+        return self._joined.root(place)
 
     def end(self, place: int) -> int:
         """The first place from there on whose root is another than that of the one before it."""
@@ -106,6 +112,41 @@ class _Roots:
             return [end - done]
         streams = np.searchsorted(self._starts, self._order[done:end], side="right") - 1
         counts: list[int] = np.bincount(streams, minlength=len(self._starts)).tolist()
+        return counts
+
+
+class _RootsOfOne:
+    """The same where one stream has nearly all tuples, and the others are found in it: ticks beside tuples."""
+
+    def __init__(self, bare: Sequence[Position], longest: int) -> None:
+        self._long, self._longest, self._streams = bare[longest], longest, len(bare)
+        streams = [stream for stream in range(len(bare)) if stream != longest]
+        owners = np.repeat(streams, [len(bare[stream]) for stream in streams]).astype(np.int64)
+        few = concat_position_list([bare[stream] for stream in streams] or [bare[longest].slice(0, 0)])
+        order = order_of(few)
+        self._few, self._owners = few.take(order), owners[order]
+        # of equal roots that of the earlier stream stands first
+        before = [
+            self._long.up_to(self._few.root(row), inclusive=bool(owner > longest))
+            for row, owner in enumerate(self._owners)
+        ]
+        self._places: Integers = np.array(before, np.int64) + np.arange(len(before))
+        self.count = len(self._long) + len(before)
+
+    def at(self, place: int) -> Frontier:
+        row = int(np.searchsorted(self._places, place))
+        is_few = row < len(self._places) and self._places[row] == place
+        return self._few.root(row) if is_few else self._long.root(place - row)
+
+    def end(self, place: int) -> int:
+        while place < self.count and self.at(place) == self.at(place - 1):
+            place += 1
+        return place
+
+    def between(self, done: int, end: int) -> list[int]:
+        first, last = np.searchsorted(self._places, [done, end]).tolist()
+        counts: list[int] = np.bincount(self._owners[first:last], minlength=self._streams).tolist()
+        counts[self._longest] = end - done - (last - first)
         return counts
 
 

@@ -90,6 +90,26 @@ class Position:
         ties = (self.place < place) | ((self.place == place) & (self.sequence <= sequence))
         return int(np.count_nonzero((self.stamp < stamp) | ((self.stamp == stamp) & ties)))
 
+    def root(self, row: int) -> Frontier:
+        """Where a row stands, without output numbers."""
+        return Frontier(self.stamp.item(row), self.place.item(row), self.sequence.item(row))
+
+    def roots(self) -> Position:
+        """The same positions without output numbers."""
+        return Position(self.stamp, self.place, self.sequence, np.empty((0, len(self)), np.int64))
+
+    def up_to(self, root: Frontier, *, inclusive: bool) -> int:
+        """How many of these ascending positions stand before a root, or at it too; looked for, not counted."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            own = self.root(middle)
+            if own < root or (inclusive and own == root):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     def shift(self, stamp: Floats) -> Position:
         """The same tuples at other stamps."""
         return Position(stamp, self.place, self.sequence, self.levels)

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from penstock.cli.command_lines.usage import is_usage_error, usage_error
 from penstock.errors import InputError, PenstockError
 
 WRONG = 2
@@ -38,8 +39,10 @@ def run_and_exit(app: Callable[..., object], arguments: Sequence[str] | None, pr
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    code: object = 0
     try:
-        app(args=None if arguments is None else list(arguments), prog_name=program)
+        code = app(args=given, prog_name=program, standalone_mode=False)
     except PenstockError as error:
         print(error, file=sys.stderr)
         sys.exit(WRONG)
@@ -52,4 +55,12 @@ def run_and_exit(app: Callable[..., object], arguments: Sequence[str] | None, pr
         sys.exit(WRONG)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    sys.exit(0)
+    except Exception as error:
+        if not is_usage_error(error):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error)
+        else:
+            print(usage_error(error, program, given), file=sys.stderr)
+        sys.exit(WRONG)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -25,7 +25,15 @@ def load_application(text: str) -> Application:
         return _read(existing_file(path, "application"))
     if name and suffix not in (".spade", ".json"):
         return _from_module(module_by_name(path), name, path)
-    raise InputError(f"{_FORMS}; got '{text}'")
+    raise InputError(f"{_FORMS}; got '{text}'" + _instead(Path(path)))
+
+
+def _instead(path: Path) -> str:
+    """A file that was perhaps meant: the same with .py, or one of the folder."""
+    near = [path.with_suffix(".py")] if path.suffix == "" else []
+    near += sorted(path.glob("app*.py")) if path.is_dir() else []
+    found = [str(own) for own in near if own.is_file()]
+    return f"; did you mean '{found[0]}'?" if found else ""
 
 
 def _read(path: Path) -> Application:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from penstock.cli.command_lines.checkpoint import checkpoint_copy
 from penstock.cli.command_lines.demo import candlesticks, demo, generate, init
 from penstock.cli.command_lines.evaluate import evaluate
 from penstock.cli.command_lines.explain import explain, profile
+from penstock.cli.command_lines.plain_help import HELP_NAMES, PlainCommand, PlainGroup
 from penstock.cli.command_lines.replay import replay
 from penstock.cli.command_lines.run import run
 from penstock.cli.command_lines.simulate import search, simulate
@@ -17,12 +19,15 @@ from penstock.cli.command_lines.watch import compare, journal, report, watch
 from penstock.cli.options.control_flags import POLICIES_HELP
 
 app = typer.Typer(
+    cls=PlainGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
+    context_settings=HELP_NAMES,
     help="Penstock: a self-tuning stream-processing system for Python people.",
 )
-checkpoint_app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Copy a checkpoint.")
+checkpoint_app = typer.Typer(cls=PlainGroup, no_args_is_help=True, rich_markup_mode=None)
+TRY, APPLICATIONS, RUNS, MODELS = "To begin with", "Applications", "Runs, live and afterwards", "Models"
 
 
 @app.callback(invoke_without_command=True)
@@ -41,23 +46,27 @@ def _checkpoint() -> None:
     """Copy a checkpoint."""
 
 
-app.command()(evaluate)
-app.command(epilog=POLICIES_HELP)(run)
-app.command()(explain)
-app.command()(profile)
-app.command()(journal)
-app.command()(watch)
-app.command()(report)
-app.command()(compare)
-app.command()(simulate)
-app.command()(search)
-app.command(epilog=POLICIES_HELP)(replay)
-app.command()(candlesticks)
-app.command()(generate)
-app.command()(init)
-app.command()(demo)
-app.add_typer(checkpoint_app, name="checkpoint")
-checkpoint_app.command("copy")(checkpoint_copy)
+def _add(panel: str, command: Callable[..., None], epilog: str | None = None) -> None:
+    app.command(cls=PlainCommand, rich_help_panel=panel, epilog=epilog)(command)
+
+
+_add(TRY, demo)
+_add(TRY, init)
+_add(TRY, generate)
+_add(TRY, candlesticks)
+_add(APPLICATIONS, explain)
+_add(APPLICATIONS, evaluate)
+_add(APPLICATIONS, run, POLICIES_HELP)
+_add(APPLICATIONS, profile)
+_add(RUNS, watch)
+_add(RUNS, journal)
+_add(RUNS, report)
+_add(RUNS, compare)
+_add(RUNS, replay, POLICIES_HELP)
+_add(MODELS, simulate)
+_add(MODELS, search)
+app.add_typer(checkpoint_app, name="checkpoint", rich_help_panel=RUNS)
+checkpoint_app.command("copy", cls=PlainCommand)(checkpoint_copy)
 
 
 @app.command(

@@ -18,7 +18,7 @@ from penstock.cli.screen import amount, console, progress_bar, rate, rows_table,
 from penstock.connectors.files.listing import files_of
 from penstock.connectors.files.writers import FORMATS, write_table
 from penstock.connectors.frames import has_frame
-from penstock.connectors.source_kinds import path_of_files
+from penstock.connectors.source_kinds import is_endless, path_of_files
 from penstock.control.threads.threads_option import threads_of
 from penstock.errors import InputError, PenstockError, did_you_mean
 from penstock.host.paths.local_path import local_path
@@ -207,7 +207,7 @@ def _problems_of_inputs(graph: Graph, inputs: dict[str, str], request: EvaluateR
             continue
         if source.connector is None:
             yield f"source '{source.name}' has no file of its own; add --input {source.name}=FILE"
-        elif has_frame(source.connector):
+        elif has_frame(source.connector) or is_endless(source.connector):
             yield f"source '{source.name}' reads a stream without end; add --input {source.name}=FILE"
         elif (own := path_of_files(source.connector)) is not None:
             file = (request.data_dir or Path()) / own
@@ -263,8 +263,8 @@ def _show_summary(screen: Console, tables: Tables, tuples_in: int, seconds: floa
     out = ", ".join(f"{table.num_rows:,} to {name}" for name, table in tables.items())
     speed = f"{seconds:.2f} s, {rate(tuples_in, seconds)} (reading and compiling included)"
     lines = [f"{amount(tuples_in, 'tuple')} in, {out}; {speed}"]
-    kept = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
-    lines.append(f"state: {', '.join(kept) or 'none'}")
+    sizes = [f"{name} {size(count)}" for name, count in tables.state_bytes.items() if count]
+    lines.append(f"state: {', '.join(sizes) or 'none'}")
     lines += tables.advice
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from penstock.app.graph import Graph
 from penstock.app.operators import Aggregate
+from penstock.arguments import is_number
 from penstock.cli.application import load_application
 from penstock.cli.costs import cost_explanation, show_costs
 from penstock.cli.options.settings import changed, settings_of
@@ -44,6 +45,8 @@ class CostQuestion:
     neighbours_cores: float = 0.0
 
     def check(self) -> None:
+        if self.rate_tuples_s is not None and not (is_number(self.rate_tuples_s) and self.rate_tuples_s >= 0):
+            raise InputError(f"--rate is a number of at least 0, in tuples/s; got {self.rate_tuples_s}")
         where = self.nodes or self.node or self.neighbours_cores
         if self.rate_tuples_s is None and (where or self.profile or self.fuse):
             raise InputError(

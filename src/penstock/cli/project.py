@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from rich.console import Console
@@ -73,7 +74,7 @@ A streaming application on Penstock.
 | `test_application.py` | its tests, in this process |
 
 ```
-pytest                                                                  # seconds, no Spark
+pytest                                                                  # seconds, no Spark; pip install pytest
 penstock explain application.py                                         # the graph, what runs in parallel, and why
 penstock run application.py --duration 20                               # local Spark
 penstock run application.py --goal "latency p95_ms=800"                 # and it tunes itself; Ctrl-C ends it
@@ -92,5 +93,8 @@ def init_command(directory: Path) -> None:
     for file, text in (("application.py", _APPLICATION), ("test_application.py", _TEST), ("README.md", _README)):
         (directory / file).write_text(text.format(name=name) if "{name}" in text else text, encoding="utf-8")
     console = Console(highlight=False)
-    console.print(f"{directory} has application.py, test_application.py and README.md. Try:", soft_wrap=True)
-    console.print(f"  cd {directory}\n  pytest\n  penstock run application.py --duration 20", markup=False)
+    folder = shlex.quote(str(directory))
+    console.print(
+        f"{directory} has application.py, test_application.py and README.md. Try:", soft_wrap=True, markup=False
+    )
+    console.print(f"  cd {folder}\n  pytest\n  penstock run application.py --duration 20", markup=False, soft_wrap=True)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from penstock.watch.terminal.live_console import Ending, LiveConsole
 
 DEFAULT_MASTER = "local[*]"
+_AT_END = ("hold", "fire")
+_JOURNAL_MB = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class RunRequest:
     state_directory: Path | None = None
     at_end: str = "hold"
     dashboard: bool = False
-    journal_mb: int = 512
+    journal_mb: int = _JOURNAL_MB
     dead_letter_samples: bool = True
     metrics: str | None = None
 
@@ -61,7 +63,6 @@ def run_command(request: RunRequest) -> None:
     require("penstock run", "spark", *extras)
     from penstock.cli.options.settings import changed
     from penstock.control.journal.history import JournalSettings
-    from penstock.element.engine import check_at_end
     from penstock.runtime.driver.finished import is_finished
     from penstock.spark.driver.start import start
     from penstock.state.checkpoint.checkpoint import Checkpoint
@@ -70,7 +71,6 @@ def run_command(request: RunRequest) -> None:
     app = load_application(request.application)
     settings, control = _checked(request, app.graph)
     screen = console()
-    check_at_end(request.at_end)
     fires = request.at_end == "fire"
     if request.checkpoint is not None and is_finished(
         app.graph, Checkpoint(request.checkpoint), request.reset_state, fires_at_end=fires
@@ -145,6 +145,8 @@ def _checked(request: RunRequest, graph: Graph) -> tuple[RequestedConfiguration,
         settings, control["limits"] = as_highest_cap(settings, control["limits"])
     if request.on_error not in ON_ERROR:
         problems.append(f"--on-error is {' or '.join(ON_ERROR)}; got '{request.on_error}'")
+    if request.at_end not in _AT_END:
+        problems.append(f"--at-end is {' or '.join(_AT_END)}; got '{request.at_end}'")
     if request.metrics is not None:
         try:
             metrics_address(request.metrics)
@@ -215,8 +217,12 @@ def resume_command(request: RunRequest, checkpoint: Path) -> str:
     state = [] if request.state_directory is None else ["--state-directory", str(request.state_directory)]
     errors = [] if request.on_error == ON_ERROR[0] else ["--on-error", request.on_error]
     at_end = [] if request.at_end == "hold" else ["--at-end", request.at_end]
+    watched = ["--dashboard"] if request.dashboard else []
+    watched += [] if request.journal_mb == _JOURNAL_MB else ["--journal-mb", str(request.journal_mb)]
+    watched += [] if request.dead_letter_samples else ["--no-dead-letter-samples"]
+    watched += [] if request.metrics is None else ["--metrics", request.metrics]
     options = [*master, "--checkpoint", str(checkpoint), *settings, *letters, *errors, *durable, *state, *at_end]
-    options += request.control.arguments
+    options += [*request.control.arguments, *watched]
     return shlex.join(["penstock", "run", request.application, *options])
 
 

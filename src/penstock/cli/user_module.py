@@ -11,14 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from penstock.errors import InputError, PenstockError
+from penstock.errors import InputError, PenstockError, did_you_mean
 
 
 def existing_file(path: str, what: str) -> Path:
     """The path of a file that must be there."""
-    if not Path(path).is_file():
-        raise InputError(f"there is no {what} file {path}")
-    return Path(path)
+    if Path(path).is_file():
+        return Path(path)
+    folder = Path(path).parent
+    near = [str(own) for own in folder.glob(f"*{Path(path).suffix}")] if folder.is_dir() else []
+    hint = did_you_mean(path, near)
+    raise InputError(f"there is no {what} file {path}" + (f"; {hint}" if hint else ""))
 
 
 def module_of_file(path: Path, what: str) -> ModuleType:

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.block.block import Block
 from penstock.connectors.port import BatchId
 from penstock.connectors.sinks.arrow_part import ArrowPart
-from penstock.connectors.sinks.plain_types import plain_table
+from penstock.connectors.sinks.frame_part import FramePart, frame_of
 from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, SinkPromise, Sweep
 from penstock.errors import InputError, OperatorError, Problem
 
@@ -27,7 +25,7 @@ class _FunctionSink:
 
     @property
     def promise(self) -> SinkPromise:
-        return SinkPromise("at least once")
+        return SinkPromise("at least once", "replicas")
 
     def problems(self) -> Iterator[Problem]:
         if not callable(self.function):
@@ -36,10 +34,10 @@ class _FunctionSink:
     def claim(self, claim: Claim) -> None:
         """Functions belong to their driver."""
 
-    def open(self, part: Part) -> ArrowPart:
+    def open(self, part: Part) -> ArrowPart | FramePart:
         return part.stage()
 
-    def write(self, opened: ArrowPart, tuples: Block) -> None:
+    def write(self, opened: ArrowPart | FramePart, tuples: Block) -> None:
         opened.write(tuples)
 
     def sweep(self, sweep: Sweep) -> None:
@@ -62,12 +60,15 @@ class ForeachBatchSink(_FunctionSink):
 
     @property
     def promise(self) -> SinkPromise:
-        return SinkPromise("at least once", needs_spark=True)
+        return SinkPromise("at least once", "replicas", needs_spark=True)
+
+    def open(self, part: Part) -> FramePart:
+        return FramePart(part)
 
     def publish(self, delivery: Delivery) -> None:
         if delivery.parts:
             delivery.fence()
-            _call(delivery.sink, self.function, dataframe_of(delivery.session, delivery.table()), delivery.batch)
+            _call(delivery.sink, self.function, frame_of(delivery), delivery.batch)
 
 
 def _call(name: str, function: Callable[[Any, int], object] | None, given: Any, batch: BatchId) -> None:
@@ -80,9 +81,3 @@ def _call(name: str, function: Callable[[Any, int], object] | None, given: Any, 
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
         raise OperatorError(f"the function of sink '{name}' failed at batch {batch}: {reason}") from error
-
-
-def dataframe_of(session: Any, table: pa.Table) -> Any:
-    """A DataFrame over tuples that are there already, in types that Spark has."""
-    plain = plain_table(table)
-    return session.createDataFrame(pa.table(plain.columns, names=plain.column_names))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.block.block import Block
-from penstock.block.column import column_of
+from penstock.block.column import WordColumn, column_of
 from penstock.block.envelope import position_names, position_of
 from penstock.block.position import Floats
 from penstock.connectors.offsets import KnownOffsets
@@ -99,7 +99,7 @@ class RestWaiting:
 
 def record(block: Block, path: str) -> None:
     """Writes a block with its positions for `RecordedOffsets`."""
-    arrays = [column.to_arrow() for column in block.columns]
+    arrays = [c.to_wire() if isinstance(c, WordColumn) else c.to_arrow() for c in block.columns]
     names = list(block.schema.names)
     if block.position is not None:
         p = block.position

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.block.block import Block
-from penstock.block.column import column_of
+from penstock.block.column import column_of, is_coded_text
 from penstock.block.conversion import converted
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.schema import word_of
@@ -22,7 +22,8 @@ def fitted(batch: pa.RecordBatch, source: SourceSpec, letters: DeadLetters) -> B
     columns = []
     for field in source.schema:
         given = batch.column(field.name)
-        array = converted(given, field.type)
+        is_ready = pa.types.is_string(field.type) and is_coded_text(given)
+        array = given if is_ready else converted(given, field.type)
         reasons = []
         if array.null_count > given.null_count:
             mask = pc.and_(pc.is_valid(given), pc.is_null(array))

@@ -34,6 +34,11 @@ def replayable(connector: object) -> ReplayableSource | None:
     return connector if isinstance(connector, TraceSource) else None
 
 
+def is_endless(connector: object) -> bool:
+    """Whether it makes tuples for ever."""
+    return isinstance(connector, TraceSource) and connector.open().total is None
+
+
 def endless(connector: ReplayableSource) -> ReplayableSource:
     """The same tuples, as fast as they are taken, and without an end."""
     distribution = "uniform" if connector.key_distribution == "traces" else connector.key_distribution

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
-from penstock.arguments import FUNCTION, NAMES, check_arguments, kind, number, or_none, whole
+from penstock.arguments import FUNCTION, NAMES, check_arguments, checked_calls, kind, number, or_none, whole
 from penstock.block.block import Block
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.position import EVERYTHING
@@ -47,6 +47,7 @@ _TABLE = kind("a pyarrow.Table or RecordBatch", pa.Table, pa.RecordBatch)
 _side_by_side: LiveSet[ElementThreads] = LiveSet()  # the elastic engines of this process
 
 
+@checked_calls("Engine")
 class Engine:
     """An application at work in this process; `feed` it batches, `finish` it, and read what its sinks and taps got.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
 from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
+from penstock.arguments import shown
 from penstock.block.dead_letters import DeadLetters
 from penstock.block.schema import word_of
 from penstock.connectors.files.readers import read_file, read_source
@@ -19,7 +20,9 @@ from penstock.connectors.sinks.one_delivery import deliver_once
 from penstock.element.engine import AtEnd, Batches, Engine, check_at_end
 from penstock.errors import InputError, UnknownNameError, did_you_mean
 
-Input: TypeAlias = "pa.Table | pa.RecordBatch | Mapping[str, object] | str | Path"
+Input: TypeAlias = (
+    "pa.Table | pa.RecordBatch | Mapping[str, object] | Sequence[Mapping[str, object]] | str | Path | Any"
+)
 Progress = Callable[[int, int], None]
 MakeEngine = Callable[..., Engine]
 _FEED_BLOCKS = 64
@@ -46,6 +49,10 @@ class Tables(dict[str, pa.Table]):
         hint = did_you_mean(name, self)
         known = f"there are: {', '.join(self) or 'none'}" + (f"; {hint}" if hint else "")
         raise UnknownNameError(f"there is no result '{name}'; {known}")
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f"; a result is tables['{name}']" if name in self else ""
+        raise AttributeError(f"tables have no attribute '{name}'{hint}")
 
     def _repr_html_(self) -> str:
         """What notebooks show: the first rows of each table."""
@@ -78,7 +85,8 @@ def evaluate(
 ) -> Tables:
     """Runs an application over finite input and gives what each sink (and tap) got, in order.
 
-    `inputs` has a table (or columns, or a file's path) per source; a source that is not in it reads its own connector.
+    `inputs` has a table (or a DataFrame, columns, rows, a file's path) per source; a source that is not in it reads its
+    own connector.
     A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
     is called once, with batch 0.
     `progress` is called with (tuples done, tuples in all). With `at_end="fire"` windows fire what they hold at the end
@@ -123,13 +131,26 @@ def read_inputs(
             tables[source.name] = given
         elif isinstance(given, Mapping):
             tables[source.name] = _from_columns(given, source.schema, source.name)
+        elif _are_rows(given):
+            tables[source.name] = _from_columns(_columns_of(given), source.schema, source.name)
+        elif hasattr(given, "__arrow_c_stream__"):  # DataFrames of pandas, polars and others
+            tables[source.name] = pa.table(given)
         else:
-            hint = "; for a list of rows use pyarrow.Table.from_pylist(rows)" if isinstance(given, list) else ""
             raise InputError(
-                f"source '{source.name}' takes a table, a dict of columns or a file's path; "
-                f"got {type(given).__name__}{hint}"
+                f"source '{source.name}' takes a table, a DataFrame, a dict of columns, a list of rows as dicts, or a "
+                f"file's path; got {shown(given)}"
             )
     return tables
+
+
+def _are_rows(given: object) -> TypeGuard[Sequence[Mapping[Any, object]]]:
+    return isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(row, Mapping) for row in given)
+
+
+def _columns_of(rows: Sequence[Mapping[Any, object]]) -> dict[str, list[object]]:
+    """A column for each name that some row has; null where others have none."""
+    names = dict.fromkeys(str(name) for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _from_columns(columns: Mapping[str, object], schema: pa.Schema, name: str) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from penstock.measure.html_table import html_table, rounded
@@ -263,6 +263,10 @@ class Observation:
     def settled(self) -> bool:
         """Whether no element is trying anything out."""
         return all(r.settled for replicas in self.replicas_by_element.values() for r in replicas)
+
+    def without_slots(self) -> Observation:
+        """The Observation without its counts by slot, which are the most of it."""
+        return replace(self, slot_tuples_by_element={}, slot_cpu_us_by_element={})
 
     @property
     def advice(self) -> tuple[str, ...]:

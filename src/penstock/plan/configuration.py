@@ -14,6 +14,7 @@ from penstock.arguments import (
     NAMES,
     TEXT,
     check_arguments,
+    checked_calls,
     is_whole,
     kind,
     many,
@@ -65,6 +66,7 @@ _ELEMENT = kind("what Configuration.element gives", ElementConfiguration)
 _ELEMENTS = many("a tuple of what Configuration.element gives", _ELEMENT)
 
 
+@checked_calls("Configuration")
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """Replicas and routes of every element, and the sizes of blocks and micro-batches.

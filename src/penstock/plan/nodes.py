@@ -111,6 +111,7 @@ class Nodes:
             "nodes", groups=(self.groups, many("a tuple of nodes", kind("a node", Node))),
             network=(self.network, kind("a network", Network)),
         )  # fmt: skip
+        _raise([] if self.groups else ["there is at least one node; got none"])
         _raise(_group_problems([group.name for group in self.groups]))
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from penstock.arguments import FLAG, TEXT, check_arguments, number, or_none, whole
+from penstock.arguments import FLAG, TEXT, check_arguments, checked_calls, number, or_none, whole
 from penstock.errors import InputError
 
 ThreadPolicyName = Literal["elastic", "elastic_operator", "multilevel"]
@@ -15,6 +15,7 @@ MOST_THREADS = 64
 _PERIODS_S = {"multilevel": 5.0}  # the papers': 1 s in ELASTIC, 5 s in MULTILEVEL
 
 
+@checked_calls("ElasticThreads")
 @dataclass(frozen=True, slots=True)
 class ElasticThreads:
     """From `least` to `most` threads in each replica, found anew every period of busy time.

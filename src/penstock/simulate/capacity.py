@@ -177,7 +177,7 @@ class _FitCase:
         self._fit = fit.at_rate(rate_tuples_s)
         self._rate = rate_tuples_s
         rates = self._fit.model.rate_by_operator
-        self.work_cores = sum(rates[own.name] * own.service_s for own in fit.elements)
+        self.work_cores = sum(rates[own.name] * sum(own.tuple_s()) for own in fit.elements)
         first = {name for own in self._fit.model.sources for name in self._fit.model.readers[own.name]}
         self._first = first
 

@@ -24,7 +24,7 @@ from penstock.plan.nodes import nodes as read_nodes
 from penstock.simulate.events.kernel.random_draws import stream_seed
 from penstock.simulate.events.model import MOST_PARTITIONS, Model
 from penstock.simulate.search_spaces import ApplicationSpace, Candidate, ModelSpace
-from penstock.simulate.simulation import NODES, checked_model, fitted_application
+from penstock.simulate.simulation import NODES, checked_model, fitted_application, refuse_costs_of_runs
 
 GOALS = ("latency_mean", "latency_p95")
 METHODS = ("genetic", "random")
@@ -109,6 +109,7 @@ def search(
         fitted = fitted_application(model, from_journal, from_profile, "twin.search")
         space = ApplicationSpace(model, fitted, machines, goal, seed, seconds)
     else:
+        refuse_costs_of_runs("twin.search", from_journal=from_journal, from_profile=from_profile)
         space = ModelSpace(checked_model(model, "twin.search"), machines, goal, seed, seconds)
     most = most_partitions or machines.cores
     first = _first(start, space.names, space.now)
@@ -214,9 +215,11 @@ def _random(judge: _Judge, draw: _Draw, start: Candidate | None) -> None:
 
 
 def _genetic(judge: _Judge, draw: _Draw, start: Candidate | None) -> None:
-    population: list[Candidate] = [draw.new() for _ in range(POPULATION)]
-    if start is not None:
-        population = [start, *(draw.mutant(start) for _ in range(POPULATION // 2 - 1)), *population[: POPULATION // 2]]
+    population: list[Candidate]
+    if start is None:
+        population = [draw.new() for _ in range(POPULATION)]
+    else:  # new ones by chance, which later generations have, are rarely as good as a running plan
+        population = [start, *(draw.mutant(start) for _ in range(POPULATION - 1))]
     judge.judge(population)
     without_gain = 0
     while not judge.is_over and without_gain < PATIENCE:

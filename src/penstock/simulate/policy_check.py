@@ -39,7 +39,7 @@ def policy_problems(policy: Policy) -> list[str]:
     """A sentence for each rule that a policy breaks, with the load under which it does."""
     missing = [part for part in ("name", "start", "decide") if not hasattr(policy, part)]
     if missing:
-        return [f"a policy has name, start() and decide(state, seen); it has no {', '.join(missing)}"]
+        return [f"has no {', '.join(missing)}; a policy has name, start() and decide(state, seen)"]
     found: dict[str, str] = {}  # the first load under which it breaks each rule
     for load, rates in _LOADS.items():
         for problem in _problems(policy, rates):

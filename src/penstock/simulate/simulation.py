@@ -24,6 +24,7 @@ from penstock.simulate.micro_batch.plant import Plant
 
 CONTINUOUS, MICRO_BATCH = "continuous", "micro_batch"
 MODES = (CONTINUOUS, MICRO_BATCH)
+USUAL_SCHEDULE = "oldest_first"
 _PARTITIONS = Rule(
     "a ps.Configuration or a dict of partitions by operator",
     lambda value: (
@@ -78,20 +79,24 @@ def simulate(
         from_journal=(from_journal, or_none(PATH)), from_profile=(from_profile, or_none(PATH)),
         rate_tuples_s=(rate_tuples_s, or_none(number(above=0))),
     )  # fmt: skip
-    if mode is not None and mode not in MODES:
-        hint = did_you_mean(mode, MODES)
-        raise InputError(f"mode is one of {', '.join(MODES)}; got '{mode}'" + (f"; {hint}" if hint else ""))
+    in_batches = runs_in_batches(mode, is_model=isinstance(model, Model), schedule=schedule)
+    if costs is not None and not in_batches:
+        raise InputError("costs of twin.simulate are those of mode='micro_batch'; got mode='continuous'")
     _check_warm_up(seconds, warm_up_s)
     machines = nodes if isinstance(nodes, Nodes) else read_nodes(nodes)
-    if not isinstance(model, Model):
+    if isinstance(model, Model):
+        refuse_costs_of_runs(
+            "twin.simulate", from_journal=from_journal, from_profile=from_profile, rate_tuples_s=rate_tuples_s
+        )
+    else:
         fitted = fitted_application(model, from_journal, from_profile)
         fitted = fitted if rate_tuples_s is None else fitted.at_rate(rate_tuples_s)
-        if mode != CONTINUOUS:
+        if in_batches:
             return simulate_fit(
                 fitted, machines, plan, seconds, warm_up_s, seed, costs=costs, record=record, progress=progress
             )  # fmt: skip
         model = fitted.model
-    if mode == MICRO_BATCH:
+    if in_batches:
         plant = batch_plant(model, machines, plan, seconds, seed, costs)
         return run_batches(plant, machines, seconds, warm_up_s, record=record, progress=progress)
     return run_continuous(model, machines, plan, schedule, seconds, warm_up_s, seed, record=record, progress=progress)
@@ -113,6 +118,30 @@ def simulate_fit(
     _check_warm_up(seconds, warm_up_s)
     plant = batch_plant(fitted.model, nodes, plan, seconds, seed, costs, fitted)
     return run_batches(plant, nodes, seconds, warm_up_s, record=record, progress=progress)
+
+
+def runs_in_batches(mode: str | None, *, is_model: bool, schedule: Schedule) -> bool:
+    """Whether micro-batches are simulated; InputError for another mode, or for a schedule that they do not have."""
+    if mode is not None and mode not in MODES:
+        hint = did_you_mean(mode, MODES)
+        raise InputError(f"mode is one of {', '.join(MODES)}; got '{mode}'" + (f"; {hint}" if hint else ""))
+    in_batches = mode == MICRO_BATCH if is_model else mode != CONTINUOUS
+    if in_batches and schedule != USUAL_SCHEDULE:
+        raise InputError(
+            f"a schedule other than '{USUAL_SCHEDULE}' is for mode 'continuous': in micro-batches a free core takes "
+            f"the next task; got {shown(schedule)}"
+        )
+    return in_batches
+
+
+def refuse_costs_of_runs(what: str, **given: object) -> None:
+    """InputError where a model, which has its own rates and service times, is given those of an application's run."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name} of {what} goes with a ps.Application; a twin.Model has its own rates and service times; "
+                f"got {shown(value)}"
+            )
 
 
 def _check_warm_up(seconds: float, warm_up_s: float) -> None:

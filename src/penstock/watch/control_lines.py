@@ -38,18 +38,18 @@ def _measured(seen: StepFigures) -> str:
 
 def _forecast(expected: Expectation) -> str:
     """What the models say of the next step; nothing for a policy without any."""
-    told = []
+    found = []
     if expected.rate_tuples_s is not None:
-        told.append(f"{count_text(expected.rate_tuples_s)} tuples/s")
+        found.append(f"{count_text(expected.rate_tuples_s)} tuples/s")
     if expected.capacity_tuples_s is not None:
-        told.append(f"capacity {count_text(expected.capacity_tuples_s)}")
+        found.append(f"capacity {count_text(expected.capacity_tuples_s)}")
     if expected.latency_mean_s is not None:
-        told.append(f"latency {time_text(expected.latency_mean_s)}")
+        found.append(f"latency {time_text(expected.latency_mean_s)}")
     if expected.watts_estimated is not None:
-        told.append(f"{expected.watts_estimated:.1f} W (estimated)")
+        found.append(f"{expected.watts_estimated:.1f} W (estimated)")
     if expected.saturated:
-        told.append(f"models at their limit: {', '.join(expected.saturated)}")
-    return ", ".join(told)
+        found.append(f"models at their limit: {', '.join(expected.saturated)}")
+    return ", ".join(found)
 
 
 def _decision(decision: RecordedDecision) -> str:

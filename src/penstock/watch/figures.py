@@ -116,14 +116,14 @@ def change_text(before: Configuration, after: Configuration) -> str:
     """
     known = {element.name: element for element in before.elements}
     pairs = [(known[new.name], new) for new in after.elements if new.name in known]
-    told = [_element_change(old, new) for old, new in pairs if old != new]
+    shown_parts = [_element_change(old, new) for old, new in pairs if old != new]
     if before.fused != after.fused:
-        told.insert(0, f"elements {', '.join(element.name for element in after.elements)}")
+        shown_parts.insert(0, f"elements {', '.join(element.name for element in after.elements)}")
     if before.block_rows != after.block_rows:
-        told.append(f"blocks of {after.block_rows:,}")
+        shown_parts.append(f"blocks of {after.block_rows:,}")
     if before.micro_batch_tuples != after.micro_batch_tuples:
-        told.append(f"at most {count_text(after.micro_batch_tuples)} tuples a micro-batch")
-    return ", ".join(told) or "other settings"
+        shown_parts.append(f"at most {count_text(after.micro_batch_tuples)} tuples a micro-batch")
+    return ", ".join(shown_parts) or "other settings"
 
 
 def _element_change(old: ElementConfiguration, new: ElementConfiguration) -> str:

@@ -45,8 +45,8 @@ def gauges(observations: Sequence[Observation], bins: int) -> list[Gauge]:
     found = []
     newest = next((own for own in reversed(observations) if own.latency is not None), None)
     if newest is not None and newest.latency is not None:
-        told = newest_text(newest.latency) + latency_text(newest.latency, newest.latency_from)
-        found.append(Gauge("latency", told, highest(_p95_ms)))
+        text = newest_text(newest.latency) + latency_text(newest.latency, newest.latency_from)
+        found.append(Gauge("latency", text, highest(_p95_ms)))
     found.append(Gauge("throughput", _throughput(observations), rates_by_bin(steps, edges_s)))
     found.append(Gauge("micro-batch", _micro_batch(steps), highest(lambda s: s.micro_batch_s)))
     if last.backlog_tuples is not None:
@@ -68,9 +68,9 @@ def cpu_text(observations: Sequence[Observation]) -> str | None:
         "driver": sum(cpu.driver_s for cpu in used),
         "JVM": sum(cpu.jvm_s or 0.0 for cpu in used),
     }
-    told = ", ".join(f"{name} {share_s / total_s:.0%}" for name, share_s in shares_s.items())
+    text = ", ".join(f"{name} {share_s / total_s:.0%}" for name, share_s in shares_s.items())
     measuring = sum(cpu.measuring_s for cpu in used) / total_s
-    return f"{total_s / span_s:.2f} cores: {told}; measuring {measuring:.1%}"
+    return f"{total_s / span_s:.2f} cores: {text}; measuring {measuring:.1%}"
 
 
 def state_text(observations: Sequence[Observation]) -> str | None:
@@ -102,8 +102,8 @@ def newest_text(latency: Latency) -> str:
 def latency_text(latency: Latency, latency_from: str | None = None) -> str:
     """The percentiles, and what they count from where that is not the schedule of a trace."""
     figures = (("p50", latency.p50_ms), ("p95", latency.p95_ms), ("p99", latency.p99_ms))
-    told = ", ".join(f"{name} {time_text(ms / 1000)}" for name, ms in figures)
-    return told if latency_from in (None, "schedule") else f"{told} (from: {latency_from})"
+    text = ", ".join(f"{name} {time_text(ms / 1000)}" for name, ms in figures)
+    return text if latency_from in (None, "schedule") else f"{text} (from: {latency_from})"
 
 
 def _p95_ms(step: Step) -> float | None:

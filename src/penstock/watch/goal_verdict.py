@@ -35,13 +35,13 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        told = f"goal {self.name} {time_text(self.bound_s)}: {'kept' if self.is_met else 'missed'}, "
-        told += f"{time_text(self.latency_s)} over the run"
+        text = f"goal {self.name} {time_text(self.bound_s)}: {'met' if self.is_met else 'missed'}, "
+        text += f"{time_text(self.latency_s)} over the run"
         if self.catch_up_batches:
             batches = f"{self.catch_up_batches} micro-batch{'es' * (self.catch_up_batches != 1)}"
-            told += f"; catching up took the first {time_text(self.catch_up_s)} ({batches})"
-            told += "" if self.later_s is None else f", {time_text(self.later_s)} after it"
-        return told + ("; " + WITHOUT_WAITING if self.excludes_waiting else "")
+            text += f"; catching up took the first {time_text(self.catch_up_s)} ({batches})"
+            text += "" if self.later_s is None else f", {time_text(self.later_s)} after it"
+        return text + ("; " + WITHOUT_WAITING if self.excludes_waiting else "")
 
 
 def verdict_of(observations: Sequence[Observation], goal: Goal | None) -> Verdict | None:

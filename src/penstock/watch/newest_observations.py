@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from penstock.measure.observation import Observation
 from penstock.watch.summary import Summary, summary_of
 
-MOST = 2_000  # an Observation of a few elements takes some 10 kB
+MOST = 2_000
+_MOST_REPLICAS = 10_000  # in all of them: one with its operators takes 1 to 2 kB
+_LEAST = 300  # however many replicas there are
 _AT_ONCE = 200
 _MOST_WITH_SLOTS = 500  # counts by slot are four fifths of an Observation: 4 KB for each keyed element
 
@@ -23,8 +24,14 @@ def add_bounded(
     without_slots = max(len(observations) - _MOST_WITH_SLOTS, 0)
     observations += new
     for place in range(without_slots, len(observations) - _MOST_WITH_SLOTS):
-        observations[place] = replace(observations[place], slot_tuples_by_element={}, slot_cpu_us_by_element={})
-    while len(observations) >= MOST + _AT_ONCE:
+        observations[place] = observations[place].without_slots()
+    while observations and len(observations) >= _most(observations[-1]) + _AT_ONCE:
         earlier = summary_of(observations[:_AT_ONCE], earlier)
         del observations[:_AT_ONCE]
     return earlier
+
+
+def _most(newest: Observation) -> int:
+    """How many there may be, by the replicas of the newest."""
+    replicas = sum(map(len, newest.replicas_by_element.values()))
+    return max(min(MOST, _MOST_REPLICAS // max(replicas, 1)), _LEAST)

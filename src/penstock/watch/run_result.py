@@ -17,8 +17,9 @@ class RunResult:
 
     `dead_letters` has the first of them, `dead_letter_count` says how many there were; `dropped` counts, by sink, the
     tuples that a bounded sink in memory has dropped.  While an application runs, its `observations` may be a second
-    behind; `Handle.observe` is not.  Of a long run they are the newest 2,000 at least, and counts by slot are in the
-    newest 500: the journal has all.  `earlier` has the figures of the micro-batches before them, added up.
+    behind; `Handle.observe` is not.  Of a long run they are the newest 2,000 at least, fewer where they have figures of
+    more than 10,000 replicas; counts by slot are in the newest 500.  The journal has all, and
+    `earlier` has the figures of the micro-batches before them, added up.
 
     >>> RunResult().dead_letter_count
     0

@@ -68,3 +68,21 @@ def test_rows_are_dealt_by_route_and_keep_their_order(slots: list[int], route: l
     for replica in range(4):
         expected = [row for row, slot in enumerate(slots) if route[slot] == replica]
         assert rows[starts[replica] : starts[replica + 1]].tolist() == expected
+
+
+@given(rows=st.integers(0, 200), number=st.integers(-(2**63), 2**63 - 1), stamp=st.floats(allow_nan=False))
+def test_columns_of_one_value_take_a_byte_a_row(rows: int, number: int, stamp: float) -> None:
+    schema = pa.schema({"n": pa.int64(), "at": pa.timestamp("us"), "x": pa.float64()})
+    moment = number % 10**15
+    arrays = [pa.array([number] * rows, pa.int64()), pa.array([moment] * rows, schema.field("at").type)]
+    block = block_of(pa.record_batch([*arrays, pa.array(np.arange(rows) / 2)], schema=schema), schema)
+    position = source_position(np.full(rows, stamp), 3, 7)
+    block.position = position.extend(np.zeros(rows, np.int64))
+    sealed = seal(block)
+    opened = unseal(sealed, schema)
+    assert opened.to_arrow().equals(block.to_arrow())
+    assert opened.position is not None
+    assert opened.position.stamp.tolist() == position.stamp.tolist()
+    assert opened.position.place.tolist() == position.place.tolist()
+    assert opened.position.levels.tolist() == [[0] * rows]
+    assert rows < 64 or sealed.size < 3000 + (5 + 16) * rows

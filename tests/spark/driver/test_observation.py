@@ -76,7 +76,8 @@ def check_flow(o: Observation) -> None:
     sent, slots = sum(r.tuples_out for r in trades), o.slot_tuples_by_element["window"]
     assert sent == sum(r.tuples_in for r in window) == sum(slots)
     assert sum(r.bytes_out for r in trades) == sum(r.bytes_in for r in window) > 0
-    assert set(o.operators) == {"trades", "window", "result", "out"}
+    assert set(o.operators) == {"quotes", "trades", "window", "result", "out"}
+    assert o.operators["quotes"].tuples_out == o.tuples_in
     assert o.operators["window"].state_bytes > 0
     assert o.cpu is not None
     assert o.cpu.jvm_s is not None

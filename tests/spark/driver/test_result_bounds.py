@@ -54,7 +54,7 @@ def test_results_beyond_the_drivers_limit_arrive(narrow: SparkSession, tmp_path:
         assert pa.concat_tables(tables).column("seq").to_pylist() == list(range(TUPLES))
     else:
         assert sum(rows.values()) == TUPLES
-    assert list((tmp_path / "c" / "results").iterdir()) == [], "files of delivered batches are deleted"
+    assert list((tmp_path / "c").glob("results/*")) == [], "files of delivered batches are deleted"
 
 
 def test_a_restart_gets_through_a_batch_that_failed_on_the_limit(

@@ -99,3 +99,12 @@ def test_a_folder_whose_name_begins_like_the_package_is_the_users_own() -> None:
     namespace: dict[str, Any] = {}
     exec(compile(program, f"{package}_apps{os.sep}own.py", "exec"), namespace)
     assert str(namespace["app"].operators[0].place) == "own.py:4"
+
+
+def test_printed_types_are_the_words_that_users_write() -> None:
+    app = ps.Application("prices")
+    stream = app.source("quotes", schema={"ticker": "symbol", "price": "float64"})
+    assert str(app) == "application prices\n  quotes := Source -> ticker symbol, price float64"
+    assert repr(stream) == "<stream quotes: ticker symbol, price float64>"
+    assert repr(app) == "<application prices: quotes>"
+    assert repr(ps.Application("new")) == "<application new: no operators>"

@@ -137,3 +137,13 @@ def test_streams_without_end_are_not_evaluated(source: Any) -> None:
         ps.errors.InputError, match=r"source 'in' reads .*, which has no end; give its tuples as a table"
     ):
         ps.evaluate(app)
+
+
+def test_a_trace_without_an_end_is_not_evaluated() -> None:
+    app = ps.Application("endless")
+    app.source("in", ps.sources.trace()).sink("out")
+    with pytest.raises(
+        ps.errors.InputError,
+        match=r"source 'in' reads a trace, which has no end; give the trace a total, or its tuples as a table: ",
+    ):
+        ps.evaluate(app)

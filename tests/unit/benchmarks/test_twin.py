@@ -37,7 +37,7 @@ def run(folder: Path, scene: Scene = SCENE, seconds: float = 30.0) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     journal = Journal(folder / "journal.jsonl", scene.application("unbounded").name)
     nodes = twin.Nodes((twin.Node("n", cores=16),))
-    plant = twin.Plant(model, nodes, scene.configuration(scene.fitted), end_s=seconds, costs=COSTS)
+    plant = twin.Plant(model, nodes, scene.configuration(scene.fitted[-1]), end_s=seconds, costs=COSTS)
     for cap in (1_000, 2_000, 4_000):
         for _ in range(15):
             plant.apply(replace(plant.configuration, micro_batch_tuples=cap))

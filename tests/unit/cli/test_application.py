@@ -110,6 +110,24 @@ def test_what_is_not_there_is_told(text: str, expected: str) -> None:
     assert expected in sentence(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("prices", "got 'prices'; did you mean 'prices.py'?"),
+        ("folder", "got 'folder'; did you mean 'folder/app.py'?"),
+        ("price.py", "there is no application file price.py; did you mean 'prices.py'?"),
+    ],
+)
+def test_a_file_that_was_perhaps_meant_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name in ("prices.py", "folder/app.py"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert sentence(text).endswith(expected)
+
+
 def test_json_that_is_not_an_application(tmp_path: Path) -> None:
     rule = "a.json: an application's JSON is an object written by Application.to_json; got"
     assert f"{rule} {{}}" in sentence(written(tmp_path, "{}", "a.json"))

@@ -363,3 +363,13 @@ def test_ctrl_c_while_commands_are_imported_ends_it_quietly(monkeypatch: pytest.
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
     assert caught.value.code == INTERRUPTED
+
+
+def test_evaluate_of_a_trace_without_an_end_says_what_to_give(penstock: Run) -> None:
+    Path("endless.py").write_text(
+        "import penstock as ps\napp = ps.Application('endless')\n"
+        "app.source('quotes', ps.sources.trace('step')).sink('out')\n"
+    )
+    ended = penstock("evaluate", "endless.py")
+    assert (ended.code, ended.out) == (WRONG, "")
+    assert ended.err == "source 'quotes' reads a stream without end; add --input quotes=FILE\n"

@@ -105,6 +105,7 @@ def test_refusals_have_one_sentence_and_no_number(capsys: pytest.CaptureFixture[
     told = refused(capsys, "explain", "halves.py", "--rate", "50000")
     assert "application 'halves' has not been profiled on this machine" in told
     assert "--nodes, --profile and --fuse need a rate" in refused(capsys, "explain", "halves.py", "--fuse")
+    assert "--rate is a number of at least 0" in refused(capsys, "explain", "halves.py", "--rate", "-5")
     Path("p.json").write_text('{"version": 1, "operators": {"half": {"cpu": []}}}')
     told = refused(capsys, "explain", "halves.py", "--rate", "5", "--profile", "p.json")
     assert "p.json has no function for numbers, window, out of application 'halves'" in told

@@ -15,7 +15,8 @@ from tests.checkout import ROOT
 
 def test_a_new_project_passes_its_own_tests_and_is_explained(tmp_path: Path) -> None:
     folder = tmp_path / "my prices"
-    assert "pytest" in CliRunner().invoke(app, ["init", str(folder)]).output
+    output = CliRunner().invoke(app, ["init", str(folder)]).output
+    assert f"  cd '{folder}'\n  pytest\n" in output
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}"}
     for words in (["pytest", "-q", "-p", "no:cacheprovider"], ["penstock", "explain", "application.py"]):
         done = subprocess.run(

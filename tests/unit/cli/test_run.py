@@ -54,6 +54,27 @@ def test_the_command_to_go_on_keeps_the_goal() -> None:
     ]
 
 
+def test_the_command_to_go_on_shows_the_run_as_before() -> None:
+    request = RunRequest(
+        "app.py", "local[*]", None, None, (), dashboard=True, journal_mb=64, dead_letter_samples=False, metrics="9100"
+    )
+    assert shlex.split(resume_command(request, CHECKPOINT))[-6:] == [
+        "--dashboard", "--journal-mb", "64", "--no-dead-letter-samples", "--metrics", "9100",
+    ]  # fmt: skip
+
+
+def test_wrong_words_of_options_are_reported_together(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "penstock.cli.demo.vwap:vwap_per_ticker", "--at-end", "never", "--on-error", "ignore",
+              "--journal-mb", "0"])  # fmt: skip
+    assert ended.value.code == WRONG
+    assert capsys.readouterr().err.splitlines() == [
+        "--on-error is dead_letter or fail; got 'ignore'",
+        "--at-end is hold or fire; got 'never'",
+        "--journal-mb is at least 1; got 0",
+    ]
+
+
 def test_everything_wrong_with_a_goal_is_told_at_once_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["run", "penstock.cli.demo.vwap:vwap_per_ticker", "--goal", "latency p95=500", "--policy", "mcp",

@@ -82,6 +82,11 @@ def changed(**operator: object) -> dict[str, Any]:
         (MODEL, ("--schedule", '{"pinned": {"n9": ["a"]}}'), "names node 'n9'"),
         (MODEL, ("--schedule", "{"), "--schedule is a name or JSON"),
         (MODEL, ("--seconds", "-1"), "seconds of twin.simulate is a number above 0"),
+        (MODEL, ("--mode", "micro_batch", "--schedule", "fifo"), "is for mode 'continuous'"),
+        (MODEL, ("--seconds", "nan"), "seconds of twin.simulate is a number above 0; got nan"),
+        (MODEL, ("--what-if", "rate x 2", "--price", "core_hour=-1"), "core_hour of a price is a number of at least 0"),
+        (MODEL, ("--price", "core_hour=1"), "--price goes with --what-if; it has no effect without"),
+        (MODEL, ("--what-if", "rate x 2", "--seconds", "9"), "--seconds has no effect with --what-if"),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(
@@ -164,6 +169,8 @@ def test_what_if_takes_a_model_too(run: Run) -> None:
         (("--from-journal", "others"), "the journal 'others' is of application 'others'; got 'prices' to simulate"),
         (("--from-journal", "thin"), "micro-batches with tuples after the first 3 of a start; a fit needs 20"),
         (("--from-journal", "nowhere"), "cannot be read"),
+        (("--from-journal", "out", "--schedule", "fifo"), "a schedule other than 'oldest_first' is for mode "
+         "'continuous': in micro-batches a free core takes the next task; got 'fifo'"),
         ((), "application 'prices' does not say what its operators cost; give --from-journal with a run of it, "
          "--from-profile, or a model.json with a service time for each (docs/twin.md)"),
     ],

@@ -194,7 +194,10 @@ def test_a_file_that_is_no_journal_is_refused(
 
 def test_a_journal_that_is_not_there_has_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert ran("journal", "nowhere") == 2
-    assert capsys.readouterr().err == "the journal 'nowhere' cannot be read: no such file or directory\n"
+    assert capsys.readouterr().err == (
+        "the journal 'nowhere' cannot be read: no such file or directory; "
+        "give the checkpoint of a run, or its journal.jsonl\n"
+    )
 
 
 def test_compare_shows_large_figures_in_full() -> None:

@@ -201,7 +201,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"one": table(), "two": [1, 2]},
         {},
-        "source 'two' takes a table, a dict of columns or a file's path; got list; for a list",
+        "takes a table, a DataFrame, a dict of columns, a list of rows as dicts, or a file's path; got [1, 2]",
     ),
     ({"one": table(), "two": {}}, {}, "its input lacks s, x; it has: none"),
     (

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +75,14 @@ def _stored(path: str) -> str:
     return app.to_json().replace("@out", path)
 
 
+def _looked_up(path: str) -> Any:
+    app = ps.Application("named")
+    app.source("in", schema={"x": "int64"}).lookup("named", path, on="x").sink("out")
+    return app.graph
+
+
 TAKERS: list[Callable[[str], object]] = [
+    _looked_up, lambda p: _looked_up(Path(p)), ps.sinks.json_lines,
     ps.sources.csv, ps.sources.parquet, ps.sources.trace, lambda p: ps.sources.trace([p]), ps.sinks.csv,
     ps.sinks.parquet, lambda p: ps.sinks.csv(Path(p)), Checkpoint, LetterBox, check_state_directory,
     lambda p: _application(_stored(p)),
@@ -102,8 +111,13 @@ def test_file_is_taken_off_the_paths_of_sources_sinks_checkpoints_and_dead_lette
     (tmp_path / "two words" / "a.csv").write_text("x\n1\n")
     url = (tmp_path / "two words").as_uri()
     app = ps.Application("urls")
-    app.source("in", ps.sources.csv(url), {"x": "int64"}).sink("out", ps.sinks.csv(f"file:{tmp_path}/out"))
-    assert ps.evaluate(app)["out"].to_pydict() == {"x": [1]}
+    read = app.source("in", ps.sources.csv(url), {"x": "int64"})
+    read.sink("out", ps.sinks.csv(f"file:{tmp_path}/out"))
+    pq.write_table(pa.table({"x": [1], "name": ["one"]}), tmp_path / "some names.parquet")
+    read.lookup("named", (tmp_path / "some names.parquet").as_uri(), on="x").sink("names")
+    tables = ps.evaluate(app)
+    assert tables["out"].to_pydict() == {"x": [1]}
+    assert tables["names"].to_pydict() == {"x": [1], "name": ["one"]}
     assert [path.name for path in (tmp_path / "out").iterdir() if path.name[0] != "."] == ["out.csv"]
     assert ps.sources.trace(f"{url}/a.csv").rate == (f"{tmp_path}/two words/a.csv",)
     assert Checkpoint(url).directory == LetterBox(url).folder == tmp_path / "two words"

@@ -20,7 +20,7 @@ from penstock.measure.task.cpu_budget import Allowance
 from penstock.measure.task.metered_operator import MeteredOperator, OperatorMeter, summed
 from penstock.measure.task.sampling_interval import Pace, Turn
 from penstock.measure.task.slot_counts import SlotCounts
-from penstock.measure.task.task_meters import ServiceTimes, TransferTime
+from penstock.measure.task.task_meters import ElementMeters, ServiceTimes, TransferTime
 
 
 def block(rows: int) -> Block:
@@ -132,6 +132,41 @@ def test_a_metered_operator_does_what_the_operator_does_and_counts_all_outputs()
     assert (one.state_bytes, one.export()) == (7, {"a": 1})
     with pytest.raises(KeyError, match="state"):
         one.restore("state")
+
+
+def test_what_a_source_reads_is_its_own_cpu_and_it_comes_first() -> None:
+    meters = ElementMeters()
+    meters.metered("after", Halves())
+
+    def read() -> Block:
+        sum(range(300_000))
+        return block(5)
+
+    assert meters.reading("source", read).rows == 5
+    assert list(meters.operators) == ["source", "after"]
+    name, tuples_in, tuples_out, _, timed, cpu_s, _, bytes_in, *_ = meters.operators["source"].take()
+    assert (name, tuples_in, tuples_out, timed, bytes_in) == ("source", 5, 5, 1, 40)
+    assert cpu_s is not None
+    assert cpu_s > 0.001
+
+
+def test_what_a_sink_writes_is_the_sinks_cpu() -> None:
+    meter = OperatorMeter("out", Pace())
+    for _ in range(2):
+        MeteredOperator(Halves(), meter).process([block(6)], EVERYTHING)
+        assert meter.delivery(3, lambda: sum(range(300_000))) == sum(range(300_000))
+    name, tuples_in, _, calls, timed, cpu_s, *_ = meter.take()
+    assert (name, tuples_in, calls, timed) == ("out", 12, 2, 2)
+    assert cpu_s is not None
+    assert cpu_s > 0.002
+    assert meter.delivered == []
+
+
+def test_a_sink_whose_writing_was_not_timed_has_no_cpu() -> None:
+    meter = OperatorMeter("out", Pace())
+    MeteredOperator(Halves(), meter).process([block(6)], EVERYTHING)
+    meter.delivered.append((6, -1))
+    assert meter.take()[5] is None
 
 
 def test_a_gate_waits_where_the_time_is_not_cpu() -> None:

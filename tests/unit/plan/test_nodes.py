@@ -104,3 +104,8 @@ def test_nodes_made_by_hand_are_checked_alike() -> None:
     assert str(raised.value) == "speed of node 'a' is a number above 0; got 0.0"
     with pytest.raises(InputError, match="'a' comes twice"):
         Nodes((Node("a"), Node("a")))
+
+
+def test_there_is_at_least_one_node() -> None:
+    with pytest.raises(InputError, match="there is at least one node; got none"):
+        Nodes(())

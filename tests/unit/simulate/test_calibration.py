@@ -13,9 +13,11 @@ import penstock as ps
 from penstock import twin
 from penstock.app.application import graph_of
 from penstock.control.journal.journal import Journal
+from penstock.control.journal.run_start import RunStart
 from penstock.errors import InputError
 from penstock.plan.configuration import Configuration, check_configuration
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.simulate.micro_batch.batch_element import BatchElement, Growth, model_configuration
 
 NODES = twin.Nodes((twin.Node("n", cores=8),))
 COSTS = twin.MicroBatchCosts(batch_s=0.08, stage_s=0.0, task_s=0.004, noise=0.05, reconfigure_s=0.5, move_s=0.0)
@@ -66,6 +68,78 @@ def test_the_costs_of_the_run_are_found(tmp_path: Path) -> None:
     assert fit.costs.reconfigure_s == pytest.approx(0.5, abs=0.1)
     assert fit.rate_tuples_s == pytest.approx(2000, rel=0.1)
     assert fit.configuration.element("window").replicas == 4
+
+
+@pytest.mark.parametrize("background", [0.0, 0.16])
+def test_what_spark_computes_and_what_replicas_add_is_found(tmp_path: Path, background: float) -> None:
+    """Tasks that share two cores, their work partly in the JVM, dearer with more replicas; others use cores, too."""
+    trades = BatchElement(
+        "trades", ("trades@source",), 2e-4, selectivity=0.5, jvm_s=1e-4, service_growth=Growth(0.0, 1e-4, 8, 8)
+    )
+    window = BatchElement("window", ("trades",), 8e-4, jvm_s=4e-4, jvm_growth=Growth(2e-4, 0.0, 8, 8))
+    nodes = twin.Nodes((twin.Node("n", cores=2),))
+    costs = replace(COSTS, tasks_per_core=8, noise=0.02, background_ratio=background)
+    plant = twin.Plant(
+        model(twin.constant(1e6)), nodes, Configuration.of(application(), 2), end_s=500, costs=costs,
+        elements=(trades, window),
+    )  # fmt: skip
+    written = Journal(tmp_path / "journal.jsonl", "prices")
+    written.begin(RunStart(cores=2))
+    for replicas in (1, 3):
+        for cap in (1_000, 2_000, 4_000):
+            plant.apply(replace(plant.configuration.with_replicas("window", replicas), micro_batch_tuples=cap))
+            for _ in range(12):
+                written.write(plant.observation(plant.next_batch()), plant.in_force)
+    fit = twin.fit_of(application(), tmp_path, None)
+    first, second = fit.elements
+    for replicas in (1, 2, 4):
+        assert first.tuple_s(2, replicas) == pytest.approx(trades.tuple_s(2, replicas), rel=0.05)
+        assert second.tuple_s(replicas, 1) == pytest.approx(window.tuple_s(replicas, 1), rel=0.05)
+    assert fit.report.error is not None
+    assert fit.report.error < 0.03
+    assert fit.costs.background_ratio == pytest.approx(background, abs=0.04)
+    assert "us more a doubling of its readers' replicas" in "\n".join(fit.report.lines())
+
+
+def test_what_runs_beside_tasks_slows_a_stage_that_needs_all_cores() -> None:
+    def took_s(replicas: int, tasks_per_core: int) -> float:
+        own = twin.Model(
+            [twin.Source("s", twin.constant(1e6))],
+            [twin.Operator("a", ("s",), twin.constant(1e-3), replicas=replicas)],
+        )
+        costs = twin.MicroBatchCosts(
+            batch_s=0, stage_s=0, task_s=0, noise=0, background_ratio=0.25, tasks_per_core=tasks_per_core
+        )
+        plan = replace(model_configuration(own), micro_batch_tuples=100)
+        plant = twin.Plant(own, twin.Nodes((twin.Node("n", cores=2),)), plan, end_s=9, costs=costs)
+        return [plant.next_batch() for _ in range(9)][-1].took_s
+
+    for tasks_per_core in (1, 4):
+        assert took_s(1, tasks_per_core) == pytest.approx(0.1)
+        assert took_s(2, tasks_per_core) == pytest.approx(0.05 / 0.75, rel=0.05)
+
+
+def test_more_replicas_than_twice_those_seen_cost_no_more() -> None:
+    element = BatchElement("window", ("trades",), 8e-4, service_growth=Growth(1e-4, 0.0, 4, 1))
+    assert [round(1e4 * element.tuple_s(replicas)[0], 9) for replicas in (1, 2, 4, 1000)] == [8, 9, 10, 10]
+
+
+def test_a_worker_and_spark_take_turns_in_a_task() -> None:
+    """What tasks report is of the worker; the rest of the time they wait for Spark."""
+    window = BatchElement("window", ("trades@source",), 8e-4, cpu_ratio=0.5, jvm_s=2e-4)
+    own = twin.Model(
+        [twin.Source("trades@source", twin.constant(1000))],
+        [twin.Operator("window", ("trades@source",), twin.constant(1e-3), replicas=2)],
+    )
+    costs = twin.MicroBatchCosts(noise=0.0)
+    plant = twin.Plant(own, NODES, None, end_s=9, costs=costs, elements=(window,))
+    for _ in range(3):
+        seen = plant.observation(plant.next_batch())
+    task = seen.replicas_by_element["window"][0]
+    assert task.busy_s == pytest.approx(8e-4 * task.tuples_in)
+    assert task.cpu_s == pytest.approx(4e-4 * task.tuples_in)
+    assert task.waiting_s == pytest.approx(2e-4 * task.tuples_in)
+    assert task.jvm_cpu_s == pytest.approx(2e-4 * task.tuples_in)
 
 
 def test_the_noise_is_that_of_the_element_that_takes_the_time(tmp_path: Path) -> None:
@@ -172,3 +246,18 @@ def test_a_profile_that_does_not_fit_is_told(tmp_path: Path) -> None:
         twin.fit_of(application(), None, profile(tmp_path / "p.json", version=9))
     with pytest.raises(InputError, match="cannot read"):
         twin.fit_of(application(), None, tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("trades", "sentence"),
+    [
+        (3, "operator 'trades' is an object with cpu and outputs; got 3"),
+        ({"cpu": 3}, "cpu of operator 'trades' is a list of terms with powers and coefficient; got 3"),
+        ({"cpu": [{"powers": ["x"], "coefficient": 1}]}, "powers of cpu of operator 'trades' are whole numbers"),
+        ({"cpu": [], "outputs": [1]}, "outputs of operator 'trades' is an object by stream"),
+    ],
+)
+def test_a_damaged_profile_is_told(tmp_path: Path, trades: object, sentence: str) -> None:
+    path = profile(tmp_path / "p.json", operators={"trades": trades, "window": {"cpu": []}})
+    with pytest.raises(InputError, match=sentence):
+        twin.fit_of(application(), None, path)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
 import pytest
 
 from penstock import twin
 from penstock.errors import InputError
+from penstock.simulate.plan_search import POPULATION, _Draw, _genetic, _Judge
 
 WORK_S = [0.9, 0.4, 1.6]
 MERGE_S = 0.01
@@ -96,3 +98,18 @@ def test_a_mistake_has_its_sentence(given: dict[str, object], sentence: str) -> 
     with pytest.raises(InputError) as raised:
         twin.search(chain(), NODES, **given)  # type: ignore[arg-type]
     assert str(raised.value) == sentence
+
+
+def test_a_search_with_a_start_begins_with_varied_copies_of_it() -> None:
+    seen: list[tuple[int, ...]] = []
+    start = tuple(range(3, 23))
+
+    def latency_s(candidate: tuple[int, ...]) -> float:
+        seen.append(candidate)
+        return float(len(seen))
+
+    judge = _Judge(latency_s, start, POPULATION, None)
+    _genetic(judge, _Draw(np.random.default_rng(1), len(start), 40), start)
+    assert start in seen
+    kept = [sum(own == other for own, other in zip(candidate, start, strict=True)) for candidate in seen]
+    assert min(kept) >= len(start) // 2

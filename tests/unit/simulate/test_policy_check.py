@@ -82,7 +82,7 @@ def test_a_good_policy_passes() -> None:
         (Divides(), "under no load at all, decide raised ZeroDivisionError"),
         (NoTuple(), r"decide gives \(state, Change"),
         (Stays(), "the setting that it has already"),
-        (object(), "it has no name, start, decide"),
+        (object(), "has no name, start, decide"),
     ],
 )
 def test_a_bad_one_is_told_what_it_breaks(policy: Any, sentence: str) -> None:

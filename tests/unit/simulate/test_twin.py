@@ -186,6 +186,17 @@ def test_placed_parts_run_where_they_are_placed() -> None:
          "plan names operator 'b', which there is not"),
         (lambda: twin.simulate(chain(twin.constant(1.0)), ONE, seconds=5, warm_up_s=5),
          "warm_up_s is less than seconds, which is 5; got 5"),
+        (lambda: twin.simulate(chain(twin.constant(1.0)), ONE, mode="micro_batch", schedule="fifo"),
+         "a schedule other than 'oldest_first' is for mode 'continuous': in micro-batches a free core takes the next "
+         "task; got 'fifo'"),
+        (lambda: twin.simulate(chain(twin.constant(1.0)), ONE, costs=twin.MicroBatchCosts()),
+         "costs of twin.simulate are those of mode='micro_batch'; got mode='continuous'"),
+        (lambda: twin.simulate(chain(twin.constant(1.0)), ONE, rate_tuples_s=5.0),
+         "rate_tuples_s of twin.simulate goes with a ps.Application; a twin.Model has its own rates and service "
+         "times; got 5.0"),
+        (lambda: twin.search(chain(twin.constant(1.0)), ONE, from_journal="out"),
+         "from_journal of twin.search goes with a ps.Application; a twin.Model has its own rates and service times; "
+         "got 'out'"),
         (lambda: twin.simulate(Application("x"), ONE), "application 'x' does not say what its operators cost; "
          "give twin.simulate a twin.Model, or from_journal= with a run of it, or from_profile="),
     ],

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 import penstock as ps
+from penstock.block.block import block_of
 from penstock.connectors.discard import DiscardSink
 from penstock.connectors.memory import MemorySink
 from penstock.connectors.parquet import ParquetSink
+from penstock.element.engine import Engine
 from penstock.plan.elements.layout import layout_of
-from penstock.spark.driver.warm_up import has_own_code, is_worthwhile, rehearsed
+from penstock.runtime.sources.synthetic import synthetic_batch
+from penstock.spark.driver.warm_up import is_worthwhile, rehearsed
 
 
 def quotes(trace: Any, sink: Any = None) -> Any:
@@ -45,16 +48,36 @@ class Count:
         return {"n": state[0]}
 
 
-def test_code_of_the_user_and_waiting_operators_get_no_tuples() -> None:
+def test_code_of_the_user_is_not_called_and_gets_ready(tmp_path: Path) -> None:
+    ready: list[str] = []
+
+    def own(batch: Any) -> Any:
+        raise AssertionError("a warm-up calls nothing of the user's")
+
+    own.warm_up = lambda: ready.append("map")  # type: ignore[attr-defined]
     app, rows = quotes(ps.sources.trace(rate_tuples_s=10))
-    assert not has_own_code(app.graph)
     rows.operator("counted", Count(), schema={"n": "int64"}, by="ticker").sink("n", ps.sinks.discard())
-    assert has_own_code(app.graph)
-    app, rows = quotes(ps.sources.trace(rate_tuples_s=10))
-    rows.map("own", lambda batch: batch, {"seq": "int64"}).sink("mapped", ps.sinks.discard())
-    assert has_own_code(app.graph)
-    app, _ = quotes(ps.testing.source_of([{"price": 1.0}]))
-    assert has_own_code(app.graph)
+    rows.map("mapped", own, {"seq": "int64", "word": "string"}).sink("m", ps.sinks.discard())
+    rows.map("each", own, {"word": "symbol"}, per_tuple=True).sink("e", ps.sinks.discard())
+    rows.load("wait", wait_ms_per_tuple=1e9).sink("w", ps.sinks.discard())
+    rows.aggregate(
+        "windows",
+        window=ps.sliding(count=2),
+        emit={"x": "own(price)"},
+        functions={"own": ps.aggregate_function(own, returns="list<int64>")},
+    ).sink("a", ps.sinks.discard())
+    graph = rehearsed(app.graph, tmp_path)
+    assert layout_of(graph) == layout_of(app.graph)
+    found: dict[str, int] = {}
+    engine, source = Engine(graph), graph.sources[0]
+    for _ in range(2):
+        for name, block in engine.process(
+            {"quotes": block_of(synthetic_batch(source.schema, 30), source.schema)}
+        ).items():
+            found[name] = found.get(name, 0) + block.rows
+    assert set(found) == {"out", "n", "m", "e", "w", "a"}
+    assert all(found.values())
+    assert ready == ["map", "map", "map"]  # each place where it is used, once
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import logging
 import pickle
+import random
+import re
+import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +110,14 @@ def smoothed(instance: object) -> Graph:
         (Ewma(0.1, {"a": [1, 2]}), Ewma(0.1, {"a": [1, 3]})),
         (Ewma(0.1, np.arange(3)), Ewma(0.1, np.arange(3) + 1)),
         (Ewma(0.1, Ewma(1.0)), Ewma(0.1, Ewma(2.0))),
+        (Ewma(0.1, timedelta(seconds=1)), Ewma(0.1, timedelta(seconds=9))),
+        (Ewma(0.1, [Decimal("0.1")]), Ewma(0.1, [Decimal("0.9")])),
+        (Ewma(0.1, functools.partial(max, 1)), Ewma(0.1, functools.partial(max, 2))),
+        (Ewma(0.1, deque([1, 2])), Ewma(0.1, deque([1, 3]))),
+        (Ewma(0.1, re.compile("a")), Ewma(0.1, re.compile("b"))),
+        (Ewma(0.1, np.array(["a"], object)), Ewma(0.1, np.array(["b"], object))),
     ],
-    ids=["value", "nested", "array", "object"],
+    ids=["value", "nested", "array", "object", "timedelta", "decimal", "partial", "deque", "pattern", "texts"],
 )
 def test_changed_parameters_do_not_go_on_over_old_state(tmp_path: Path, before: object, after: object) -> None:
     first = fixed_by(tmp_path, smoothed(before))
@@ -112,6 +126,50 @@ def test_changed_parameters_do_not_go_on_over_old_state(tmp_path: Path, before: 
         fixed_by(tmp_path, smoothed(after))
     assert fixed_by(tmp_path, smoothed(after), reset=["ewma"]).checkpoint_id == first.checkpoint_id
     fixed_by(tmp_path, smoothed(after))  # from now on it is this one
+
+
+def _read(path: str) -> Path:
+    found = Path(path)
+    assert str(found)  # which it keeps
+    return found
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: np.array(["".join(["some ", "text"])], object),
+        lambda: logging.getLogger("penstock.test.parameters"),
+        random.Random,
+        np.random.default_rng,
+        threading.Lock,
+        lambda: json,
+        lambda: _read("a") if random.random() < 0.5 else Path("a"),
+    ],
+    ids=["texts", "logger", "random", "generator", "lock", "module", "path"],
+)
+def test_what_is_made_anew_at_each_start_is_no_changed_parameter(make: Callable[[], object]) -> None:
+    before = operator_digests(smoothed(Ewma(0.1, make())))
+    logging.getLogger(f"penstock.test.{id(before)}")
+    assert all(operator_digests(smoothed(Ewma(0.1, make()))) == before for _ in range(8))
+
+
+def test_parameters_that_contain_themselves_have_an_end() -> None:
+    first, second = Ewma(0.1), Ewma(0.2)
+    first.extra = [first, first, {"both": [first, second]}]
+    second.extra = [first, second, first]
+    assert operator_digests(smoothed(first)) == operator_digests(smoothed(first))
+
+
+def test_parameters_of_a_checkpoint_of_version_3_are_compared_as_it_knew_them(tmp_path: Path) -> None:
+    before, after = (smoothed(Ewma(0.1, timedelta(seconds=own))) for own in (1, 9))
+    fixed_by(tmp_path, before)
+    path = tmp_path / "application"
+    line, body = path.read_bytes().split(b"\n", 1)
+    old = {"penstock_checkpoint": 3, "operators": operator_digests(before, of_attributes=True)}
+    path.write_bytes(header_line(json.loads(line) | old) + body)
+    fixed_by(tmp_path, before)
+    with pytest.raises(ps.errors.InputError, match="'ewma' changed"):
+        fixed_by(tmp_path, after)
 
 
 def test_a_setting_that_a_later_version_adds_with_a_default_changes_nothing() -> None:

@@ -26,7 +26,7 @@ def test_a_run_within_its_goal_has_no_catch_up() -> None:
     assert verdict is not None
     assert verdict.is_met
     assert verdict.catch_up_batches == 0
-    assert "kept" in verdict.text
+    assert ": met, " in verdict.text
     assert "catching up" not in verdict.text
 
 

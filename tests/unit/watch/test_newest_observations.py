@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.measure.latency_sketch import LatencySketch
-from penstock.measure.observation import Latency, Observation, latency_of
+from penstock.measure.observation import Latency, Observation, ReplicaObservation, latency_of
 from penstock.watch.newest_observations import MOST, add_bounded
 from penstock.watch.summary import Summary, summary_of
 
@@ -37,6 +39,21 @@ def test_a_run_has_the_newest_and_no_more_than_a_tenth_beyond_the_bound() -> Non
         add_bounded(held, [observed(batch)])
         assert min(batch + 1, MOST) <= len(held) < 1.1 * MOST
         assert held[-1].batch == batch
+
+
+def test_a_run_of_many_replicas_has_fewer_as_they_take_more_memory() -> None:
+    replicas = tuple(ReplicaObservation(replica, 10, 10, 0.1, 0.1, 0) for replica in range(20))
+    wide, held, everything = {"window": replicas}, list[Observation](), list[Observation]()
+    earlier: Summary | None = None
+    for batch in range(1_500):
+        everything.append(replace(observed(batch), replicas_by_element=wide))
+        earlier = add_bounded(held, everything[-1:], earlier)
+    assert 10_000 <= sum(len(own.replicas_by_element["window"]) for own in held) < 15_000
+    assert held[-1].batch == 1_499
+    assert summary_of(held, earlier) == summary_of(everything)
+    for batch in range(1_500, 3_000):
+        add_bounded(held, [replace(observed(batch), replicas_by_element={"window": 1_000 * replicas})])
+    assert 300 <= len(held) < 600
 
 
 @settings(max_examples=10, deadline=None)

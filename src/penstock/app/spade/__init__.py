@@ -12,6 +12,7 @@ from penstock.app.application import Application
 from penstock.app.spade.parse import parse
 from penstock.app.spade.translate import translate
 from penstock.arguments import PATH, TEXT, check_arguments, or_none
+from penstock.errors import InputError
 
 __all__ = ["load", "parse", "translate"]
 
@@ -23,7 +24,11 @@ def load(text: str, *, data_dir: str | Path | None = None, file: str = "program.
     >>> print(app)
     application program
       A := Source -> x int64
-      B := Functor(A) -> y double
+      B := Functor(A) -> y float64
     """
     check_arguments("ps.spade.load", text=(text, TEXT), data_dir=(data_dir, or_none(PATH)), file=(file, TEXT))
+    if "\n" not in text and text.lower().endswith(".spade"):
+        raise InputError(
+            f"ps.spade.load takes the text of a program; got '{text}'; write pathlib.Path(...).read_text()"
+        )
     return translate(parse(text, file), data_dir)

@@ -30,8 +30,8 @@ def without_surplus_columns(program: Program) -> Program:
         attributes = len(schemas[operation.name]) if operation.kind == "Source" and operation.declares else 0
         if attributes == len(_MISPRINTED_COLUMNS) - 1 and _columns(operation) == _MISPRINTED_COLUMNS:
             repairs.append(_surplus(operation, attributes))
-            kept = tuple(snippet for snippet in operation.outputs if snippet.text != str(_SURPLUS_COLUMN))
-            operation = replace(operation, outputs=kept)
+            remaining = tuple(snippet for snippet in operation.outputs if snippet.text != str(_SURPLUS_COLUMN))
+            operation = replace(operation, outputs=remaining)
         operations.append(operation)
     return replace(program, operations=tuple(operations), repairs=tuple(sorted(repairs, key=lambda r: r.line)))
 

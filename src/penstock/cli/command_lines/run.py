@@ -20,6 +20,8 @@ from penstock.cli.options.control_flags import (
 )
 from penstock.cli.options.setting_forms import SETTING_FORMS
 
+_CHECKPOINT, _TUPLES, _WATCHING = "Checkpoint and state", "Tuples", "Journal, page and metrics"
+
 
 def run(
     application: ApplicationArgument,
@@ -27,7 +29,12 @@ def run(
         str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")
     ] = "local[*]",
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Directory from which a run goes on after a stop or a crash.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Directory from which a run goes on after a stop or a crash.",
+            rich_help_panel=_CHECKPOINT,
+        ),
     ] = None,
     duration: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop so many seconds after Spark is up.")
@@ -37,17 +44,32 @@ def run(
         typer.Option("--set", metavar="NAME=VALUE", help=SETTING_FORMS),
     ] = None,
     dead_letters: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write dead letters (tuples that cannot be used) here.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write dead letters (tuples that cannot be used) here.", rich_help_panel=_TUPLES
+        ),
     ] = None,
     on_error: Annotated[
-        str, typer.Option(metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.")
+        str,
+        typer.Option(
+            metavar="dead_letter|fail", help="What to do with a tuple that cannot be used.", rich_help_panel=_TUPLES
+        ),
     ] = "dead_letter",
     reset_state: Annotated[
         list[str] | None,
-        typer.Option(metavar="OPERATOR", help="Drop this operator's state, keep that of the others; repeatable."),
+        typer.Option(
+            metavar="OPERATOR",
+            help="Drop this operator's state, keep that of the others; repeatable.",
+            rich_help_panel=_CHECKPOINT,
+        ),
     ] = None,
     durable: Annotated[
-        bool, typer.Option("--durable", help="Sync the checkpoint to disk, so that it survives a power failure.")
+        bool,
+        typer.Option(
+            "--durable",
+            help="Sync the checkpoint to disk, so that it survives a power failure.",
+            rich_help_panel=_CHECKPOINT,
+        ),
     ] = False,
     state_directory: Annotated[
         Path | None,
@@ -56,10 +78,14 @@ def run(
             envvar="PENSTOCK_STATE_DIRECTORY",
             show_default=False,
             help="Directory for keyed state and shuffle files on each host, instead of /dev/shm.",
+            rich_help_panel=_CHECKPOINT,
         ),
     ] = None,
     at_end: Annotated[
-        str, typer.Option(metavar="hold|fire", help="Whether open windows fire when all sources have ended.")
+        str,
+        typer.Option(
+            metavar="hold|fire", help="Whether open windows fire when all sources have ended.", rich_help_panel=_TUPLES
+        ),
     ] = "hold",
     goal: GoalFlag = None,
     policy: PolicyFlag = None,
@@ -69,14 +95,27 @@ def run(
     limit: LimitFlag = None,
     passive: PassiveFlag = False,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Serve a page that shows the run, and print its link.")
+        bool,
+        typer.Option(
+            "--dashboard", help="Serve a page that shows the run, and print its link.", rich_help_panel=_WATCHING
+        ),
     ] = False,
-    journal_mb: Annotated[int, typer.Option(metavar="N", help="Most disk space for the journal, in MB.")] = 512,
+    journal_mb: Annotated[
+        int, typer.Option(metavar="N", help="Most disk space for the journal, in MB.", rich_help_panel=_WATCHING)
+    ] = 512,
     dead_letter_samples: Annotated[
-        bool, typer.Option(help="Keep a few dead letters of each operator and reason in the journal.")
+        bool,
+        typer.Option(
+            help="Keep a few dead letters of each operator and reason in the journal; the default.",
+            show_default=False,
+            rich_help_panel=_WATCHING,
+        ),
     ] = True,
     metrics: Annotated[
-        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve Prometheus metrics of the run there.")
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT", help="Serve Prometheus metrics of the run there.", rich_help_panel=_WATCHING
+        ),
     ] = None,
 ) -> None:
     """Run an application on Spark, with a live view; Ctrl-C ends it cleanly.

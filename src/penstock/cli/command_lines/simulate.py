@@ -28,6 +28,7 @@ _FromProfileOption = Annotated[
 ]
 
 
+_SCHEDULE, _SECONDS = "oldest_first", 600.0
 _SimulationSeedOption = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same result.")]
 
 
@@ -39,8 +40,8 @@ def simulate(
         typer.Option(
             metavar="oldest_first|fifo|nearest_to_sink|JSON", help='Who works on what, as in {"pinned": {"n1": ["a"]}}.'
         ),
-    ] = "oldest_first",
-    seconds: Annotated[float, typer.Option(metavar="S", help="Simulated time.")] = 600.0,
+    ] = _SCHEDULE,
+    seconds: Annotated[float, typer.Option(metavar="S", help="Simulated time.")] = _SECONDS,
     warm_up: Annotated[
         float | None,
         typer.Option(metavar="S", help="Simulated time before anything counts; else a tenth of --seconds."),
@@ -83,8 +84,16 @@ def simulate(
     """
     from penstock.cli.simulate.command import simulate_command
     from penstock.cli.simulate.subject import Costs
-    from penstock.cli.simulate.what_if import what_if_command
+    from penstock.cli.simulate.what_if import check_options, what_if_command
 
+    check_options(
+        what_if is not None,
+        with_it={"--price": price, "--picture": picture},
+        without_it={
+            "--schedule": schedule != _SCHEDULE, "--seconds": seconds != _SECONDS, "--warm-up": warm_up is not None,
+            "--mode": mode,
+        },
+    )  # fmt: skip
     costs = Costs(from_journal, from_profile, rate)
     if what_if is not None:
         what_if_command(model, nodes, what_if, price or [], picture, seed, costs, as_json=json)

@@ -75,10 +75,7 @@ def compare(
 
 
 def journal(
-    path: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A journal, or the checkpoint that has one.", show_default=False),
-    ],
+    path: CheckpointArgument,
     picture: Annotated[
         Path | None,
         typer.Option(metavar="FILE.svg|png", help="Also draw throughput, latency and replicas over time."),

@@ -59,6 +59,11 @@ class Regression:
                 words = f"at least {lowest}" if highest is None else f"{lowest} to {highest}"
                 raise InputError(f"a regression needs a whole number as {name}, {words}; got {value!r}")
 
+    def warm_up(self) -> None:
+        """Compiles: Penstock calls it in every worker before the stream opens."""
+        edges, numbers = np.array([0, 2], np.int64), np.array([0, 1], np.int64)
+        fitted(edges, numbers, numbers.astype(np.float64), self.degree, self.resolution_us, self.horizon_us, self.every)
+
     def __call__(self, block: pa.RecordBatch) -> dict[str, Any]:
         times, prices = block.column("times_us"), block.column("prices")
         offsets = _offsets(times)

@@ -34,9 +34,9 @@ def show_decisions(screen: Console, decisions: Sequence[Judged]) -> None:
 def summary_lines(decisions: Sequence[Judged], changes: int) -> list[str]:
     broken = sum(own.decision.broken for own in decisions)
     unknown = sum(not own.decision.measured and not own.decision.broken for own in decisions)
-    told = f"the goal broken in {broken}" + (f" and not measured in {unknown}" if unknown else "")
+    words = f"the goal broken in {broken}" + (f" and not measured in {unknown}" if unknown else "")
     lines = [
-        f"control: {amount(len(decisions), 'step')}, {amount(changes, 'change')}, {told}, "
+        f"control: {amount(len(decisions), 'step')}, {amount(changes, 'change')}, {words}, "
         f"{statistics.fmean(own.decision.setting.replicas for own in decisions):.2f} replicas on average"
     ]
     errors = [error for own in decisions if (error := _latency_error(own)) is not None]
@@ -64,8 +64,8 @@ def _saturation_lines(decisions: Sequence[Judged]) -> list[str]:
     counts = Counter(limit for own in decisions for limit in own.decision.expected.saturated)
     if not counts:
         return []
-    told = ", ".join(f"{limit} (in {amount(steps, 'step')})" for limit, steps in counts.most_common())
-    return [f"models at their limit, a bound in place of the formula: {told}"]
+    words = ", ".join(f"{limit} (in {amount(steps, 'step')})" for limit, steps in counts.most_common())
+    return [f"models at their limit, a bound in place of the formula: {words}"]
 
 
 def _energy_lines(steps: Sequence[StepFigures]) -> list[str]:

@@ -16,7 +16,7 @@ from penstock.plan.configuration import configuration_to_json
 from penstock.simulate.calibration.fit import Fit
 from penstock.simulate.events.results import Result
 from penstock.simulate.plan_search import search
-from penstock.simulate.simulation import simulate, simulate_fit
+from penstock.simulate.simulation import runs_in_batches, simulate, simulate_fit
 
 
 def simulate_command(
@@ -32,14 +32,15 @@ def simulate_command(
     as_json: bool,
 ) -> None:
     """Simulates, and prints what came of it; a tenth of the time is warm-up where none is given."""
-    warm_up_s = max(seconds, 0.0) / 10 if warm_up_s is None else warm_up_s
+    if warm_up_s is None:
+        warm_up_s = seconds / 10 if 0 < seconds < float("inf") else 0.0  # the sentence is about --seconds alone
     subject, machines = subject_of(what, costs), machines_of(nodes_file)
     with progress(seconds) as show:
 
         def show_progress(done: float) -> None:
             show(done, "")
 
-        if isinstance(subject, Fit) and mode in (None, "micro_batch"):
+        if isinstance(subject, Fit) and runs_in_batches(mode, is_model=False, schedule=_schedule(schedule)):
             result = simulate_fit(subject, machines, None, seconds, warm_up_s, seed, progress=show_progress)
         else:
             model = subject.model if isinstance(subject, Fit) else subject

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.cli.options.control_options import price_of
@@ -10,9 +11,20 @@ from penstock.cli.screen import console, show_table
 from penstock.cli.simulate.capacity_picture import draw_capacity
 from penstock.cli.simulate.progress import progress, table_of
 from penstock.cli.simulate.subject import Costs, machines_of, rate_of, subject_of
+from penstock.errors import InputError
 from penstock.simulate.calibration.fit import Fit
 from penstock.simulate.capacity import plan_capacity, rows_of, what_if_rate
 from penstock.watch.pictures.canvas import check_picture
+
+
+def check_options(asks: bool, *, with_it: Mapping[str, object], without_it: Mapping[str, object]) -> None:
+    """InputError for an option that would have no effect, with --what-if or without."""
+    for name, given in (without_it if asks else with_it).items():
+        if given:
+            raise InputError(
+                f"{name} has no effect with --what-if, which chooses mode, schedule and simulated time; leave it out"
+                if asks else f"{name} goes with --what-if; it has no effect without"
+            )  # fmt: skip
 
 
 def what_if_command(
@@ -29,6 +41,8 @@ def what_if_command(
     """Cores, executors, latency and the bill at another rate."""
     check_picture(picture)
     price = price_of(prices)
+    if price is not None and (problems := price.problems()):
+        raise InputError("\n".join(f"--price: {problem}" for problem in problems))
     subject, machines = subject_of(what, costs), machines_of(nodes_file)
     now = rate_of(subject)
     rate = what_if_rate(question, now)

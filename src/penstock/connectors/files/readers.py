@@ -58,6 +58,9 @@ def read_connector(
     connector: object, source: SourceSpec, letters: DeadLetters, data_dir: str | Path | None
 ) -> pa.Table:
     if isinstance(connector, TraceSource):
+        if connector.open().total is None:
+            raise InputError(f"source '{source.name}' reads a trace, which has no end; give the trace a total, or its "
+                             f"tuples as a table: ps.evaluate(app, {{'{source.name}': table}})")  # fmt: skip
         return connector.table()
     if isinstance(connector, RecordedSource):
         return read_arrow(Path(connector.path), source).select(source.schema.names)

@@ -14,7 +14,7 @@ from penstock.connectors.files.folder_owner import check_free
 from penstock.connectors.files.folder_owner import claim as claim_for
 from penstock.connectors.files.writers import ROW_GROUP_ROWS, sweep_drafts
 from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, Sweep
-from penstock.errors import CorruptStateError, InputError
+from penstock.errors import CorruptStateError, InputError, system_reason
 from penstock.host.atomic_file import make_folder, sync
 
 STAGE = ".penstock"
@@ -67,7 +67,7 @@ class StagedFile:
         self.write_table(table)
 
     def _failed(self, error: OSError) -> InputError:
-        return InputError(f"cannot write {self._path}: {error.strerror or error}")
+        return InputError(f"cannot write {self._path}: {system_reason(error)}")
 
 
 def claim_folder(path: str, claim: Claim) -> None:
@@ -118,7 +118,7 @@ def publish_file(folder: Path, part: str, final: Path, delivery: Delivery) -> No
                 f"{delivery.batch} names, are gone: they cannot be delivered; take another checkpoint"
             ) from error
     except OSError as error:
-        raise InputError(f"cannot write {final}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {final}: {system_reason(error)}") from error
 
 
 def sweep_staged(path: str, sweep: Sweep) -> None:

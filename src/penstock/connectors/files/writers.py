@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import InputError
+from penstock.errors import InputError, system_reason
 from penstock.host.atomic_file import DRAFT, Fence, draft_name, make_folder, no_fence, rename, sync
 from penstock.host.paths.file_names import file_name
 
@@ -42,7 +42,7 @@ def write_table(
         if durable:
             sync(str(folder))
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {path}: {system_reason(error)}") from error
     return path
 
 

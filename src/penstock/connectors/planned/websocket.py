@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.arguments import TEXT, check_arguments, dict_of, many, or_none, secret
+from penstock.arguments import TEXT, check_arguments, checked_call, dict_of, many, or_none, secret
 from penstock.connectors.planned.client_options import options_of
 from penstock.connectors.planned.decoding import VALUE, decode
 from penstock.connectors.planned.source_port import Planning, Reading, Split
@@ -190,6 +190,7 @@ def _forget(folder: Path, below: int) -> None:
             _segment(folder, below - 1).unlink()
 
 
+@checked_call("ps.sources.websocket")
 def websocket(
     url: str,
     *,

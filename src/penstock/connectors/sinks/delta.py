@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.arguments import PATH, check_arguments
+from penstock.arguments import PATH, check_arguments, checked_call
 from penstock.block.block import Block
 from penstock.connectors.files.staged_file import StagedFile, sweep_staged
 from penstock.connectors.sinks.lake_tables import PlainWriter, check_columns, publish_once
@@ -108,6 +108,7 @@ class DeltaSink:
         check_columns(sink, f"Delta table '{self.path}'", wanted, found)
 
 
+@checked_call("ps.sinks.delta")
 def delta(path: str | Path) -> DeltaSink:
     """A Delta table in a folder, appended to exactly once; replicas write its data files.  Needs the extra `delta`.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.arguments import PATH, TEXT, check_arguments, dict_of, or_none, secret
+from penstock.arguments import PATH, TEXT, check_arguments, checked_call, dict_of, or_none, secret
 from penstock.block.block import Block
 from penstock.connectors.files.staged_file import StagedFile, sweep_staged
 from penstock.connectors.sinks.lake_tables import PlainWriter, check_columns, publish_once
@@ -128,6 +128,7 @@ def _family(kind: Any) -> str:
     return str(pa.int32()) if pa.types.is_integer(kind) and kind.bit_width < 32 else str(kind)
 
 
+@checked_call("ps.sinks.iceberg")
 def iceberg(path: str | Path, table: str, *, catalog: Mapping[str, str] | None = None) -> IcebergSink:
     """An Iceberg table, appended to exactly once; replicas write its data files.  Needs the extra `iceberg`.
 

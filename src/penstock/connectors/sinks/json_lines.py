@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.arguments import PATH, check_arguments
+from penstock.arguments import PATH, check_arguments, checked_call
 from penstock.block.block import Block
 from penstock.connectors.files.staged_file import StagedFile, claim_folder, publish_files, sweep_staged
 from penstock.connectors.sinks.sink_port import Claim, Delivered, Delivery, Part, SinkPromise, Sweep
@@ -44,6 +44,7 @@ class JsonLinesSink:
         sweep_staged(self.path, sweep)
 
 
+@checked_call("ps.sinks.json_lines")
 def json_lines(path: str | Path) -> JsonLinesSink:
     """A directory of files of JSON lines, which in the order of their names have all tuples in order.
 

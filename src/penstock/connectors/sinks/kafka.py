@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from penstock.arguments import TEXT, check_arguments, dict_of, or_none, secret, whole
+from penstock.arguments import TEXT, check_arguments, checked_call, dict_of, or_none, secret, whole
 from penstock.block.block import Block, block_of
 from penstock.connectors.sinks.arrow_part import ArrowPart, read_in_order
 from penstock.connectors.sinks.json_lines import lines_of
@@ -191,6 +191,7 @@ def _client_errors(sink: str, topic: str) -> Iterator[None]:
         raise OperatorError(f"sink '{sink}' cannot write to the topic '{topic}' of Kafka: {own.str()}") from error
 
 
+@checked_call("ps.sinks.kafka")
 def kafka(
     servers: str,
     topic: str,

@@ -14,6 +14,18 @@ _PLAIN = {
     pa.uint64(): pa.decimal128(20, 0),
     TIMESTAMP: pa.timestamp("us", "UTC"),
 }
+_SQL = {
+    pa.bool_(): "boolean",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.decimal128(20, 0): "decimal(20,0)",
+    pa.timestamp("us", "UTC"): "timestamp_ltz",
+    pa.string(): "string",
+}
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
@@ -28,6 +40,15 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The schema in plain types; every attribute may be null."""
     return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])
+
+
+def sql_type(type_: pa.DataType) -> str:
+    """What Spark calls a plain type.
+
+    >>> sql_type(pa.list_(pa.int64()))
+    'array<bigint>'
+    """
+    return f"array<{sql_type(type_.value_type)}>" if pa.types.is_list(type_) else _SQL[type_]
 
 
 def plain_table(table: pa.Table) -> pa.Table:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.arguments import NAMES, TEXT, check_arguments, or_none, secret
+from penstock.arguments import NAMES, TEXT, check_arguments, checked_call, or_none, secret
 from penstock.block.block import Block
 from penstock.connectors.sinks.arrow_part import ArrowPart
 from penstock.connectors.sinks.copy_text import column_type, copy_text
@@ -173,6 +173,7 @@ class PostgresSink:
             connection.execute(_sql("explain ") + self._upsert(schema.names))
 
 
+@checked_call("ps.sinks.postgres")
 def postgres(dsn: str, table: str, *, upsert_by: str | Sequence[str] | None = None) -> PostgresSink:
     """A PostgreSQL table, written exactly once, a transaction a batch.  Needs the extra `postgres`.
 

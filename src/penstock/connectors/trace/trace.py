@@ -115,7 +115,7 @@ class Trace:
         """The tuples at offsets start..stop (to the end, where there is one) as an Arrow table."""
         end = self.total if stop is None else stop
         if end is None:
-            raise InputError("a table of a trace that has no end needs a stop; got None; or give the trace a total")
+            raise InputError("a table of a trace without an end needs a stop; got None; or give the trace a total")
         return pa.Table.from_batches([self.batch(start, end)])
 
     def _check(self, start: int, stop: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.arguments import is_number
+from penstock.arguments import checked_call, checked_calls, is_number
 from penstock.errors import InputError
 from penstock.model.power import SERVER_VOLTAGES, PowerModel
 
@@ -48,6 +48,7 @@ def _share_problems(served_ratio: object) -> tuple[str, ...]:
     return (f"a throughput goal is a share of the tuples, above 0 and at most 1; got {served_ratio!r}",)
 
 
+@checked_call("ps.throughput")
 def throughput(served_ratio: float = SERVED_RATIO) -> Goal:
     """Keep up with the stream.
 
@@ -59,6 +60,7 @@ def throughput(served_ratio: float = SERVED_RATIO) -> Goal:
     return Goal(served_ratio=served_ratio)
 
 
+@checked_call("ps.latency")
 def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:
     """Keep the latency of results below a bound.
 
@@ -78,6 +80,7 @@ def latency(p95_ms: float | None = None, mean_ms: float | None = None) -> Goal:
     return Goal(mean_s=None if mean_ms is None else mean_ms / 1000, p95_s=None if p95_ms is None else p95_ms / 1000)
 
 
+@checked_calls("Price")
 @dataclass(frozen=True, slots=True)
 class Price:
     """What resources cost; only their ratio matters to decisions.  `kwh` counts where frequencies can be chosen.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.arguments import is_number, is_whole
+from penstock.arguments import checked_calls, is_number, is_whole
 from penstock.control.routes.rebalance import DEFAULT_IMBALANCE
 from penstock.control.rules.batch_cap import cap_ladder
 from penstock.control.setting import Grid
 
 
+@checked_calls("Limits")
 @dataclass(frozen=True, slots=True)
 class Limits:
     """None: as much as the master has when the application starts.  `frequencies_ghz`: none, and cores are left alone.

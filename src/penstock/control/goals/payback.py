@@ -44,5 +44,7 @@ def payback_or_old_name(payback: str | float | None, willingness: str | float | 
         return payback
     if payback is not None:
         raise InputError("willingness is the old name of payback; give payback alone")
-    warnings.warn("willingness is now payback; the old name goes in 0.2", DeprecationWarning, stacklevel=3)
+    warnings.warn(
+        "willingness is now payback; the old name goes in 0.2", DeprecationWarning, stacklevel=4
+    )  # over the call's checks
     return willingness

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.arguments import FLAG, check_arguments, whole
+from penstock.arguments import FLAG, check_arguments, checked_calls, whole
 from penstock.control.journal.configuration_changes import WrittenRoutes
 from penstock.control.journal.display_graph import DisplayGraph
 from penstock.control.journal.levels import Levels
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from penstock.plan.fusion.groups import Fused
 
 SAMPLES_EACH = 3  # by operator and reason
+MOST_REASONS = 1_000  # that are told apart: a reason may have a text of each tuple in it
 SAMPLE_BYTES = 1_000
 _NUMBER = re.compile(r"\d[\d.,]*")
 Display = Callable[["Fused"], DisplayGraph]
@@ -41,6 +42,7 @@ Display = Callable[["Fused"], DisplayGraph]
 _MOST_MB = 1 << 30
 
 
+@checked_calls("JournalSettings")
 @dataclass(frozen=True, slots=True)
 class JournalSettings:
     """How much of the disk a run's journal may take, in all its files; whether samples of dead letters are in it.
@@ -150,9 +152,10 @@ class History:
         for letter in letters:
             key = letter["operator"], _NUMBER.sub("#", letter["reason"])[:SAMPLE_BYTES]
             with self._lock:
-                self._samples[key] += 1
-                if self._samples[key] > SAMPLES_EACH or len(self._samples) > SAMPLE_BYTES:
+                is_full = len(self._samples) >= MOST_REASONS and key not in self._samples
+                if is_full or self._samples[key] >= SAMPLES_EACH:
                     continue
+                self._samples[key] += 1
                 self._event("dead_letter", {"batch": batch} | {name: cut(text) for name, text in letter.items()})
 
     def event(self, kind: str, body: Mapping[str, Any]) -> None:

@@ -256,7 +256,10 @@ def _whole_lines(path: Path) -> Iterator[str]:
         with path.open() as file:
             yield from (line for line in file if line.endswith("\n"))
     except OSError as error:
-        raise InputError(f"the journal '{path}' cannot be read: {(error.strerror or str(error)).lower()}") from error
+        hint = "; give the checkpoint of a run, or its journal.jsonl" if isinstance(error, FileNotFoundError) else ""
+        raise InputError(
+            f"the journal '{path}' cannot be read: {(error.strerror or str(error)).lower()}{hint}"
+        ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"the journal '{path}' is not a text file in UTF-8") from error
 

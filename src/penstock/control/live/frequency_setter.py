@@ -60,8 +60,8 @@ class FrequencySetter:
 
     def sentences(self, record: Record) -> list[str]:
         """What a user has to know since the last turn of the loop."""
-        told, self._untold = self._untold, []
-        return told
+        sentences, self._untold = self._untold, []
+        return sentences
 
     def close(self) -> None:
         if self._set_ghz is not None:

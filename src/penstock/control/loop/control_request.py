@@ -90,7 +90,7 @@ def _limits_problems(limits: object) -> tuple[str, ...]:
 def _goal_problems(goal: object) -> tuple[str, ...]:
     if isinstance(goal, Goal):
         return goal.problems()
-    return (f"a goal is throughput() or latency(p95_ms=...); got {goal!r}",)
+    return (f"a goal is ps.throughput() or ps.latency(p95_ms=...); got {goal!r}",)
 
 
 def _policy_problems(policy: str | Policy) -> list[str]:

@@ -89,8 +89,8 @@ class Spl:
             more, less = now.tuples_s > before.tuples_s, before.congested and not now.congested
         elif before is not None and state.previous == at - 1:
             more, less = now.congested and not before.congested, now.tuples_s < before.tuples_s
-        kept = {i: level for i, level in state.levels.items() if not (more and i > at) and not (less and i < at)}
-        return {**kept, at: now}
+        remaining = {i: level for i, level in state.levels.items() if not (more and i > at) and not (less and i < at)}
+        return {**remaining, at: now}
 
 
 def _next(levels: Mapping[int, Level], at: int, *, came_up: bool) -> int:

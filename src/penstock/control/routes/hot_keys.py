@@ -65,6 +65,6 @@ def slots_to_split(
         return ()
     even = total / replicas
     needed = offered_ratio is not None and offered_ratio > TARGET_UTILIZATION
-    kept = {slot for slot in split if load_by_slot[slot] > 0.5 * even}
+    remaining = {slot for slot in split if load_by_slot[slot] > 0.5 * even}
     hot = {slot for slot, load in enumerate(load_by_slot) if needed and load > even}
-    return tuple(sorted(kept | hot))
+    return tuple(sorted(remaining | hot))

@@ -46,7 +46,7 @@ class Routing:
         highest: Mapping[str, int] | None = None,
     ) -> Routed:
         """The Configuration of a setting; `highest` has the most replicas of elements that cannot use as many."""
-        moved, told = 0, []
+        moved, advice_given = 0, []
         loads = {element.name: element.load_by_slot for element in seen.elements}
         for element in configuration.elements:
             replicas = min(desired.replicas, (highest or {}).get(element.name, desired.replicas))
@@ -56,13 +56,13 @@ class Routing:
                 split = self._split(element, replicas, own, seen)
                 balanced, slots = self._balanced(split, replicas, own, seen.served_tuples)
                 configuration, moved = configuration.with_element(balanced), moved + slots
-                told += self._advice(balanced, own, seen.period_s)
+                advice_given += self._advice(balanced, own, seen.period_s)
             elif element.name in self.scalable:
                 configuration = configuration.with_element(replace(element, replicas=replicas))
         changed = replace(
             configuration, micro_batch_tuples=desired.micro_batch_tuples, frequency_ghz=desired.frequency_ghz
         )
-        return Routed(changed, moved, tuple(told))
+        return Routed(changed, moved, tuple(advice_given))
 
     def _split(
         self, element: ElementConfiguration, replicas: int, load_by_slot: tuple[float, ...], seen: ControlStep

@@ -78,5 +78,8 @@ class HighestReplicas:
         if highest == 1 and self.cores > 1:
             return "no element can have a second one"
         if highest == self.lowest > self.cores:
-            return f"beyond {highest}, the fewest of the limits, none of a computing element help on {self.cores} cores"
-        return f"no more than {highest} of a computing element help on {self.cores} cores"
+            return (
+                f"{highest} are the fewest of the limits, "
+                f"more than an element that computes can use on {self.cores} cores"
+            )
+        return f"an element that computes can use {highest} on {self.cores} cores"

@@ -226,7 +226,7 @@ def _share(computing: float | None) -> CoreShare:
 class LevelJournal:
     """A JSON line for each decision about the level, behind those that are there.
 
-    A line that cannot be written is told of once; calls go on without it.
+    A line that cannot be written logs one warning; calls go on without it.
     """
 
     def __init__(self, path: Path) -> None:

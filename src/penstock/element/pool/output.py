@@ -77,12 +77,12 @@ class Output:
 
     def _inputs(self, batches: Sequence[pa.RecordBatch | None]) -> pa.Array:
         """Structs of the batches of one row each; null where there is none."""
-        kept = [batch.to_struct_array().cast(self._input_type) for batch in batches if batch is not None]
-        if not kept:
+        inputs = [batch.to_struct_array().cast(self._input_type) for batch in batches if batch is not None]
+        if not inputs:
             return pa.nulls(len(batches), self._input_type)
         place = itertools.count()
         taken = pa.array([None if batch is None else next(place) for batch in batches], pa.int64())
-        return pa.concat_arrays(kept).take(taken)
+        return pa.concat_arrays(inputs).take(taken)
 
     def _check_nulls(self, columns: Sequence[pa.Array]) -> None:
         for number in self._required:

@@ -71,8 +71,8 @@ def _integer(digits: pa.Array, wanted: pa.DataType) -> Value:
     low, high = max(int(limits.min), _INTEGERS[0]), min(int(limits.max), _INTEGERS[1])
     wide = bare.cast(pa.decimal256(76), safe=False) if len(bare) and _longest(bare) > 18 else bare.cast(pa.int64())
     inside = pc.and_(pc.greater_equal(wide, pa.scalar(low, wide.type)), pc.less_equal(wide, pa.scalar(high, wide.type)))
-    kept = pc.if_else(inside, bare, pa.scalar(None, pa.string()))
-    return fixed_of(kept.cast(pa.int64()).cast(wanted), wanted)
+    inside_text = pc.if_else(inside, bare, pa.scalar(None, pa.string()))
+    return fixed_of(inside_text.cast(pa.int64()).cast(wanted), wanted)
 
 
 def _longest(texts: pa.Array) -> int:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit, types
 
-from penstock.block.column import Array, ArrowColumn, Column, FixedColumn, column_of
+from penstock.block.column import Array, ArrowColumn, Column, FixedColumn, WordColumn, column_of
 from penstock.kernels.keys.integer_keys import NO_MASK, readonly
 
 Hashes = npt.NDArray[np.uint64]
@@ -54,6 +54,8 @@ def key_bits(values: Array) -> npt.NDArray[np.int64]:
 
 
 def _add(column: Column, hashes: Hashes) -> None:
+    if isinstance(column, WordColumn):
+        column = column.coded
     mask = NO_MASK if column.valid is None else np.ascontiguousarray(column.valid)
     if isinstance(column, FixedColumn):
         _numbers_kernel()(key_bits(column.values), mask, hashes)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.block.column import Array, ArrowColumn, CodedColumn, Column, FixedColumn, Mask, numpy_type
+from penstock.block.column import Array, ArrowColumn, CodedColumn, Column, FixedColumn, Mask, WordColumn, numpy_type
 from penstock.errors import InputError
 from penstock.kernels.keys.integer_keys import Ids, IntegerKeys, Integers
 from penstock.kernels.keys.string_keys import StringKeys
@@ -139,9 +139,8 @@ def _column(part: IntegerKeys | StringKeys, type_: pa.DataType, ids: npt.NDArray
         valid = None
     if isinstance(part, IntegerKeys):
         return FixedColumn(_as_type(part.keys.take(ids), numpy_type(type_)), type_, valid)
-    if pa.types.is_dictionary(type_):
-        return CodedColumn(ids, part.dictionary, valid)
-    return ArrowColumn(part.dictionary.take(pa.array(ids, mask=None if valid is None else ~valid)))
+    coded = CodedColumn(ids, part.dictionary, valid)
+    return coded if pa.types.is_dictionary(type_) else WordColumn(coded)
 
 
 def _as_type(keys: Integers, dtype: np.dtype[Any]) -> Array:

@@ -18,7 +18,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.extending import intrinsic
 
-from penstock.block.column import ArrowColumn, CodedColumn
+from penstock.block.column import ArrowColumn, CodedColumn, WordColumn
 from penstock.errors import InputError
 from penstock.kernels.keys.integer_keys import NO_MASK, Ids, readonly
 
@@ -72,6 +72,8 @@ class StringKeys:
 
     def assign(self, column: ArrowColumn | CodedColumn) -> Ids:
         """The id of each row's string."""
+        if isinstance(column, WordColumn) and len(column.coded.dictionary) <= len(column):
+            column = column.coded
         ids = np.empty(len(column), np.int32)
         mask = NO_MASK if column.valid is None else np.ascontiguousarray(column.valid)
         if isinstance(column, CodedColumn):

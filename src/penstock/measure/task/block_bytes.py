@@ -13,7 +13,7 @@ def block_bytes(block: Block) -> int:
     fixed_bytes, others = _widths(block.schema)
     size_bytes = fixed_bytes * block.rows
     for place in others:
-        size_bytes += block.columns[place].to_arrow().nbytes
+        size_bytes += block.columns[place].nbytes
     return size_bytes
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from penstock.operators.protocol import OperatorRuntime
 
 _UNTIMED = -1
 Sizes = tuple[int, int]  # bytes in, bytes out
+T = TypeVar("T")
 # tuples in (of each input where there are several), tuples out, CPU ns or _UNTIMED, bytes where it was timed
 Call = tuple[int | tuple[int, ...], int, int, Sizes | None]
 PlainFigures = tuple[str, int, int, int, int, float | None, int, int | None, int | None, tuple[int, ...]]
@@ -28,17 +29,49 @@ class OperatorMeter:
     Appending to a list is one step for the interpreter, so that no thread's call is lost without a lock.
     """
 
-    __slots__ = ("calls", "name", "ports", "sizing_ns", "turn")
+    __slots__ = ("calls", "delivered", "delivery_turn", "name", "ports", "sizing_ns", "turn")
 
     def __init__(self, name: str, pace: Pace, ports: int | None = None) -> None:
         self.name, self.turn, self.ports = name, Turn(pace), ports
         self.calls: list[Call] = []
+        self.delivered: list[tuple[int, int]] = []  # tuples of each block that a sink wrote, CPU ns or _UNTIMED
+        self.delivery_turn = Turn(pace)
         self.sizing_ns = 0  # what telling the bytes of blocks took
+
+    def delivery(self, tuples: int, deliver: Callable[[], T]) -> T:
+        """What `deliver` gives, which writes or sends a block's tuples: its CPU is the sink's."""
+        if not self.delivery_turn.is_due():
+            self.delivered.append((tuples, _UNTIMED))
+            return deliver()
+        start = time.thread_time_ns()
+        given = deliver()
+        self.delivered.append((tuples, time.thread_time_ns() - start))
+        return given
+
+    def reading(self, read: Callable[[], Block]) -> Block:
+        """The block that a source's `read` gives; its CPU and its tuples are the source's."""
+        if not self.turn.is_due():
+            block = read()
+            self.calls.append((block.rows, block.rows, _UNTIMED, None))
+            return block
+        start = time.thread_time_ns()
+        block = read()
+        end = time.thread_time_ns()
+        size = block_bytes(block)
+        self.sizing_ns += time.thread_time_ns() - end
+        self.calls.append((block.rows, block.rows, end - start, (size, size)))
+        return block
 
     def take(self, state_bytes: int = 0) -> PlainFigures:
         """What was measured since the last time, as an OperatorObservation has it by position."""
         calls, self.calls = self.calls, []
-        return summed(self.name, calls, state_bytes, clock_pair_ns() // 2, self.ports)
+        delivered, self.delivered = self.delivered, []
+        clock_ns = clock_pair_ns() // 2
+        own = summed(self.name, calls, state_bytes, clock_ns, self.ports)
+        if not delivered:
+            return own
+        delivery_s = _delivery_s(delivered, clock_ns)  # without it, the sink's CPU is not known
+        return (*own[:5], None if delivery_s is None else (own[5] or 0.0) + delivery_s, *own[6:])
 
 
 class MeteredOperator:
@@ -111,6 +144,15 @@ def summed(
         name, tuples_in, tuples_out, len(calls), timed, cpu_s, state_bytes, _scaled(bytes_in, tuples_in, timed_in),
         _scaled(bytes_out, tuples_out, timed_out), tuple(by_port[:ports]) if by_port else (tuples_in,) if calls else (),
     )  # fmt: skip
+
+
+def _delivery_s(delivered: Sequence[tuple[int, int]], clock_ns: int) -> float | None:
+    """CPU of all deliveries by the tuples of those that were timed; None where none of them were."""
+    timed = sum([tuples for tuples, own_ns in delivered if own_ns != _UNTIMED])
+    if not timed:
+        return None
+    cpu_ns = sum([max(own_ns - clock_ns, 0) for _, own_ns in delivered if own_ns != _UNTIMED])
+    return cpu_ns * sum([tuples for tuples, _ in delivered]) / timed / 1e9
 
 
 def _scaled(size_bytes: int, tuples: int, measured: int) -> int | None:

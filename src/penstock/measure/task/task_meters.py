@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.block.block import empty_block
+from penstock.block.block import Block, empty_block
 from penstock.host.core_wait import core_wait_s
 from penstock.measure.replica_threads import ThreadsLeft
 from penstock.measure.task.arrival_pieces import ArrivalPieces
@@ -56,10 +56,21 @@ class ElementMeters:
         """The operator with a meter in front; copies of an operator share one.  `ports`: its inputs without ticks."""
         return MeteredOperator(runtime, self.operators.setdefault(name, OperatorMeter(name, self.pace, ports)))
 
+    def reading(self, source: str, read: Callable[[], Block]) -> Block:
+        """The block that `read` gives, with its CPU and tuples as the source's."""
+        if source not in self.operators:  # in front of the others, as it runs
+            self.operators = {source: OperatorMeter(source, self.pace), **self.operators}
+        return self.operators[source].reading(read)
+
+    def delivery(self, sink: str, tuples: int, deliver: Callable[[], T]) -> T:
+        """What `deliver` gives, which writes or sends tuples of a sink, whose CPU it is."""
+        meter = self.operators.get(sink)
+        return deliver() if meter is None else meter.delivery(tuples, deliver)
+
     def begin(self, replica: int, start: TaskStart) -> TaskFigures:
         """The figures of a task."""
         for meter in self.operators.values():
-            meter.calls = []  # what a task that failed has left
+            meter.calls, meter.delivered = [], []  # what a task that failed has left
         loop_cpu_s = start.cpu_s - ElementMeters._task_ended_cpu_s
         ElementMeters._task_ended_cpu_s = start.cpu_s
         return TaskFigures(self, replica, start, loop_cpu_s)
@@ -132,12 +143,14 @@ class TaskFigures:
         report_ns = time.thread_time_ns()
         meters = self._meters
         known = meters.state_bytes(state_bytes, time.process_time() - self._start.cpu_s)
+        deliveries_ns = [own_ns for meter in meters.operators.values() for _, own_ns in meter.delivered]
         operators = tuple([meter.take(known.get(name, 0)) for name, meter in meters.operators.items()])
         triggers, slots = self.triggers.rows(), self.slots.counts_by_element()
         wall_s, cpu_s = time.perf_counter() - self._start.wall_s, meters.end() - self._start.cpu_s
         waiting_s = self.entry.waiting_s + self.exit.waiting_s
-        calls = sum([own[3] for own in operators])
-        timed = sum([own[4] for own in operators]) + self.entry.timed + self.exit.timed + self.service.blocks
+        calls = sum([own[3] for own in operators]) + len(deliveries_ns)
+        timed = sum([own[4] for own in operators]) + sum([own_ns >= 0 for own_ns in deliveries_ns])
+        timed += self.entry.timed + self.exit.timed + self.service.blocks
         sizing_ns = meters.take_sizing_ns()
         cost_ns = _COLD * clock_pair_ns() + sizing_ns / max(timed, 1)
         meters.pace.adapt(cpu_s * 1e9, calls + self.exit.passages + self._blocks, cost_ns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -56,9 +57,10 @@ class TaskReport:
 def task_report(plain: PlainReport) -> TaskReport:
     figures, taken, rows, slots, arrivals, timed = plain
     own = list(figures)
-    own[_INPUTS] = tuple([PortObservation(*port) for port in own[_INPUTS]])
-    own[_OUTPUTS] = tuple([PortObservation(*port) for port in own[_OUTPUTS]])
-    own[_OPERATORS] = tuple([OperatorObservation(*operator) for operator in own[_OPERATORS]])
+    # A run keeps some thousand Observations: each would have its names anew.
+    own[_INPUTS] = tuple([PortObservation(sys.intern(name), *rest) for name, *rest in own[_INPUTS]])
+    own[_OUTPUTS] = tuple([PortObservation(sys.intern(name), *rest) for name, *rest in own[_OUTPUTS]])
+    own[_OPERATORS] = tuple([OperatorObservation(sys.intern(name), *rest) for name, *rest in own[_OPERATORS]])
     replica = ReplicaObservation(*own)
     triggers = np.array(rows, np.int64).reshape(-1, 4)
     return TaskReport(

@@ -63,8 +63,8 @@ class Composition:
             "fixed": replicas * fixed.task_cpu_s / self.micro_batch_s / own_speed,
             "envelopes": envelopes * fixed.envelope_cpu_s / self.micro_batch_s / own_speed,
             "operators": cores,
-            "send": sum(self._communication("send", stream) for stream in outputs),
-            "receive": sum(self._communication("receive", stream) for stream in inputs if not stream.startswith("@")),
+            "send": sum(self._sending(stream) for stream in outputs),
+            "receive": sum(self._receiving(stream, inside) for stream in inputs if not stream.startswith("@")),
         }
         parts = {name: value * factor for name, value in parts.items()}
         total, half = sum(parts.values()), BAND_QUANTILE * math.sqrt(variance) * factor
@@ -102,8 +102,18 @@ class Composition:
         tuples = tuples_s * self.micro_batch_s / replicas
         return replicas * math.ceil(tuples / self.profile.fixed.envelope_tuples)
 
-    def _communication(self, side: str, stream: str) -> float:
+    def _sending(self, stream: str) -> float:
+        factor = self.profile.operator(self.flows.producer[stream]).communication_factor
+        return factor * self.profile.communication.send(*self._sent(stream))
+
+    def _receiving(self, stream: str, inside: Iterable[str]) -> float:
+        """Received once, whoever reads it inside."""
+        reader = next(name for name in inside if stream in self.flows.inputs[name])
+        factor = self.profile.operator(reader).communication_factor
+        return factor * self.profile.communication.receive(*self._sent(stream))
+
+    def _sent(self, stream: str) -> tuple[float, float | None]:
+        """Tuples/s of a stream on a node of speed 1, and the bytes of a tuple."""
         producer = self.flows.producer.get(stream)
         width = None if producer is None else self.profile.operator(producer).bytes_per_tuple.get(stream)
-        table, rate = self.profile.communication, self.flows.rates[stream] / self.speed(COMMUNICATION_CLASS)
-        return table.send(rate, width) if side == "send" else table.receive(rate, width)
+        return self.flows.rates[stream] / self.speed(COMMUNICATION_CLASS), width

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.arguments import check_arguments, is_whole, number, shown
+from penstock.arguments import Rule, check_arguments, is_whole, kind, many, number, or_none, shown, whole
 from penstock.errors import InputError, did_you_mean
 from penstock.model.costs.choosing.fusions import convexity_problem
 from penstock.model.costs.composition import Composition, ElementPrediction
@@ -16,6 +16,10 @@ from penstock.model.costs.profile import Profile
 from penstock.plan.nodes import Node, Nodes
 
 _HIGHEST_FACTOR = 2.0**60
+GROUPS = many(
+    "a list of lists of operators",
+    Rule("a list of operators", lambda group: isinstance(group, str | list | tuple)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,9 @@ def predict(
 ) -> Prediction:
     """What `Profile.predict` gives."""
     check_arguments(
-        "Profile.predict", micro_batch_s=(micro_batch_s, number(above=0)),
-        neighbours_cores=(neighbours_cores, number(least=0)),
+        "Profile.predict", fusion=(fusion, or_none(GROUPS)), micro_batch_s=(micro_batch_s, number(above=0)),
+        replicas=(replicas, or_none(kind("a mapping of whole numbers by element", Mapping))),
+        cores=(cores, or_none(whole(least=1))), neighbours_cores=(neighbours_cores, number(least=0)),
     )  # fmt: skip
     if isinstance(node, Nodes) and len(node.groups) == 1:
         node = node.groups[0]
@@ -151,27 +156,31 @@ def checked_fusion(
     element of the operator it reads, and any other operator is an element of its own.
     """
     order = {name: place for place, name in enumerate(profile.names)}
-    problems: list[str] = []
-    named: set[str] = set()
-    groups: list[tuple[str, ...]] = []
-    for group in fusion or ():
-        members = [group] if isinstance(group, str) else list(group)
-        for name in members:
-            if name not in order:
-                hint = did_you_mean(name, order)
-                problems.append(f"the fusion names operator {shown(name)}, which the profile does not have; it has: "
-                                f"{', '.join(order)}" + (f"; {hint}" if hint else ""))  # fmt: skip
-            elif name in named:
-                problems.append(f"the fusion names operator '{name}' twice")
-            named.add(name)
-        if members:
-            groups.append(tuple(sorted(members, key=lambda name: order.get(name, 0))))
-    if problems:
-        raise InputError("\n".join(problems))
+    members = [[group] if isinstance(group, str) else list(group) for group in fusion or ()]
+    check_groups("the fusion", profile.names, members)
+    groups = [tuple(sorted(group, key=order.__getitem__)) for group in members if group]
+    named = {name for group in groups for name in group}
     groups = _completed(profile, composition, groups, [name for name in order if name not in named])
     if problem := convexity_problem(groups, composition.flows):
         raise InputError(problem)
     return tuple(sorted(groups, key=lambda group: order[group[0]]))
+
+
+def check_groups(what: str, names: Sequence[str], groups: Sequence[Sequence[str]]) -> None:
+    """InputError with a sentence for each name that no operator has, or that is there twice."""
+    problems: list[str] = []
+    named: set[str] = set()
+    for name in (name for group in groups for name in group):
+        if not isinstance(name, str) or name not in names:
+            hint = did_you_mean(name, names) if isinstance(name, str) else ""
+            problems.append(f"{what} names operator {shown(name)}, which the profile does not have; it has: "
+                            f"{', '.join(names)}" + (f"; {hint}" if hint else ""))  # fmt: skip
+        elif name in named:
+            problems.append(f"{what} names operator '{name}' twice")
+        else:
+            named.add(name)
+    if problems:
+        raise InputError("\n".join(problems))
 
 
 def _completed(

@@ -49,7 +49,8 @@ class OperatorCost:
     """An operator's functions: `cpu` over its input ports (a source's: over what it emits), and a rate per output.
 
     `inputs` are the streams it reads, None where the file does not say: then it reads those before it that nobody
-    else reads.  `key` names operator, parameters and code version in the store.
+    else reads.  `key` names operator, parameters and code version in the store.  `communication_factor`: sending and
+    receiving its streams costs so much of what the table of communication says.
 
     >>> from penstock.model.costs.least_squares import fit
     >>> OperatorCost("half", fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0], through_origin=True)).scope
@@ -65,6 +66,7 @@ class OperatorCost:
     scope: Scope = "none"
     by: tuple[str, ...] = ()
     bytes_per_tuple: Mapping[str, float] = field(default_factory=dict)
+    communication_factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

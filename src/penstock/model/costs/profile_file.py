@@ -1,4 +1,4 @@
-"""A Profile as JSON: written for people, read with all mistakes told at once."""
+"""A Profile as JSON: written for people, read with all mistakes reported at once."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ _TOP = ("version", "fixed", "operators", "communication", "node", "nodes", "cont
 _FIXED = tuple(own.name for own in fields(FixedCosts))
 _OPERATOR = (
     "key", "class", "cpu", "covariance", "noise", "outputs", "inputs", "scope", "by", "bytes_per_tuple",
+    "communication_factor",
 )  # fmt: skip
 _SCOPES = ("none", "key", "stream")
 
@@ -59,6 +60,7 @@ def _operator_to_json(own: OperatorCost) -> dict[str, Any]:
     optional = {
         "noise": own.cpu.noise, "inputs": None if own.inputs is None else list(own.inputs), "by": list(own.by),
         "bytes_per_tuple": dict(own.bytes_per_tuple),
+        "communication_factor": None if own.communication_factor == 1.0 else own.communication_factor,
     }  # fmt: skip
     given = {name: value for name, value in optional.items() if value or (name == "inputs" and value is not None)}
     return body | given
@@ -102,7 +104,7 @@ def _operator(name: str, body: Mapping[str, Any]) -> OperatorCost:
     return OperatorCost(
         name, cpu, outputs, None if inputs is None else tuple(inputs), body.get("class"),
         None if key is None else str(key), body.get("scope", "none"), tuple(body.get("by", ())),
-        body.get("bytes_per_tuple", {}),
+        body.get("bytes_per_tuple", {}), float(body.get("communication_factor", 1.0)),
     )  # fmt: skip
 
 
@@ -171,6 +173,10 @@ def _operator_problems(name: str, body: Any) -> Iterator[str]:
         yield f"class of {where} is text; got {shown(body['class'])}"
     if body.get("noise") is not None:
         yield from _number_problems(where, {"noise": body["noise"]}, ("noise",))
+    if body.get("communication_factor") is not None:
+        yield from _number_problems(
+            where, {"communication_factor": body["communication_factor"]}, ("communication_factor",)
+        )
     yield from _number_problems(f"bytes_per_tuple of {where}", body.get("bytes_per_tuple", {}), None)
 
 

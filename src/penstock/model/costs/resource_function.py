@@ -36,6 +36,8 @@ class ResourceFunction:
     >>> cost = ResourceFunction((Term((0,), 0.01), Term((1,), 2e-6)))
     >>> round(cost.at([50_000]), 6)
     0.11
+    >>> print(cost, "|", ResourceFunction((Term((0,), 0.01), Term((1,), -2e-6))))
+    0.01 + 2e-06 r | 0.01 - 2e-06 r
     """
 
     terms: tuple[Term, ...]
@@ -66,7 +68,7 @@ class ResourceFunction:
         return max(self.at(rates) - half, 0.0), self.at(rates) + half
 
     def __str__(self) -> str:
-        return " + ".join(_term_text(term) for term in self.terms) or "0"
+        return " + ".join(_term_text(term) for term in self.terms).replace("+ -", "- ") or "0"
 
 
 def _term_text(term: Term) -> str:

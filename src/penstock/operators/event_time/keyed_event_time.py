@@ -37,6 +37,11 @@ class SideInput:
 class KeyedEventTimeOperator(OperatorRuntime, Protocol):
     """An operator that serves some slots, and follows the watermark of the whole stream."""
 
+    @property
+    def key_count(self) -> int:
+        """How many keys it has numbered, those whose windows have gone included."""
+        ...
+
     def take_side_input(self, given: SideInput) -> None:
         """What goes with the tuples of the next micro-batch."""
         ...

@@ -24,6 +24,7 @@ LATE = "came late: the watermark had passed it"
 SEQUENCE_BITS = 40  # of a position's sequence; what is above them is the partition, or the number of a file
 _PARTITION_BITS = 24
 _MOST_CHUNKS = 64
+_FEW = 16  # so many times as many tuples as moves: to look for the moves is quicker than to merge them
 _NO_TIMES = np.zeros(0, np.int64)
 
 
@@ -75,7 +76,7 @@ class EventTimeBuffer(SnapshotFields):
         depth: int,
     ) -> None:
         self._operator, self._windows, self._letters = operator, windows, letters
-        self._empty = [_empty(schema, depth) for schema in schemas]
+        self._depth, self._empty = depth, [_empty(schema, depth) for schema in schemas]
         self._step_us, self._drops_late = watermark.step_us, np.array(sorted(watermark.drops_late), np.int64)
         self.clock = WatermarkClock(watermark)
         self.chunks: list[list[_Chunk]] = [[] for _ in windows]
@@ -88,7 +89,7 @@ class EventTimeBuffer(SnapshotFields):
 
     @property
     def state_bytes(self) -> int:
-        return sum(chunk.block.to_arrow().nbytes for chunks in self.chunks for chunk in chunks)
+        return sum(column.nbytes for own in self.chunks for chunk in own for column in chunk.block.columns)
 
     def blocks(self) -> list[list[Block]]:
         """What waits of each input."""
@@ -144,15 +145,25 @@ class EventTimeBuffer(SnapshotFields):
     def _released(self, moves: Moves) -> Released:
         """All whose panes the last of the moves has passed."""
         parts = [self._passed(port, int(moves.panes[-1])) for port in range(len(self.chunks))]
-        blocks = [concat_blocks([self._empty[port], *(c.block for c in own)]) for port, own in enumerate(parts)]
+        blocks = [self._joined(port, own) for port, own in enumerate(parts)]
         event_us = np.concatenate([_NO_TIMES, *(chunk.event_us for own in parts for chunk in own)])
         counts = [block.rows for block in blocks]
         ports = np.repeat(np.arange(len(parts), dtype=np.uint8), counts)
+        if (event_us[1:] > event_us[:-1]).all():  # as they came
+            return Released(tuple(blocks), ports, event_us, moves.of_panes(event_us // self._step_us), moves)
         order = _release_order(event_us, concat_position_list([_position(block) for block in blocks]), ports)
         event_us, ports = event_us[order], ports[order]
         first = np.cumsum([0, *counts])
         taken = tuple(block.take(order[ports == port] - first[port]) for port, block in enumerate(blocks))
         return Released(taken, ports, event_us, moves.of_panes(event_us // self._step_us), moves)
+
+    def _joined(self, port: int, chunks: Sequence[_Chunk]) -> Block:
+        """The tuples of chunks as one block, with positions of full depth."""
+        if not chunks:
+            return self._empty[port]
+        block = concat_blocks([chunk.block for chunk in chunks])
+        position = _position(block).pad(self._depth, ABSENT)
+        return Block(block.schema, block.columns, block.rows, position)
 
     def _passed(self, port: int, pane: int) -> list[_Chunk]:
         """Lets go of the tuples of panes below one."""
@@ -199,6 +210,10 @@ def _moves_before(position: Position, moves: Position) -> Integers:
     rows, count = len(position), len(moves)
     if not count:
         return np.zeros(rows, np.int64)
+    if count * _FEW < rows:
+        stops = [position.up_to(moves.root(move), inclusive=True) for move in range(count)]
+        found: Integers = np.repeat(np.arange(count + 1), np.diff(np.array([0, *stops, rows])))
+        return found
     stamp, place, sequence = (
         np.concatenate([one, other])
         for one, other in zip(

@@ -17,6 +17,7 @@ from penstock.kernels.watermark import END, FOREVER, NEVER, TIME, rises
 from penstock.plan.elements.watermarks import Watermark
 
 _PARTITION_BITS = 32
+_FEW_CODES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class WatermarkClock(SnapshotFields):
 
     def _owners(self, places: Integers, partitions: Integers) -> tuple[Integers, Integers]:
         """The numbers of the ticks' partitions, new ones included, and how far the watermark is behind their times."""
-        codes, which = np.unique(places << _PARTITION_BITS | partitions, return_inverse=True)
+        codes, which = _distinct(places << _PARTITION_BITS | partitions)
         pairs = [(int(code) >> _PARTITION_BITS, int(code) & ((1 << _PARTITION_BITS) - 1)) for code in codes]
         for pair in pairs:
             if pair[0] in self._behind_us:
@@ -101,3 +102,16 @@ class WatermarkClock(SnapshotFields):
         owners = np.array([self._partitions.get(pair, 0) for pair in pairs], np.int64)
         behind_us = np.array([self._behind_us.get(place, 0) for place, _ in pairs], np.int64)
         return owners[which], behind_us[which]
+
+
+def _distinct(codes: Integers) -> tuple[Integers, Integers]:
+    """The different codes, ascending, and which one each is; there are few, so that nothing need be sorted."""
+    found, left = list[int](), codes
+    while len(left):
+        found.append(int(left[0]))
+        if len(found) > _FEW_CODES:
+            different, which = np.unique(codes, return_inverse=True)
+            return different, which
+        left = left[left != left[0]]
+    different = np.array(sorted(found), np.int64)
+    return different, np.searchsorted(different, codes)

@@ -66,6 +66,11 @@ class AggregateRuntime(SnapshotFields):
         self.snapshot_fields = tuple(n for n in ("keys", "counts", "times", "held") if getattr(self, n) is not None)
 
     @property
+    def key_count(self) -> int:
+        """How many keys it has numbered."""
+        return 0 if self.keys is None else self.keys.count
+
+    @property
     def state_bytes(self) -> int:
         parts = (self.keys, self.counts, self.times, self.held)
         return sum(part.state_bytes for part in parts if part is not None)

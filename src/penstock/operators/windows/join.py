@@ -46,6 +46,11 @@ class JoinRuntime(SnapshotFields):
         self.snapshot_fields = ("kernel", "stores", *(("keys",) if self.keys is not None else ()))
 
     @property
+    def key_count(self) -> int:
+        """How many keys it has numbered."""
+        return 0 if self.keys is None else self.keys.count
+
+    @property
     def state_bytes(self) -> int:
         stored = sum(store.state_bytes for store in self.stores)
         return stored + self.kernel.state_bytes + (self.keys.state_bytes if self.keys else 0)

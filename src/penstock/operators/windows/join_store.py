@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.block.block import Block
-from penstock.block.column import Array, CodedColumn, Column, FixedColumn, Mask, concat, empty_column
+from penstock.block.column import Array, CodedColumn, Column, FixedColumn, Mask, WordColumn, concat, empty_column
 from penstock.block.position import Integers
 from penstock.kernels.joins.window_join import WindowJoin
 from penstock.kernels.snapshot import SnapshotFields
@@ -123,17 +123,23 @@ def _values(column: Column) -> Array | None:
     """The numbers that a column without nulls is made of; None where it is not."""
     if type(column) is FixedColumn:
         return column.values if column.valid is None else None
-    if type(column) is CodedColumn:
-        return column.codes if column.valid is None else None
+    coded = column.coded if type(column) is WordColumn else column
+    if type(coded) is CodedColumn:
+        return coded.codes if coded.valid is None else None
     return None
 
 
 def _are_alike(old: Column, new: Column) -> bool:
     """Whether the numbers of both mean the same."""
-    return type(old) is not CodedColumn or type(new) is not CodedColumn or old.dictionary is new.dictionary
+    one, other = (own.coded if type(own) is WordColumn else own for own in (old, new))
+    if type(one) is not CodedColumn or type(other) is not CodedColumn:
+        return True
+    return one.dictionary is other.dictionary or bool(one.dictionary.equals(other.dictionary))
 
 
 def _column(values: Array, like: Column) -> Column:
     if type(like) is CodedColumn:
         return CodedColumn(values, like.dictionary)
+    if type(like) is WordColumn:
+        return WordColumn(CodedColumn(values, like.coded.dictionary))
     return FixedColumn(values, like.type)

@@ -58,8 +58,8 @@ def punctuated(graph: Graph) -> Punctuated:
     """Who hears the punctuations of a graph; where windows may not go by key, all that carry them do."""
     carried = punctors_by_stream(graph)
     if not graph.punctuates_by_key:
-        told = frozenset(o.name for o in graph.operators if any(carried[stream] for stream in o.inputs))
-        return Punctuated(carried, told, frozenset(carried), frozenset(carried), frozenset())
+        informed = frozenset(o.name for o in graph.operators if any(carried[stream] for stream in o.inputs))
+        return Punctuated(carried, informed, frozenset(carried), frozenset(carried), frozenset())
     by_key = _by_key(graph)
     hearing, to_hear, in_order, counted = set[str](), set[str](), set[str](), set[str]()
     for operator in reversed(graph.operators):

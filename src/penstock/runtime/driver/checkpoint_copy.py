@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.arguments import PATH, check_arguments, dict_of, or_none
+from penstock.arguments import PATH, check_arguments, checked_call, dict_of, or_none
 from penstock.connectors.port import new_run_id
 from penstock.errors import CorruptStateError, InputError, StateError, StateFileError, did_you_mean
 from penstock.host.atomic_file import sync
@@ -38,6 +38,7 @@ class CheckpointCopy:
     sinks: Mapping[str, str]
 
 
+@checked_call("ps.copy_checkpoint")
 def copy_checkpoint(
     source: str | Path, target: str | Path, *, sinks: Mapping[str, str | Path] | None = None
 ) -> CheckpointCopy:

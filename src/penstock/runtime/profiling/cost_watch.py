@@ -50,7 +50,7 @@ class CostWatch:
         if self._profile is None:
             return []
         whole = [own for own in made if own[0].tuples_in and is_whole(own[0])]
-        self._seen.extend(whole[-1:])
+        self._seen.extend((seen.without_slots(), configuration) for seen, configuration in whole[-1:])
         found: list[Drift] = []
         for seen, configuration in whole[-1:]:
             self._watch, drifts = self._watch_of(self._profile, configuration).after(seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from penstock.state.rows.blob_store import BlobStore, BlobTask
 from penstock.state.token import Token
 
 MakeEventTimeElement = Callable[[], tuple[Element, KeyedEventTimeOperator]]
+_LEAST_KEYS = 8192  # fewer are not worth a look
 
 
 class SlotOfOperator:
@@ -52,13 +53,15 @@ class EventTimeElement:
     """One element for all slots of a replica.
 
     It goes on from task to task as long as the manifest says so of each of its slots; else a new one is made from their
-    states.
+    states.  So it is, too, where it has numbered twice the keys that it had then: a state has the keys of open windows
+    alone, and a stream of ever new keys must not fill the memory of a worker.
     """
 
     def __init__(self, make: MakeEventTimeElement, name: str, store: BlobStore) -> None:
         self._make, self._name, self._store = make, name, store
         self._element, self._operator = make()
         self._is_fresh = True  # nothing has happened to it yet
+        self._most_keys = _LEAST_KEYS
         self._tokens: dict[int, Token] | None = None  # by slot, as it was committed; None while a task has it
         self._wanted: dict[int, Token] = {}  # by slot, of the batch before
         self._held: Integers = np.zeros(0, np.int64)
@@ -78,7 +81,8 @@ class EventTimeElement:
                              f"{self._store.slots}: an older version wrote it; take another checkpoint")  # fmt: skip
         wanted = tokens_of(heads, held)
         self._task = self._store.open(held, heads, own.history, token)
-        if self._tokens != wanted or not np.array_equal(held, self._held):
+        is_same = self._tokens == wanted and np.array_equal(held, self._held)
+        if not is_same or self._operator.key_count > self._most_keys:
             self._rebuild(self._task, wanted)
         self._held, self._wanted, self._tokens, self._is_fresh = held, wanted, None, False
         return len(self._task.rebuilt)
@@ -113,7 +117,7 @@ class EventTimeElement:
         self._tokens, self._task = self._wanted | dict.fromkeys(kept, task.token), None
         return {self._name: entries}
 
-    def _rebuild(self, task: BlobTask, slots: Iterable[int]) -> None:
+    def _rebuild(self, task: BlobTask, slots: Collection[int]) -> None:
         """A new operator with the states of slots, wherever they are."""
         by_place: dict[int, list[SlotOfOperator]] = {}
         for slot in slots:
@@ -123,3 +127,6 @@ class EventTimeElement:
         if not self._is_fresh:
             self._element, self._operator = self._make()
         self._operator.restore_slots(states)
+        for slot in slots:  # so that nothing keeps the operator of before
+            task.replace(slot, SlotOfOperator(None, self._operator, slot))
+        self._most_keys = max(2 * self._operator.key_count, _LEAST_KEYS)

@@ -110,7 +110,7 @@ class ElementTask:
 
     def _read(self, row: SourceRow) -> Block:
         """The tuples of a row that may be used; all of them are counted."""
-        block = self.reader.block(row)
+        block = self.worker.meters.reading(row.source, partial(self.reader.block, row))
         self.figures.read(row.source, block.rows, block_bytes(block))
         place = [source.name for source in self.worker.fixed.graph.sources].index(row.source)
         rows = self.plan.configuration.block_rows if row.is_known else block.rows
@@ -389,9 +389,12 @@ class ElementTask:
         if sink.connector.promise.staged_by == "replicas":
             if sink.name not in self.parts:
                 self.parts[sink.name] = sink.connector.open(self._part(sink))
-            sink.connector.write(self.parts[sink.name], block)
+            self.worker.meters.delivery(
+                sink.name, block.rows, partial(sink.connector.write, self.parts[sink.name], block)
+            )
         else:
-            yield Message(0, message.RESULT, message.SINK, sink.name, sequence, seal(block))
+            payload = self.worker.meters.delivery(sink.name, block.rows, partial(seal, block))
+            yield Message(0, message.RESULT, message.SINK, sink.name, sequence, payload)
 
     def _part(self, sink: ops.Sink) -> Part:
         fixed, plan = self.worker.fixed, self.plan

@@ -8,7 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ElementFit:
-    """`error`: the median of |predicted / measured - 1| over tasks; `tasks`: that it was fitted to."""
+    """`error`: the median of |predicted / measured - 1| over tasks; `tasks`: that it was fitted to.
+
+    `service_s`: of a tuple in the Python worker, `jvm_s`: on Spark's side of the task, on one replica; `own_s` and
+    `readers_s`: what each doubling of its replicas, and of those that read it, adds to both.
+    """
 
     name: str
     service_s: float
@@ -16,6 +20,21 @@ class ElementFit:
     selectivity: float
     tasks: int
     error: float
+    jvm_s: float = 0.0
+    own_s: float = 0.0
+    readers_s: float = 0.0
+
+    @property
+    def line(self) -> str:
+        """For people."""
+        jvm = f" and {self.jvm_s * 1e6:.3g} us in the JVM" if self.jvm_s else ""
+        growth = ((self.own_s, "its replicas"), (self.readers_s, "its readers' replicas"))
+        added = [f"{own * 1e6:.3g} us more a doubling of {what}" for own, what in growth if own]
+        more = f" ({', '.join(added)})" if added else ""
+        return (
+            f"element {self.name}: {self.service_s * 1e6:.3g} us a tuple, {self.cpu_ratio:.0%} of it CPU{jvm}{more}, "
+            f"{self.selectivity:.3g} tuples out per tuple in, {self.error:.1%} off over {self.tasks} tasks"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +63,5 @@ class FitReport:
                 f"time of a micro-batch: {self.error:.1%} off in the median, {self.error_p90:.1%} in one of ten, "
                 f"{self.error_later:.1%} in the last 40 % of the run by a fit to the first 60 %"
             )
-        found += [
-            f"element {own.name}: {own.service_s * 1e6:.3g} us a tuple, {own.cpu_ratio:.0%} of it CPU, "
-            f"{own.selectivity:.3g} tuples out per tuple in, {own.error:.1%} off over {own.tasks} tasks"
-            for own in self.elements
-        ]
+        found += [own.line for own in self.elements]
         return [*found, *(f"assumed: {note}" for note in self.notes)]

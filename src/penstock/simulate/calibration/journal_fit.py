@@ -14,21 +14,24 @@ from penstock.app.application import Application, graph_of
 from penstock.control.journal.journal import JournalLine, read_journal
 from penstock.control.loop.observed_steps import COLD_BATCHES, work_s
 from penstock.errors import InputError
-from penstock.measure.observation import Observation, ReplicaObservation
+from penstock.host.cores import own_cores
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import pipeline_of, with_files_recorded
+from penstock.simulate.calibration.element_fit import FittedElement, fit_element, source_name
 from penstock.simulate.calibration.fit import Fit
-from penstock.simulate.calibration.fit_report import ElementFit, FitReport
-from penstock.simulate.calibration.lines import fitted_line
+from penstock.simulate.calibration.fit_report import FitReport
+from penstock.simulate.calibration.lines import GrowingLine, growing_line
 from penstock.simulate.events.draws import constant, poisson
 from penstock.simulate.events.model import Model, Operator, Source
-from penstock.simulate.micro_batch.batch_element import BatchElement
+from penstock.simulate.micro_batch.batch_element import BatchElement, readers_of
 from penstock.simulate.micro_batch.costs import MicroBatchCosts
-from penstock.simulate.plant_shape import even_keys
+from penstock.simulate.micro_batch.placing import in_shares
 
 FILE = "journal.jsonl"
 LEAST_BATCHES = 20  # with tuples
-_LEAST_TASK_S = 1e-4  # shorter ones say nothing about noise
+_MOST_LONGER = 1.5  # of the usual time beside tasks, by micro-batches that take far longer
+_BACKGROUNDS = tuple(0.02 * step for step in range(16))  # that are tried
+_NEARLY, _SAMPLES = 1.05, 200
 _PART = 0.6  # of the run, for the fit that predicts the rest of it
 
 
@@ -39,10 +42,11 @@ def fit_journal(app: Application, path: Path) -> Fit:
         raise InputError(f"the journal '{path}' is of application '{run.application}'; got '{app.name}' to simulate")
     warm = [line for part in run.by_start() for line in part[COLD_BATCHES:]]
     _check_enough(path, warm)
-    whole = _Learned.of(warm)
+    cores = run.start.cores or own_cores()
+    whole = _Learned.of(warm, cores)
     first = warm[: round(_PART * len(warm))]
     errors = _errors(whole, warm)
-    later = _errors(_Learned.of(first) if len(_with_tuples(first)) > 2 else whole, warm[len(first) :])
+    later = _errors(_Learned.of(first, cores) if len(_with_tuples(first)) > 2 else whole, warm[len(first) :])
     report = FitReport(
         f"'{path}'", len(_with_tuples(warm)), sum(line.observation.tuples_in for line in warm),
         tuple(own.report for own in whole.elements), float(np.median(errors)), float(np.percentile(errors, 90)),
@@ -72,47 +76,105 @@ def _check_enough(path: Path, lines: Sequence[JournalLine]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Element:
-    element: BatchElement
-    task_s: float
-    noise: float
-    busy_s: float
-    report: ElementFit
-
-
-@dataclass(frozen=True, slots=True)
 class _Learned:
-    """Costs of all elements, and of micro-batches beside them."""
+    """Costs of all elements, and of micro-batches beside them.  `cores` of the run's machines, which tasks share."""
 
-    elements: tuple[_Element, ...]
+    elements: tuple[FittedElement, ...]
     costs: MicroBatchCosts
+    cores: int
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, lines: Sequence[JournalLine]) -> _Learned:
+    def of(cls, lines: Sequence[JournalLine], cores: int) -> _Learned:
         names = [own.name for own in lines[-1].configuration.elements]
-        elements = tuple(_element(name, lines) for name in names)
-        steady = [line for line, changed in _with_changes(lines) if not changed]
-        batch_s, tuple_s = fitted_line([o.observation.tuples_in for o in steady], [_overhead_s(o) for o in steady])
-        if batch_s == 0.0:  # sizes hardly differ: what is fixed cannot be told from the rest
-            batch_s, tuple_s = float(np.median([_overhead_s(o) for o in steady])), 0.0
+        elements = tuple(fit_element(name, lines) for name in names)
         task_s = float(np.mean([own.task_s for own in elements]))
         # One noise for all elements: that of where time is spent, or short tasks would make long ones stragglers.
         noise = float(np.average([own.noise for own in elements], weights=[own.busy_s for own in elements]))
-        costs = MicroBatchCosts(
-            batch_s=batch_s, stage_s=0.0, task_s=task_s, tuple_s=tuple_s, between_s=_between_s(lines), noise=noise
+        known = cls(elements, MicroBatchCosts(batch_s=0.0, task_s=task_s, noise=noise), cores, ())
+        steady = [line for line, changed in _with_changes(lines) if not changed]
+        background = _background_ratio(known, steady)
+        known = known.with_background(background)
+        batch_s, tuple_s = _fitted_overhead(
+            [line.observation.tuples_in for line in steady], [max(known.overhead_s(line), 0.0) for line in steady]
         )
-        pause_s, notes = _pause_s(lines, costs, elements)
-        return cls(elements, replace(costs, reconfigure_s=pause_s, move_s=0.0), notes)
+        costs = MicroBatchCosts(
+            batch_s=batch_s, stage_s=0.0, task_s=task_s, tuple_s=tuple_s, between_s=_between_s(lines), noise=noise,
+            background_ratio=background,
+        )  # fmt: skip
+        pause_s, notes = _pause_s(lines, cls(elements, costs, cores, ()))
+        return cls(elements, replace(costs, reconfigure_s=pause_s, move_s=0.0), cores, (*notes, *_same_replicas(lines)))
 
     def predicted_s(self, line: JournalLine) -> float:
         """The time of a micro-batch with the tuples of each task as they were."""
+        fixed_s = self.costs.batch_s + self.costs.tuple_s * line.observation.tuples_in
+        return fixed_s + sum(self._stage_s(own, line) for own in self.elements)
+
+    def overhead_s(self, line: JournalLine) -> float:
+        """What a micro-batch took beside its tasks."""
         seen = line.observation
-        total = self.costs.batch_s + self.costs.tuple_s * seen.tuples_in
-        for own in self.elements:
-            tasks = seen.replicas_by_element.get(own.element.name, ())
-            total += max((self.costs.task_s + own.element.service_s * r.tuples_in for r in tasks), default=0.0)
-        return total
+        tasks_s = sum(
+            self._stage_s(own, line) if own.shares_cores else work_s(seen, [own.element.name]) for own in self.elements
+        )
+        return seen.micro_batch_s - tasks_s
+
+    def with_background(self, ratio: float) -> _Learned:
+        return replace(self, costs=replace(self.costs, background_ratio=ratio))
+
+    def _stage_s(self, fitted: FittedElement, line: JournalLine) -> float:
+        element, seen = fitted.element, line.observation
+        tuples = np.array([r.tuples_in for r in seen.replicas_by_element.get(element.name, ())], np.float64)
+        if not len(tuples):
+            return 0.0
+        readers = readers_of(element, [own.element for own in self.elements], line.configuration)
+        service_s, jvm_s = element.tuple_s(len(tuples), readers)
+        work_s = tuples * (service_s + jvm_s)
+        if not fitted.shares_cores:
+            return self.costs.task_s + float(work_s.max())
+        cpu_ratio = (service_s * element.cpu_ratio + jvm_s) / max(service_s + jvm_s, 1e-12)
+        one_node = np.array([self.cores * (1.0 - self.costs.background_ratio)]), np.ones(1)
+        _, ends_s, _ = in_shares(work_s, self.costs.task_s, cpu_ratio, *one_node, 2.0 * len(tuples))
+        return float(ends_s.max())
+
+
+def _background_ratio(known: _Learned, steady: Sequence[JournalLine]) -> float:
+    """Of the cores: with this one, what micro-batches take beside their tasks is most nearly the same for all replicas.
+
+    A stage that needs all cores is slowed by what the driver and the JVM do meanwhile, one that leaves some is not.
+    """
+    if not any(own.shares_cores for own in known.elements):
+        return 0.0
+    some = steady[:: max(len(steady) // _SAMPLES, 1)]
+    tuples = np.array([line.observation.tuples_in for line in some], np.float64)
+    taken_s = np.array([max(line.observation.micro_batch_s, 1e-9) for line in some])
+    off = []
+    for ratio in _BACKGROUNDS:
+        own = known.with_background(ratio)
+        beside_s = np.array([own.overhead_s(line) for line in some])
+        line = growing_line(tuples, np.maximum(beside_s, 0.0), np.zeros((len(some), 0)))
+        off.append(float(np.median(np.abs(beside_s - line.fixed - line.slope * tuples) / taken_s)))
+    least = min(off)
+    return next(ratio for ratio, own in zip(_BACKGROUNDS, off, strict=True) if own <= _NEARLY * least + 1e-6)
+
+
+def _fitted_overhead(sizes: Sequence[int], overheads_s: Sequence[float]) -> tuple[float, float]:
+    """What is fixed in a micro-batch, and what grows with its tuples; on average what the run had.
+
+    The line is that of usual micro-batches; one in many takes far longer, and that has its share in throughput.
+    """
+    tuples, beside_s = np.asarray(sizes, np.float64), np.asarray(overheads_s, np.float64)
+    line = growing_line(tuples, beside_s, np.zeros((len(tuples), 0)))
+    if line.fixed == 0.0:  # sizes hardly differ: what is fixed cannot be told from the rest
+        line = GrowingLine(float(np.median(beside_s)), 0.0, ())
+    usual_s = float((line.fixed + line.slope * tuples).mean())
+    longer = float(np.clip(beside_s.mean() / usual_s, 1.0, _MOST_LONGER)) if usual_s > 0 else 1.0
+    return longer * line.fixed, longer * line.slope
+
+
+def _same_replicas(lines: Sequence[JournalLine]) -> tuple[str, ...]:
+    """A note about what a run with one Configuration cannot tell."""
+    seen = {tuple(own.replicas for own in line.configuration.elements) for line in lines}
+    return ("a tuple takes as long with other numbers of replicas, since the run had one",) if len(seen) == 1 else ()
 
 
 def _with_changes(lines: Sequence[JournalLine]) -> list[tuple[JournalLine, bool]]:
@@ -125,11 +187,6 @@ def _errors(learned: _Learned, lines: Sequence[JournalLine]) -> Any:
     steady = [line for line, changed in _with_changes(lines) if not changed and line.observation.tuples_in > 0] \
         if lines else []  # fmt: skip
     return np.array([abs(learned.predicted_s(o) / max(o.observation.micro_batch_s, 1e-9) - 1) for o in steady])
-
-
-def _overhead_s(line: JournalLine) -> float:
-    seen = line.observation
-    return max(seen.micro_batch_s - work_s(seen, seen.replicas_by_element), 0.0)
 
 
 def _between_s(lines: Sequence[JournalLine]) -> float:
@@ -147,10 +204,7 @@ def _leaves_some(line: JournalLine) -> bool:
     return bool(seen.backlog_tuples) or seen.tuples_in >= line.configuration.micro_batch_tuples
 
 
-def _pause_s(
-    lines: Sequence[JournalLine], costs: MicroBatchCosts, elements: tuple[_Element, ...]
-) -> tuple[float, tuple[str, ...]]:
-    known = _Learned(elements, costs, ())
+def _pause_s(lines: Sequence[JournalLine], known: _Learned) -> tuple[float, tuple[str, ...]]:
     longer = [
         line.observation.micro_batch_s - known.predicted_s(line) for line, changed in _with_changes(lines) if changed
     ]
@@ -158,67 +212,6 @@ def _pause_s(
         default_s = MicroBatchCosts().reconfigure_s
         return default_s, (f"a change of routes pauses for {default_s:g} s, since the run had none",)
     return max(float(np.median(longer)), 0.0), ()
-
-
-def _element(name: str, lines: Sequence[JournalLine]) -> _Element:
-    tasks = [r for line in lines for r in line.observation.replicas_by_element.get(name, ()) if r.tuples_in > 0]
-    if len(tasks) < LEAST_BATCHES:
-        raise InputError(f"element '{name}' had tuples in {len(tasks)} tasks; a fit needs {LEAST_BATCHES}")
-    tuples, busy_s = np.array([r.tuples_in for r in tasks], np.float64), np.array([r.busy_s for r in tasks])
-    task_s, service_s = fitted_line(tuples, busy_s)
-    predicted = task_s + service_s * tuples
-    off = busy_s / np.maximum(predicted, 1e-12)
-    long = predicted > _LEAST_TASK_S
-    noise = float(min(1.4826 * np.median(np.abs(np.log(np.maximum(off[long], 1e-3)))), 1.0)) if long.any() else 0.0
-    come, gone = float(tuples.sum()), float(sum(r.tuples_out for r in tasks))
-    ran_s = max(float(sum(r.busy_s - r.stalled_s for r in tasks)), 1e-12)
-    cpu_ratio = float(np.clip(sum(r.cpu_s for r in tasks) / ran_s, 0.01, 1.0))
-    report = ElementFit(name, service_s, cpu_ratio, gone / come, len(tasks), float(np.median(np.abs(off - 1))))
-    element = BatchElement(
-        name, _inputs(name, lines), service_s, _service_cv(tasks), gone / come, cpu_ratio,
-        bytes_per_tuple=_bytes_per_tuple(tasks), shares=_shares(name, lines),
-    )  # fmt: skip
-    return _Element(element, task_s, noise, max(float(busy_s.sum()), 1e-12), report)
-
-
-def _service_cv(tasks: Sequence[ReplicaObservation]) -> float:
-    squares = [
-        r.service_variance_s2 / r.service_s**2 for r in tasks if r.service_variance_s2 is not None and r.service_s
-    ]
-    return float(np.sqrt(np.median(squares))) if squares else 0.0
-
-
-def _bytes_per_tuple(tasks: Sequence[ReplicaObservation]) -> float:
-    moved = sum(r.bytes_in for r in tasks)
-    return moved / sum(r.tuples_in for r in tasks) if moved else 100.0
-
-
-def _inputs(name: str, lines: Sequence[JournalLine]) -> tuple[str, ...]:
-    """The elements whose streams it reads, or a source of its own."""
-    seen: Observation = next(
-        line.observation for line in reversed(lines) if any(
-            r.tuples_in for r in line.observation.replicas_by_element.get(name, ())
-        )
-    )  # fmt: skip
-    made = {port.stream: other for other, own in seen.replicas_by_element.items() for r in own for port in r.outputs}
-    read = {port.stream for r in seen.replicas_by_element[name] for port in r.inputs}
-    found = tuple(sorted({made[stream] for stream in read if stream in made and made[stream] != name}))
-    return found or (_source(name),)
-
-
-def _source(element: str) -> str:
-    return f"{element}@source"
-
-
-def _shares(name: str, lines: Sequence[JournalLine]) -> Any:
-    """Of the tuples by slot, over the run."""
-    counts = [line.observation.slot_tuples_by_element.get(name, ()) for line in lines]
-    known = [own for own in counts if len(own) == len(counts[-1]) and any(own)]
-    if not known or not counts[-1]:
-        return even_keys(len(lines[-1].configuration.element(name).route) or 1)
-    total = np.asarray(known, np.float64).sum(0)
-    shares = total / total.sum()
-    return lambda _time_s: shares
 
 
 def _fit(single: frozenset[str], lines: Sequence[JournalLine], learned: _Learned, report: FitReport) -> Fit:
@@ -234,16 +227,22 @@ def _fit(single: frozenset[str], lines: Sequence[JournalLine], learned: _Learned
             rate = arrived / time_s if arrived and time_s > 0 else tuples / max(taken_s, 1e-9)
             share = tuples / max(sum(line.observation.tuples_in for line in lines), 1)
             arrivals = poisson(max(rate * min(share, 1.0), 1e-9))
-            sources.append(Source(_source(own.name), arrivals, bytes_per_tuple=own.bytes_per_tuple))
+            sources.append(Source(source_name(own.name), arrivals, bytes_per_tuple=own.bytes_per_tuple))
     return Fit(_model(sources, elements, configuration), elements, learned.costs, configuration, report)
 
 
 def _model(sources: list[Source], elements: tuple[BatchElement, ...], configuration: Configuration) -> Model:
     operators = [
         Operator(
-            own.name, own.inputs, constant(own.service_s), selectivity=own.selectivity, serial=own.is_single,
+            own.name, own.inputs, constant(_usual_s(own, elements, configuration)),
+            selectivity=own.selectivity, serial=own.is_single,
             replicas=configuration.element(own.name).replicas, bytes_per_tuple=own.bytes_per_tuple,
         )
         for own in elements
     ]  # fmt: skip
     return Model(sources, operators)
+
+
+def _usual_s(own: BatchElement, elements: tuple[BatchElement, ...], configuration: Configuration) -> float:
+    """The time of a tuple under the run's last Configuration."""
+    return sum(own.tuple_s(configuration.element(own.name).replicas, readers_of(own, elements, configuration)))

@@ -1,43 +1,57 @@
-"""A straight line through points, by the relative error, without those that are far off."""
+"""A straight line through points, by the relative error, whose slope may grow with some factors."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-_ROUNDS, _FAR = 4, 4.0  # times the median deviation
+_DEVIATION_ROUNDS, _NEAR = 12, 0.1  # of the median deviation: nearer points weigh as much as these
 _LEAST_SPREAD = 0.05  # of the points, for a line that does not go through the origin
+_LEAST_GROWTH = 0.03  # of the slope, from the least to the most; less is noise
 
 
-def fitted_line(xs: Any, ys: Any) -> tuple[float, float]:
-    """(a, b) of y = a + b x, both at least 0; a is 0 where the xs hardly differ."""
-    xs, ys = np.asarray(xs, np.float64), np.asarray(ys, np.float64)
-    keep = np.ones(len(xs), bool)
-    a = b = 0.0
-    for _ in range(_ROUNDS):
-        a, b = _weighted(xs[keep], ys[keep])
-        far = np.abs(ys - a - b * xs) / np.maximum(a + b * xs, 1e-12)
-        middle = float(np.median(far[keep]))
-        within = far <= max(_FAR * middle, 1e-9)
-        if within.sum() < len(xs) / 2 or (within == keep).all():
-            break
-        keep = within
-    return a, b
+@dataclass(frozen=True, slots=True)
+class GrowingLine:
+    """y = fixed + (slope + the sum of growth x factor) x."""
+
+    fixed: float
+    slope: float
+    growth: tuple[float, ...]
+
+    def at(self, xs: Any, factors: Any) -> Any:
+        return self.fixed + xs * (self.slope + np.asarray(factors) @ np.asarray(self.growth))
 
 
-def _weighted(xs: Any, ys: Any) -> tuple[float, float]:
-    """Least squares of (y - a - b x) / (scale of y)."""
-    mean = float(xs.mean())
-    if mean <= 0:
-        return float(np.median(ys)), 0.0
-    if float(xs.std()) < _LEAST_SPREAD * mean:
-        return 0.0, float(np.median(ys / np.maximum(xs, 1e-12)))
-    weights = 1.0 / np.maximum(ys, 0.1 * float(ys.mean()) + 1e-12)
-    table = np.stack([weights, weights * xs], axis=1)
-    a, b = np.linalg.lstsq(table, weights * ys, rcond=None)[0]
-    if b < 0:
-        return float(np.median(ys)), 0.0
-    if a < 0:
-        return 0.0, float((weights**2 * xs * ys).sum() / (weights**2 * xs**2).sum())
-    return float(a), float(b)
+def growing_line(xs: Any, ys: Any, factors: Any) -> GrowingLine:
+    """A line whose slope grows with some factors (a column each), all at least 0; no growth by one that hardly varies.
+
+    Points that are far off count no more than others: each is weighed by its distance (least absolute deviations).
+    """
+    xs, ys, factors = (np.asarray(own, np.float64) for own in (xs, ys, factors))
+    columns = [np.ones_like(xs), xs, *(xs * own for own in factors.T)]
+    used = [0, 1, *(2 + n for n, own in enumerate(factors.T) if np.ptp(own) > 0)]
+    if float(xs.std()) < _LEAST_SPREAD * float(xs.mean()):
+        used.remove(0)
+    scale = np.maximum(ys, 0.1 * float(ys.mean()) + 1e-12)
+    while True:
+        found = np.zeros(len(columns))
+        found[used] = _least_deviations(np.stack([columns[n] for n in used], 1) / scale[:, None], ys / scale)
+        if min(found[used]) < 0 and len(used) > 1:
+            used.remove(min(used, key=lambda n: found[n]))
+            continue
+        least = [n for n in used if n > 1 and found[n] * np.ptp(factors[:, n - 2]) < _LEAST_GROWTH * found[1]]
+        if not least:
+            return GrowingLine(float(found[0]), max(float(found[1]), 0.0), tuple(found[2:].tolist()))
+        used.remove(least[0])
+
+
+def _least_deviations(table: Any, ys: Any) -> Any:
+    """Least squares, again and again, each point weighed by how far off it was."""
+    weights = np.ones(len(ys))
+    for _ in range(_DEVIATION_ROUNDS):
+        found = np.linalg.lstsq(table * weights[:, None], ys * weights, rcond=None)[0]
+        off = np.abs(ys - table @ found)
+        weights = 1 / np.sqrt(np.maximum(off, max(_NEAR * float(np.median(off)), 1e-9)))
+    return found

@@ -1,7 +1,8 @@
 """An application by its profile: the resource functions of a `ps.Profile`, at a rate.
 
 Profile JSON: `operators[NAME].cpu` and `.outputs[STREAM]` are sums of coefficient x rate ** power over input ports, CPU
-in cores, rates in tuples/s; `fixed` has the CPU of a micro-batch, a task and an envelope.
+in cores, rates in tuples/s; `fixed` has the CPU of a micro-batch and a task, and the time of a micro-batch where it was
+measured.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from penstock.app.application import Application, graph_of
 from penstock.app.graph import Graph
 from penstock.arguments import is_number, shown
 from penstock.errors import InputError
+from penstock.model.costs.profile_file import profile_from_json
 from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import PipelineElement, pipeline_of, with_files_recorded
 from penstock.simulate.calibration.fit import Fit
@@ -54,7 +56,9 @@ def fit_profile(app: Application, path: Path) -> Fit:
         )  # fmt: skip
     fixed = body.get("fixed", {})
     costs = MicroBatchCosts(
-        batch_s=fixed.get("micro_batch_cpu_s", 0.0), task_s=fixed.get("task_cpu_s", 0.0), stage_s=0.0
+        batch_s=fixed.get("micro_batch_s", fixed.get("micro_batch_cpu_s", 0.0)),
+        task_s=fixed.get("task_cpu_s", 0.0),
+        stage_s=0.0,
     )
     operators = [
         Operator(own.name, own.inputs, constant(own.service_s), selectivity=own.selectivity, serial=own.is_single)
@@ -75,6 +79,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not JSON: {error}") from None
     if not isinstance(body, dict) or body.get("version") != VERSION or not isinstance(body.get("operators"), dict):
         raise InputError(f"{path}: a profile has version {VERSION} and operators; got {shown(body)}")
+    if body["operators"]:
+        profile_from_json(body, str(path))  # every other mistake in it has a sentence there
     return body
 
 

@@ -56,16 +56,23 @@ def new_state(
     clock[places.NET_S_PER_BYTE] = 0.0 if network.bytes_s is None else 1.0 / network.bytes_s
     state = State(
         tasks, cores, ops, stations, queues, pools, lanes, sources,
-        np.zeros(len(cores) + len(sources) + len(ops) + 2, places.EVENT), np.zeros(len(queues) + 1, np.int32),
+        _no_events(len(cores) + len(sources) + len(ops) + 1), np.zeros(len(queues) + 1, np.int32),
         control, clock, _speeds(machines, classes), lane_order, lane_pools, serves, consumers, station_shares,
         given.values(), *given.traces(), changes[control[places.NEXT_CHANGE] :], np.zeros(places.BUCKETS),
         np.zeros(_LOG_ROWS if record else 1, places.LOG), np.zeros(len(machines.names)),
-        np.zeros((8 * (len(queues) + len(cores)) + 64, 2), np.int32),
+        np.zeros((8 * (len(queues) + len(cores)) + 64, 2), np.int32), np.zeros((len(ops) + len(sources), places.AHEAD)),
     )  # fmt: skip
     control[places.NEXT_CHANGE] = 0
     table = table_of(state)
     first_events(table.ctypes.data)
     return state
+
+
+def _no_events(most: int) -> Any:
+    """Room for so many events; places without one are never, with those of four children behind the last."""
+    events = np.zeros(most + 4, places.EVENT)
+    events["time_s"] = np.inf
+    return events
 
 
 class _Given:
@@ -180,7 +187,7 @@ def _operators(
         limit = -1 if operator.queue_blocks is None else operator.queue_blocks
         for _ in range(operator.replicas):
             queues_here = [(0.0, own["rank"], -1, -1, -1, pool, len(stations), number) for pool in pools]
-            stations.append((number, len(queues), len(queues_here), limit, 0, 0, 0, -1, -1, 0))
+            stations.append((number, len(queues), len(queues_here), limit, 0, 0, -1, -1, 0))
             queues += queues_here
         part = shares.get(operator.name) or [1.0 / operator.replicas] * operator.replicas
         station_shares += list(np.cumsum(part) / sum(part))
@@ -191,6 +198,8 @@ def _fill(own: Any, operator: Operator, seed: int, given: _Given) -> None:
     own["kind"], own["service"] = _KINDS[operator.service.kind], operator.service.value
     if operator.service.kind == "given":
         own["given"], own["given_count"] = given.add(operator.service.values), len(operator.service.values)
+    if operator.service.kind == "exponential":
+        own["drawn"] = places.AHEAD
     own["merge_s"], own["selectivity"] = operator.merge_s, operator.selectivity
     own["partitions"], own["replicas"], own["serial"] = operator.partitions, operator.replicas, operator.serial
     own["drops"] = operator.when_full == "drop"
@@ -226,6 +235,8 @@ def _fill_arrivals(own: Any, source: Source, given: _Given) -> None:
         own["given"], own["given_count"] = given.add_trace(arrivals), len(arrivals.values)
         return
     own["kind"], own["rate"] = _KINDS[arrivals.kind], arrivals.value / source.block_tuples
+    if own["kind"] == places.EXPONENTIAL:
+        own["drawn"] = places.AHEAD
     if arrivals.kind == "given":
         moments = arrival_moments(arrivals)
         own["given"], own["given_count"] = given.add(moments), len(moments)

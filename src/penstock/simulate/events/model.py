@@ -95,7 +95,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Sources and operators; all mistakes are told at once.
+    """Sources and operators; all mistakes are reported at once.
 
     >>> from penstock import twin
     >>> source = twin.Source("s", arrivals=twin.poisson(900))

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from penstock.simulate.events import state as places
+from penstock.simulate.events.kernel.compiled import compiled
 from penstock.simulate.events.kernel.memory import busy_s_of, clock_of, cores_of, ops_of, table_of, tasks_of
 from penstock.simulate.events.machines import Machines
 from penstock.simulate.events.model import Model
@@ -159,7 +159,7 @@ def _nodes(machines: Machines, busy_s: Any, time_s: float) -> dict[str, NodeResu
     }
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unfinished(s: int) -> Any:
     """What blocks that are still there have waited and stayed so far, and cores have worked."""
     tasks, cores, clock = tasks_of(s), cores_of(s), clock_of(s)

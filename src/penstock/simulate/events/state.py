@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # A block on its way: waiting, in service, blocked, or between operators.  Where `whole` is another one, it is a part.
+# Two cache lines, so that the place of one is found by a shift.
 TASK = np.dtype(
     [
         ("birth_s", "f8"), ("arrived_s", "f8"), ("due_s", "f8"), ("work_s", "f8"), ("tuples", "f8"), ("number", "i8"),
         ("op", "i4"), ("station", "i4"), ("queue", "i4"), ("whole", "i4"), ("unstarted", "i4"), ("left", "i4"),
         ("next", "i4"), ("before", "i4"), ("consumer", "i4"), ("core", "i4"), ("node", "i4"), ("part", "i4"),
-        ("began", "i4"), ("merged", "i4"), ("parked", "i4"), ("granted", "i4"),
+        ("began", "i4"), ("merged", "i4"), ("parked", "i4"), ("granted", "i4"), ("unused", "i8", 2),
     ],
     align=True,
 )  # fmt: skip
@@ -34,7 +35,7 @@ OPERATOR = np.dtype(
     align=True,
 )  # fmt: skip
 STATION = np.dtype(
-    [("op", "i4"), ("queue", "i4"), ("queues", "i4"), ("limit", "i4"), ("waiting", "i4"), ("taken", "i4"),
+    [("op", "i4"), ("queue", "i4"), ("queues", "i4"), ("limit", "i4"), ("taken", "i4"),
      ("in_service", "i4"), ("blocked", "i4"), ("blocked_last", "i4"), ("dropped", "i8")],
     align=True,
 )  # fmt: skip
@@ -56,6 +57,7 @@ EVENT = np.dtype([("time_s", "f8"), ("slot", "i8")], align=True)
 CHANGE = np.dtype([("time_s", "f8"), ("factor", "f8"), ("lane", "i4"), ("restart", "i4")], align=True)
 LOG = np.dtype([("time_s", "f8"), ("block", "i8"), ("op", "i4"), ("partition", "i4"), ("node", "i4")], align=True)
 
+AHEAD = 8  # exponential draws of a stream that are made at once: a cache line
 # Kinds of draws.
 CONSTANT, EXPONENTIAL, GIVEN, TRACE_EVEN, TRACE_RANDOM = 0, 1, 2, 3, 4
 
@@ -102,6 +104,7 @@ class State(NamedTuple):
     log: Any
     busy_s: Any  # of each node
     todo: Any  # [place, (what, number)]: what is left to do within an event
+    ahead: Any  # [operator, then source; place]: exponential numbers of mean 1 to be used next
 
 
 def with_more_tasks(state: State) -> State:

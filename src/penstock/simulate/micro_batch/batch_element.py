@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import log2
 
 import numpy as np
 
@@ -13,13 +14,36 @@ from penstock.simulate.plant_shape import Floats, always, even_keys
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """What each doubling of replicas adds to the time of a tuple (s): of the element's own, and of those that read it.
+
+    A tuple takes longer where more cores are at work on the same memory, and where it is dealt out to more replicas.
+    Beyond the most replicas that were seen nothing is added.
+    """
+
+    own_s: float = 0.0
+    readers_s: float = 0.0
+    most_own: int = 1
+    most_readers: int = 1
+
+    def s(self, replicas: int, readers: int) -> float:
+        own, reading = min(replicas, self.most_own), min(readers, self.most_readers)
+        return self.own_s * log2(max(own, 1)) + self.readers_s * log2(max(reading, 1))
+
+
+NO_GROWTH = Growth()
+
+
+@dataclass(frozen=True, slots=True)
 class BatchElement:
     """One stage; functions are of the time since the start (s).
 
-    `service_s`: of a tuple on a core of speed 1, times `service_factor`; `service_cv`: its coefficient of variation.
-    `cpu_ratio`: the part of it that needs the core.  `shares`: of the tuples by slot.  A service behind it takes at
-    most `limit_tuples_s`.  Windows do all their work every `fires_every_s`; None: with each tuple.  `is_single`: it can
-    have one replica only.
+    `service_s`: of a tuple in a Python worker on a core of speed 1, times `service_factor`; `service_cv`: its
+    coefficient of variation.  `jvm_s`: what Spark's side of the task computes for a tuple, while the worker waits.
+    Both are those of one replica, read by one; `service_growth` and `jvm_growth` are added with more of them.
+    `cpu_ratio`: the part of `service_s` that needs the core.  `shares`: of the tuples by slot.  A service behind it
+    takes at most `limit_tuples_s`.  Windows do all their work every `fires_every_s`; None: with each tuple.
+    `is_single`: it can have one replica only.
     """
 
     name: str
@@ -35,6 +59,20 @@ class BatchElement:
     shares: Callable[[float], Floats] = field(default_factory=lambda: even_keys(SLOTS))
     service_factor: Callable[[float], float] = field(default_factory=lambda: always(1.0))
     limit_tuples_s: Callable[[float], float] = field(default_factory=lambda: always(float("inf")))
+    jvm_s: float = 0.0
+    service_growth: Growth = NO_GROWTH
+    jvm_growth: Growth = NO_GROWTH
+
+    def tuple_s(self, replicas: int = 1, readers: int = 1) -> tuple[float, float]:
+        """The time of a tuple in the Python worker and on Spark's side of the task."""
+        service_s = self.service_s + self.service_growth.s(replicas, readers)
+        return service_s, self.jvm_s + self.jvm_growth.s(replicas, readers)
+
+
+def readers_of(element: BatchElement, elements: Sequence[BatchElement], configuration: Configuration) -> int:
+    """The replicas that a tuple of an element is dealt out to: of the widest of those that read it."""
+    own = [configuration.element(other.name).replicas for other in elements if element.name in other.inputs]
+    return max(own, default=1)
 
 
 def elements_of(model: Model) -> tuple[BatchElement, ...]:

@@ -46,7 +46,8 @@ class _Sums:
             own = (stage.tuples * waited_s, stage.tuples, stage.tuples_out, len(stage.busy_s),
                    stage.tuples * (ended_s - begins_s + waited_s))  # fmt: skip
             self.by_operator[stage.element.name] = self.by_operator.get(stage.element.name, np.zeros(5)) + own
-            for node, busy_s in zip(stage.placed.nodes.tolist(), stage.busy_s.tolist(), strict=True):
+            worked_s = stage.busy_s - stage.stalled_s + stage.jvm_cpu_s
+            for node, busy_s in zip(stage.placed.nodes.tolist(), worked_s.tolist(), strict=True):
                 self.busy_s[node] = self.busy_s.get(node, 0.0) + busy_s
 
     @staticmethod

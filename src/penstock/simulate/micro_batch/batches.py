@@ -13,7 +13,7 @@ from penstock.errors import InputError
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.nodes import Network
 from penstock.simulate.events.kernel.random_draws import stream_seed
-from penstock.simulate.micro_batch.batch_element import BatchElement
+from penstock.simulate.micro_batch.batch_element import BatchElement, readers_of
 from penstock.simulate.micro_batch.cluster import Cluster, Placed
 from penstock.simulate.micro_batch.costs import MicroBatchCosts
 from penstock.simulate.plant_shape import Floats
@@ -25,7 +25,11 @@ _LEAST_WORK = 0.05  # of the mean, however lucky the draws
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """One element in a micro-batch; arrays have a place for each replica, `tuples_by_slot` for each slot."""
+    """One element in a micro-batch; arrays have a place for each replica, `tuples_by_slot` for each slot.
+
+    `busy_s`, `cpu_s` and `stalled_s` are of the Python worker, as Spark's tasks report them; `waiting_s` is what the
+    task took beside, `jvm_cpu_s` what it computed meanwhile.
+    """
 
     element: BatchElement
     tuples: int
@@ -34,6 +38,8 @@ class Stage:
     busy_s: Any
     cpu_s: Any
     stalled_s: Any
+    waiting_s: Any
+    jvm_cpu_s: Any
     tuples_by_slot: Any
     began_s: float
     placed: Placed
@@ -101,7 +107,7 @@ class MicroBatches:
         for element in self.elements:
             at_s = self._up_s(at_s)
             tuples = sum(emitted[name] for name in element.inputs)
-            stage = self._stage(element, configuration.element(element.name), tuples, at_s, configuration.frequency_ghz)
+            stage = self._stage(element, configuration, tuples, at_s)
             emitted[element.name] = stage.tuples_out
             at_s = stage.began_s + float(stage.placed.ends_s.max(initial=0.0))
             stages.append(stage)
@@ -141,26 +147,32 @@ class MicroBatches:
             there = dict(zip(there, np.diff(parts).tolist(), strict=True))
         return there
 
-    def _stage(
-        self, element: BatchElement, own: ElementConfiguration, tuples: int, at_s: float, frequency_ghz: float | None
-    ) -> Stage:
+    def _stage(self, element: BatchElement, configuration: Configuration, tuples: int, at_s: float) -> Stage:
+        own, frequency_ghz = configuration.element(element.name), configuration.frequency_ghz
+        readers = readers_of(element, self.elements, configuration)
+        service_s, jvm_s = element.tuple_s(own.replicas, readers)
+        python = service_s / (service_s + jvm_s) if jvm_s else 1.0  # the part of a tuple's time in the worker
+        cpu_ratio = python * element.cpu_ratio + (1 - python)
         by_slot = _by_slot(element.shares(at_s), tuples)
         by_replica = _by_replica(by_slot, own, tuples)
         slower = element.service_factor(at_s) * self._highest_ghz / (frequency_ghz or self._highest_ghz)
-        work_s = self._work_s(element, by_replica, slower, at_s)
+        work_s = self._work_s(element, by_replica, service_s + jvm_s, slower, at_s)
         slots = self.cluster.at(at_s, element.operator_class)
         extra_s = self.costs.task_s + self._network_s(element, float(by_replica.max(initial=0.0)))
-        placed = self.cluster.run(work_s, extra_s, element.cpu_ratio, self.costs.tasks_per_core, slots)
+        placed = self.cluster.run(
+            work_s, extra_s, cpu_ratio, self.costs.tasks_per_core, slots, self.costs.background_ratio
+        )
         pure_s = work_s / placed.speeds
-        busy_s = placed.ends_s - placed.begins_s - extra_s
-        stalled_s = np.maximum(busy_s - pure_s, 0.0)
-        busy_s, placed = _held_up(busy_s, placed, tuples / element.limit_tuples_s(at_s), extra_s)
+        taken_s = placed.ends_s - placed.begins_s - extra_s
+        stalled_s = np.maximum(taken_s - pure_s, 0.0)
+        taken_s, placed = _held_up(taken_s, placed, tuples / element.limit_tuples_s(at_s), extra_s)
         return Stage(
-            element, tuples, self._selected(element, tuples), by_replica, busy_s, pure_s * element.cpu_ratio, stalled_s,
+            element, tuples, self._selected(element, tuples), by_replica, python * taken_s,
+            python * pure_s * element.cpu_ratio, python * stalled_s, (1 - python) * taken_s, (1 - python) * pure_s,
             by_slot, at_s + self.costs.stage_s, placed,
         )  # fmt: skip
 
-    def _work_s(self, element: BatchElement, tuples: Floats, slower: float, at_s: float) -> Floats:
+    def _work_s(self, element: BatchElement, tuples: Floats, tuple_s: float, slower: float, at_s: float) -> Floats:
         """Seconds of a core of speed 1 for each task."""
         if element.fires_every_s is not None:
             total, name = float(tuples.sum()), element.name
@@ -178,7 +190,7 @@ class MicroBatches:
             factor = factor * np.maximum(1 + spread * self._random.standard_normal(number), _LEAST_WORK)
         if costs.straggler_ratio > 0:
             factor = np.where(self._random.random(number) < costs.straggler_ratio, costs.straggler_factor, 1.0) * factor
-        return np.asarray(tuples * element.service_s * slower * factor)
+        return np.asarray(tuples * tuple_s * slower * factor)
 
     def _network_s(self, element: BatchElement, tuples: float) -> float:
         """How long the input of the largest task travels."""

@@ -59,13 +59,16 @@ class Cluster:
     def next_change_s(self, time_s: float) -> float | None:
         return next((moment for moment in self._changes_s if moment > time_s), None)
 
-    def run(self, work_s: Any, extra_s: float, cpu_ratio: float, tasks_per_core: int, slots: Slots) -> Placed:
-        """When and where each task of a stage runs."""
+    def run(
+        self, work_s: Any, extra_s: float, cpu_ratio: float, tasks_per_core: int, slots: Slots, background: float = 0.0
+    ) -> Placed:
+        """When and where each task of a stage runs; `background`: the share of the cores that others take meanwhile."""
+        left = 1.0 - background
         if tasks_per_core == 1:
-            begins_s, ends_s, own = in_waves(work_s, extra_s, slots.slot_speeds)
+            begins_s, ends_s, own = in_waves(work_s, extra_s, slots.slot_speeds * _share(len(work_s), slots, left))
             return Placed(begins_s, ends_s, slots.slot_nodes[own], slots.slot_speeds[own])
         begins_s, ends_s, own = in_shares(
-            work_s, extra_s, cpu_ratio, slots.node_cores, slots.node_speeds, tasks_per_core
+            work_s, extra_s, cpu_ratio, slots.node_cores * left, slots.node_speeds, tasks_per_core / left
         )
         return Placed(begins_s, ends_s, slots.node_numbers[own], slots.node_speeds[own])
 
@@ -87,6 +90,12 @@ class Cluster:
             np.array([-speed for speed, _ in slots]), np.array([node for _, node in slots], np.int64),
             np.array(cores), np.array(speeds), np.array(numbers, np.int64),
         )  # fmt: skip
+
+
+def _share(tasks: int, slots: Slots, left: float) -> float:
+    """Of a core that each task has, where one runs on each: all of it while there are cores to spare."""
+    cores = len(slots.slot_speeds)
+    return min(1.0, left * cores / max(min(tasks, cores), 1))
 
 
 def _free_cores(group: Node, time_s: float) -> float:

@@ -9,6 +9,8 @@ from penstock.arguments import Rule, check_arguments, is_number, number, whole
 
 RATIO = Rule("a number from 0 to 1", lambda value: is_number(value) and 0 <= value <= 1)
 
+_BACKGROUND = Rule("a number from 0 to 0.9", lambda value: is_number(value) and 0 <= value <= 0.9)
+
 
 @dataclass(frozen=True, slots=True)
 class MicroBatchCosts:
@@ -18,7 +20,9 @@ class MicroBatchCosts:
     `tuple_s` for each tuple from the sources, however many tasks there are.  The next one begins `between_s` after its
     commit, and `interval_s` after its begin, at the earliest.  A task's work varies by `noise` (the standard deviation
     of its logarithm), and a share of tasks, `straggler_ratio`, takes `straggler_factor` times as long.  A core runs
-    `tasks_per_core` tasks at once, which share it.  A change of routes pauses the next micro-batch for `reconfigure_s`,
+    `tasks_per_core` tasks at once, which share it.  While tasks run, `background_ratio` of the cores is taken by what
+    goes on beside them (the driver, garbage collection, compilation): tasks feel it where they would need all cores.
+    A change of routes pauses the next micro-batch for `reconfigure_s`,
     `move_s` times the share of the keys that move and, where replicas change, `restart_s`.  Replicas beyond those that
     were there come `start_s` later.
 
@@ -36,6 +40,7 @@ class MicroBatchCosts:
     straggler_ratio: float = 0.0
     straggler_factor: float = 3.0
     tasks_per_core: int = 1
+    background_ratio: float = 0.0
     reconfigure_s: float = 0.1
     move_s: float = 0.2
     restart_s: float = 0.0
@@ -46,6 +51,7 @@ class MicroBatchCosts:
         rules["tasks_per_core"] = (self.tasks_per_core, whole(1))
         rules["straggler_factor"] = (self.straggler_factor, number(least=1))
         rules["straggler_ratio"] = (self.straggler_ratio, RATIO)
+        rules["background_ratio"] = (self.background_ratio, _BACKGROUND)
         check_arguments("twin.MicroBatchCosts", **rules)
 
     def fixed_s(self, elements: int) -> float:

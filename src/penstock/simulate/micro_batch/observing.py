@@ -56,6 +56,7 @@ def _replicas(stage: Stage) -> tuple[ReplicaObservation, ...]:
     emitted = _whole(stage.tuples_by_replica * (stage.tuples_out / stage.tuples if stage.tuples else 0.0))
     size, variance = int(element.bytes_per_tuple), variation(element)
     busy_s, cpu_s, stalled_s = (own.tolist() for own in (stage.busy_s, stage.cpu_s, stage.stalled_s))
+    waiting_s, jvm_cpu_s = stage.waiting_s.tolist(), stage.jvm_cpu_s.tolist()
     found = []
     for replica in range(number):
         come, gone = tuples[replica], emitted[replica]
@@ -65,6 +66,7 @@ def _replicas(stage: Stage) -> tuple[ReplicaObservation, ...]:
             ReplicaObservation(
                 replica, come, gone, busy_s[replica], cpu_s[replica], 0, inputs=inputs,
                 outputs=(PortObservation(element.name, gone, gone * size),), service_variance_s2=variance,
+                waiting_s=waiting_s[replica], jvm_cpu_s=jvm_cpu_s[replica] if element.jvm_s else None,
                 stalled_s=stalled_s[replica],
             )
         )  # fmt: skip

@@ -47,7 +47,7 @@ def _is_before(free_s: Any, one: int, other: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def in_shares(work_s: Any, extra_s: float, cpu_ratio: float, cores: Any, speeds: Any, tasks_per_core: int) -> Any:
+def in_shares(work_s: Any, extra_s: float, cpu_ratio: float, cores: Any, speeds: Any, tasks_per_core: float) -> Any:
     """Begin, end and node of each task where nodes run more tasks at once than they have cores, and tasks share them.
 
     A task needs `cpu_ratio` of a core while it runs.  `cores`, `speeds`: of each node.  A task goes to the node with
@@ -91,7 +91,7 @@ def _speed(active: int, cores: int, speed: float, cpu_ratio: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _best_node(active: Any, cores: Any, speeds: Any, cpu_ratio: float, tasks_per_core: int) -> int:
+def _best_node(active: Any, cores: Any, speeds: Any, cpu_ratio: float, tasks_per_core: float) -> int:
     best, best_speed = -1, 0.0
     for node in range(len(cores)):
         if active[node] < cores[node] * tasks_per_core:

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.app.graph import Graph
-from penstock.arguments import FLAG, TEXT, check_arguments, kind, number, or_none
+from penstock.arguments import FLAG, TEXT, check_arguments, checked_calls, kind, number, or_none
 from penstock.control.commands import ControlChange, check_command, configuration_from, control_change
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits
@@ -72,6 +72,7 @@ _SHOWN_OBSERVATIONS = 300
 _SAMPLED_LETTERS = 50  # of a micro-batch's task, from which samples are taken
 
 
+@checked_calls("Handle")
 class Handle:
     """A running application: observe it, change its Configuration, stop it.
 
@@ -280,7 +281,7 @@ class Handle:
         """Starts the dashboard of this run in a process of its own, prints its link, and gives it; once for a run."""
         if self._dashboard is None or not self._dashboard.is_alive:
             self._dashboard = start_dashboard(self.checkpoint.directory, host=host, port=port)
-            print(f"dashboard: {self._dashboard.url}")
+            print(f"dashboard: {self._dashboard.url}", flush=True)
             print(f"token: {self._dashboard.token}", file=sys.stderr)
         return self._dashboard
 

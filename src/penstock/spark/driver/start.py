@@ -15,7 +15,19 @@ from penstock.app.absolute_paths import with_absolute_paths, with_folders_of
 from penstock.app.application import Application, graph_of
 from penstock.app.checks.path_checks import check_paths
 from penstock.app.graph import Graph
-from penstock.arguments import FLAG, NAMES, PATH, TEXT, check_arguments, dict_of, kind, number, or_none, whole
+from penstock.arguments import (
+    FLAG,
+    NAMES,
+    PATH,
+    TEXT,
+    check_arguments,
+    checked_call,
+    dict_of,
+    kind,
+    number,
+    or_none,
+    whole,
+)
 from penstock.connectors.planned.client_options import keep
 from penstock.control.goals.goal import Goal, Price
 from penstock.control.goals.limits import Limits
@@ -60,6 +72,7 @@ _log = logging.getLogger(__name__)
 _SLOT_FUNCTIONS = dict_of("a dict of ps.slots.HashSlots, RangeSlots or GridSlots by operator", *get_args(SlotFunction))
 
 
+@checked_call("ps.start")
 def start(
     app: Application,
     *,
@@ -273,6 +286,7 @@ def sweep_host(state_directory: str | None) -> None:
         _log.info("removed files that killed processes had left: %s", ", ".join(swept))
 
 
+@checked_call("ps.run")
 def run(
     app: Application,
     *,

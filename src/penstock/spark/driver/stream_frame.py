@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from penstock import sinks
 from penstock.app.operators import Sink
 from penstock.app.stream import Stream
-from penstock.arguments import PATH, check_arguments, kind, or_none
+from penstock.arguments import PATH, check_arguments, checked_call, kind, or_none
 from penstock.connectors.sinks.plain_types import plain_schema
 from penstock.errors import InputError
 from penstock.host.directories import scratch_folder
@@ -20,6 +20,7 @@ from penstock.spark.driver.start import start
 from penstock.spark.session.session import local_url
 
 
+@checked_call("ps.to_dataframe")
 def to_dataframe(
     stream: Stream,
     *,

@@ -31,6 +31,7 @@ from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.replica.source_rows import packed
 from penstock.runtime.sources.offset_reader import BEAT, OffsetReader, Offsets, Range, Share
+from penstock.runtime.sources.stand_ins import with_stand_ins
 from penstock.runtime.sources.synthetic import synthetic_batch
 from penstock.spark.driver.micro_batch import MicroBatches
 from penstock.spark.executors.map_stage import MapStage
@@ -45,21 +46,11 @@ _EPOCH = 1
 _TUPLES, _BLOCK_ROWS = 2048, 512
 _AGE_S = 3600.0  # so long ago the made-up stream began: its tuples have arrived
 _PATIENCE_S = 60.0
-ROUNDS = 3
 
 
 def is_worthwhile(graph: Graph) -> bool:
     """Whether tuples come by themselves, so that a cold batch makes them late; tables and unbounded traces wait."""
     return any(arrives(source) for source in graph.sources)
-
-
-def has_own_code(graph: Graph) -> bool:
-    """Whether sources or operators call what the user wrote, or wait: made-up tuples must not come there."""
-    own_sources = any(getattr(s.connector, "function", None) is not None for s in graph.sources)
-    return own_sources or any(
-        isinstance(o, ops.Map | ops.Custom | ops.Load) or (isinstance(o, ops.Aggregate) and bool(o.functions))
-        for o in graph.operators
-    )
 
 
 def start_workers(session: SparkSession) -> threading.Thread:
@@ -105,7 +96,8 @@ class _Rehearsal:
         self._configuration = replace(
             configuration, micro_batch_tuples=_TUPLES, block_rows=min(_BLOCK_ROWS, configuration.block_rows)
         )
-        self._rounds, self._ended = 0, threading.Event()
+        self._rounds, self._ended = self._planned_rounds(), threading.Event()
+        self._source_control = SourceControl(checkpoint.directory, self._now)
         self._batches = MicroBatches(checkpoint, self._fixed, _EPOCH, self._now, lambda *_: None)
 
     def run(self) -> None:
@@ -118,7 +110,7 @@ class _Rehearsal:
             state.end()
 
     def _run_query(self) -> None:
-        SourceControl(self._checkpoint.directory, lambda: self._configuration).write()
+        self._source_control.write()
         reader = RehearsalReader(self._checkpoint.directory, self._fixed.graph)
         with with_runtime_settings(self._session):
             writer = driver_stream(self._session, reader).writeStream.foreachBatch(self._run_batch)
@@ -136,20 +128,33 @@ class _Rehearsal:
         if self._ended.is_set():
             return
         self._batches.run(frame, batch)
-        self._rounds += 1
-        if self._rounds >= ROUNDS:
+        if len(self._rounds) == 1:
             self._ended.set()
+            return
+        self._rounds = self._rounds[1:]
+        self._source_control.write()
 
     def _now(self) -> Configuration:
-        """The first round takes as many replicas as there are task slots: a later change finds its workers there."""
-        slots = self._task_slots()
-        if self._rounds or slots is None:
-            return self._configuration
-        wide = self._configuration
-        for element in pipeline_of(self._fixed.graph, wide.unfused).elements:
-            if element.scope == "key" and wide.element(element.name).replicas < slots:
-                wide = wide.with_replicas(element.name, slots)
-        return wide
+        return self._rounds[0]
+
+    def _planned_rounds(self) -> tuple[Configuration, ...]:
+        """First one replica of each element, which compiles what is not in the cache: many would, all the same.
+
+        Then as many as there are task slots, so that a later change finds its workers there; then as configured.
+        """
+        own, slots = self._configuration, self._task_slots() or 1
+        elements = pipeline_of(self._fixed.graph, own.fused).elements
+        keyed = {e.name: own.element(e.name).replicas for e in elements if e.scope == "key"}
+        one = self._on(dict.fromkeys((e.name for e in own.elements), 1))
+        wide = self._on({name: max(replicas, slots) for name, replicas in keyed.items()})
+        return (one, own) if wide == own else (one, wide, own)
+
+    def _on(self, replicas: dict[str, int]) -> Configuration:
+        configuration = self._configuration
+        for name, wanted in replicas.items():
+            if configuration.element(name).replicas != wanted:
+                configuration = configuration.with_replicas(name, wanted)
+        return configuration
 
     def _task_slots(self) -> int | None:
         master = str(self._session.sparkContext.master)
@@ -157,33 +162,31 @@ class _Rehearsal:
 
 
 class RehearsalReader(OffsetReader):
-    """A batch at every call: of tuples that traces and tables have, and of made-up ones for other sources.
-
-    Batches have no tuples at all where they would come to what the user wrote.
-    """
+    """A batch at every call: of tuples that traces and tables have, and of made-up ones for other sources."""
 
     def __init__(self, checkpoint: str | Path, graph: Graph) -> None:
         super().__init__(checkpoint)
         self.planner.sources = {}  # made-up tuples come in their place
-        self._is_silent = has_own_code(graph)
         self._others = [s for s in graph.sources if offset_source(s, 0) is None]
 
     def latestOffset(self, start: Offsets, limit: object) -> Offsets:
-        ends = start if self._is_silent else super().latestOffset(start, limit)
-        return {**ends, BEAT: start[BEAT] + 1}
+        return {**super().latestOffset(start, limit), BEAT: start[BEAT] + 1}
 
     def read(self, partition: Range | Share) -> Iterator[pa.RecordBatch]:
         yield from super().read(partition)
-        for source in () if self._is_silent else self._others:
+        for source in self._others:
             yield from packed([synthetic_batch(source.schema, _BLOCK_ROWS)], source, 0, DeadLetters())
 
 
 def rehearsed(graph: Graph, folder: Path) -> Graph:
-    """The graph with files of sinks in another folder, and nothing else written anywhere; its layout is the same."""
+    """The graph with files of sinks in another folder, and nothing else written anywhere; its layout is the same.
+
+    Stand-ins take the place of what the user wrote, but for the functions of traces: those give any tuple at any time.
+    """
     operators = tuple(
         replace(o, connector=rehearsing_sink(o.connector, str(folder / "sinks" / file_name(o.name))))
         if isinstance(o, ops.Sink)
         else o
         for o in graph.operators
     )
-    return replace(graph, operators=operators)
+    return with_stand_ins(replace(graph, operators=operators))

@@ -15,6 +15,7 @@ from pyspark.accumulators import Accumulator, _accumulatorRegistry
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from penstock.arguments import checked_call
 from penstock.element.pool.calls import Calls
 from penstock.element.pool.computing_tasks import computing_tasks_of_host
 from penstock.element.pool.level_hint import known_level_path
@@ -26,6 +27,7 @@ from penstock.spark.elastic_map.parameters import ERROR, Parameters, checked
 _lock = threading.Lock()
 
 
+@checked_call("ps.elastic_map")
 def elastic_map(
     df: DataFrame,
     function: Callable[..., Any],

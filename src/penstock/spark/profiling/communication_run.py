@@ -27,6 +27,9 @@ from penstock.spark.profiling.rate_run import RateRun
 
 Tell = Callable[[str, float], None]
 VISIT_S = 1.5
+_WARM_UP_S = 3.0  # of one round of small micro-batches, while the JVM compiles what tasks do
+_WARM_UPS = 8
+_STEADY = 0.95  # of the round before: the JVM has compiled what it will
 
 
 def learned_overhead(session: SparkSession, tell: Tell, columns: Sequence[int] = COLUMNS) -> Overhead:
@@ -44,18 +47,37 @@ def calibration_points(
 ) -> list[CalibrationPoint]:
     """What was measured for every width, envelope size and micro-batch size, fused and cut.
 
-    `warms_up`: the first width is measured twice, and counts the second time, as the JVM compiles during the first.
+    `warms_up`: small micro-batches run first, until their CPU no longer falls: the JVM takes some hundred tasks to
+    compile what they do, and a task costs it three times as much before.
     """
-    visits = [*columns[: int(warms_up)], *columns]
     points: list[CalibrationPoint] = []
-    for place, own in enumerate(visits):
+    if warms_up:
+        _warm_up(session, columns[0], tell)
+    for place, own in enumerate(columns):
 
-        def reported(share: float, done: float = place / len(visits)) -> None:
-            tell("communication", done + share / len(visits))
+        def reported(share: float, done: float = place / len(columns)) -> None:
+            tell("communication", done + share / len(columns))
 
-        found = list(_of_width(session, own, seconds, reported))
-        points += found if place or not warms_up else []
+        points += _of_width(session, own, seconds, reported)
     return points
+
+
+def _warm_up(session: SparkSession, columns: int, tell: Tell) -> None:
+    app = calibration_application(columns)
+    configuration = app.configuration(1).with_fusion(app.graph, CUT)
+    tuples = batch_sizes(columns)[0]
+    before_s = float("inf")
+    with RateRun(app.graph, replace(configuration, micro_batch_tuples=tuples), session) as run:
+        for number in range(_WARM_UPS):
+
+            def reported(share: float, done: float = number / _WARM_UPS) -> None:
+                tell("warm-up", done + share / _WARM_UPS)
+
+            seen = run.visit(configuration, tuples, _WARM_UP_S, reported)
+            cpu_s = sum(own.cpu_s for own in _middle(seen).elements.values())
+            if cpu_s > _STEADY * before_s:
+                break
+            before_s = cpu_s
 
 
 def _of_width(

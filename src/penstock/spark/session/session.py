@@ -25,7 +25,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from penstock.arguments import FLAG, PATH, TEXT, check_arguments, dict_of, or_none, whole
+from penstock.arguments import FLAG, PATH, TEXT, check_arguments, checked_call, dict_of, or_none, whole
 from penstock.errors import InputError
 from penstock.host.allocator import malloc_settings
 from penstock.host.cores import own_cores
@@ -47,6 +47,7 @@ _ANSWER_TIMEOUT_S = 5.0
 _REGISTRATION_TIMEOUT_S = 60.0
 _SCHEDULER_TIMEOUT_S = 300.0
 _SHUTDOWN_TIMEOUT_S = 30.0
+_starting = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,9 @@ def runtime_settings() -> dict[str, str]:
     return {
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_ROWS),  # rows that Spark reads become blocks
+        # A task's envelopes reach its worker in parts: buffers above 32 MB leave malloc's arenas, and are mapped and
+        # touched anew in each micro-batch (80 ms of CPU for 35 MB, where 23 MB take 32; docs/design/0062-costs.md).
+        "spark.sql.execution.arrow.maxBytesPerBatch": "12m",
         # Tables of `foreach_batch` above this stay Arrow until tasks read them; below, the driver makes all rows.
         "spark.sql.execution.arrow.localRelationThreshold": "64KB",
         "spark.sql.streaming.checkpointFileManagerClass": (
@@ -162,15 +166,19 @@ def runtime_settings() -> dict[str, str]:
 
 @contextlib.contextmanager
 def with_runtime_settings(session: SparkSession) -> Iterator[None]:
-    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again."""
-    before = {key: session.conf.get(key, None) for key in runtime_settings()}
-    try:
-        for key, value in runtime_settings().items():
-            session.conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            session.conf.unset(key) if old is None else session.conf.set(key, old)
+    """Our settings in a session of the user's while a query starts, which keeps them; then the user's own again.
+
+    One start after the other: what a second one found meanwhile would not be the user's own.
+    """
+    with _starting:
+        before = {key: session.conf.get(key, None) for key in runtime_settings()}
+        try:
+            for key, value in runtime_settings().items():
+                session.conf.set(key, value)
+            yield
+        finally:
+            for key, old in before.items():
+                session.conf.unset(key) if old is None else session.conf.set(key, old)
 
 
 def start_settings(master: Master, folder: LocalFolder | None) -> dict[str, str]:
@@ -288,6 +296,7 @@ def _shut_down(gateway: Any) -> None:
 _launches: WeakKeyDictionary[SparkSession, _Launch] = WeakKeyDictionary()
 
 
+@checked_call("ps.spark_session")
 def spark_session(
     master: str = DEFAULT_MASTER,
     task_slots: int | None = None,

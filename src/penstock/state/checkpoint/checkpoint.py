@@ -258,7 +258,10 @@ class Checkpoint:
 
     def _check(self, path: Path, graph: Graph, reset: Collection[str] = ()) -> Fixed:
         header, fixed = self._read(path)
-        changed = differing(header["operators"], operator_digests(graph, has_paths="paths" not in header))
+        now = operator_digests(
+            graph, has_paths="paths" not in header, of_attributes=header[VERSION_KEY] == OLDEST_VERSION
+        )
+        changed = differing(header["operators"], now)
         if header["name"] != graph.name or set(header["operators"]) != {o.name for o in graph.operators}:
             raise InputError(f"the checkpoint '{self.directory}' belongs to another application or version of it "
                              f"('{header['name']}'); take another one")  # fmt: skip

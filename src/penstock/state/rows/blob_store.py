@@ -129,6 +129,11 @@ class BlobTask:
         self._values[slot] = value
         self._changed.add(slot)
 
+    def replace(self, slot: int, value: Any) -> None:
+        """Takes another object that says the same, which need not be logged again."""
+        self._check(slot)
+        self._values[slot] = value
+
     def commit(self) -> Entries:
         """Logs the objects that were put; the entries count once a manifest has them."""
         entries = self._write() if self._changed else no_entries()

@@ -84,7 +84,7 @@ class Dashboard:
             await asyncio.sleep(POLL_S if self.clients.connected else IDLE_POLL_S)
 
     def look(self) -> None:
-        """Takes what is new; the newest of each kind is told."""
+        """Takes what is new; clients get the newest of each kind."""
         kinds, status = set(self.reader.poll()), self.reader.status
         state = self.reader.state
         if not self.clients.connected:

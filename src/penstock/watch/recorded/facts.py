@@ -47,8 +47,8 @@ def goal_text(goal: Goal | None) -> str:
     if goal is None:
         return ""
     bounds = [("p95", goal.p95_s), ("mean latency", goal.mean_s)]
-    told = [f"{name} <= {bound_s * 1000:g} ms" for name, bound_s in bounds if bound_s is not None]
-    return " and ".join(told) or f"throughput >= {goal.served_ratio:.0%} of arrivals"
+    found = [f"{name} <= {bound_s * 1000:g} ms" for name, bound_s in bounds if bound_s is not None]
+    return " and ".join(found) or f"throughput >= {goal.served_ratio:.0%} of arrivals"
 
 
 def summary_of_run(state: RunState, status: str, now_s: float | None = None) -> str:

@@ -44,8 +44,8 @@ class ConsoleView:
             return
         yield self._gauges(width)
         rows = element_rows(self.observations)
-        room = console.height - _OTHER_LINES - len(self.events) - len(self.control)
-        fits = len(rows) + sum(len(row.operators) for row in rows) <= room
+        height = console.height - _OTHER_LINES - len(self.events) - len(self.control)
+        fits = len(rows) + sum(len(row.operators) for row in rows) <= height
         yield _elements(rows, width, with_operators=fits)
         yield _labelled("in force", configuration_text(self.configuration))
         cpu = cpu_text(self.observations)

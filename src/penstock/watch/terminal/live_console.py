@@ -138,11 +138,11 @@ def plain_line(observations: Sequence[Observation], configuration: Configuration
         return f"{clock_text(elapsed_s)}  waiting for the first micro-batch"
     figures = [f"{gauge.label} {gauge.figure}" for gauge in gauges(observations, bins=0)]
     letters = sum(o.dead_letters for o in observations)
-    told = [f"micro-batches {len(observations):,}", *figures, f"replicas {replicas_text(configuration)}"]
+    shown_parts = [f"micro-batches {len(observations):,}", *figures, f"replicas {replicas_text(configuration)}"]
     return "; ".join(
         [
-            f"{clock_text(elapsed_s)}  {told[0]}",
-            *told[1:],
+            f"{clock_text(elapsed_s)}  {shown_parts[0]}",
+            *shown_parts[1:],
             *([f"dead letters {letters:,}"] if letters else []),
             *observations[-1].advice,
         ]

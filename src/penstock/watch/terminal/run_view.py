@@ -114,8 +114,8 @@ def so_far(body: dict[str, Any]) -> str:
         parts += [f"goal broken in {saso['violations']} of {saso['steps']} steps"]
     if cost is not None:
         static = cost["static_core_hours"]
-        beside = "" if static is None else f" ({static:.3g} statically provisioned)"
-        parts += [f"{cost['core_hours']:.3g} core-hours{beside}"]
+        provisioned = "" if static is None else f" ({static:.3g} statically provisioned)"
+        parts += [f"{cost['core_hours']:.3g} core-hours{provisioned}"]
     if size is not None:
         parts += [f"checkpoint {count_text(size)}B"]
     return "; ".join(parts)

@@ -135,5 +135,5 @@ def test_offsets_outside_of_a_trace_are_refused() -> None:
     for start, stop in ((-1, 2), (3, 2), (5, 11)):
         with pytest.raises(InputError, match=f"0 <= start <= stop <= 10; got {start} and {stop}"):
             source.table(start, stop)
-    with pytest.raises(InputError, match="a table of a trace that has no end needs a stop"):
+    with pytest.raises(InputError, match="a table of a trace without an end needs a stop"):
         ps.sources.trace(keys=3).table()

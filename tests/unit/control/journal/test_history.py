@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.control.journal.display_graph import DisplayGraph, display_graph
-from penstock.control.journal.history import History, JournalSettings, events_path
+from penstock.control.journal.history import MOST_REASONS, SAMPLES_EACH, History, JournalSettings, events_path
 from penstock.control.journal.levels import LEVELS, Levels, level_path, read_level, row_of, row_text
 from penstock.control.journal.parts import PartFile, part_before
 from penstock.control.journal.plain_values import from_plain, to_plain
@@ -165,6 +165,16 @@ def test_samples_of_dead_letters_are_few_and_short_and_can_be_off(tmp_path: Path
     silent = history(tmp_path / "off", dead_letter_samples=False)
     silent.letters(1, letters)
     assert not events(tmp_path / "off", "dead_letter")
+
+
+def test_reasons_with_a_text_of_each_tuple_are_kept_in_mind_up_to_a_bound(tmp_path: Path) -> None:
+    written = history(tmp_path)
+    texts = ("".join(map(chr, (97 + i % 26, 97 + i // 26 % 26, 97 + i // 676))) for i in range(5_000))
+    written.letters(1, [{"operator": "map", "reason": f"raised KeyError: {text}", "row": "{}"} for text in texts])
+    assert len(events(tmp_path, "dead_letter")) == len(written._samples) == MOST_REASONS
+    written.letters(2, [{"operator": "map", "reason": "raised KeyError: aaa", "row": "{}"}] * 9)
+    assert len(events(tmp_path, "dead_letter")) == MOST_REASONS + SAMPLES_EACH - 1
+    assert max(written._samples.values()) == SAMPLES_EACH
 
 
 def test_a_display_graph_has_names_kinds_inputs_and_elements() -> None:

@@ -40,7 +40,7 @@ def test_a_goal_alone_is_enough_and_without_one_there_is_no_control() -> None:
     [
         ({"goal": None, "policy": "ds2"}, ["policy says how to reach a goal, and there is none"]),
         ({"goal": None, "limits": ps.Limits(), "passive": True}, ["limits says how", "passive says how"]),
-        ({"goal": "fast"}, ["a goal is throughput() or latency(p95_ms=...); got 'fast'"]),
+        ({"goal": "fast"}, ["a goal is ps.throughput() or ps.latency(p95_ms=...); got 'fast'"]),
         (
             {"goal": ps.throughput(), "policy": "mcp", "limits": ps.Limits(max_replicas=0), "price": ps.Price(-1.0)},
             [

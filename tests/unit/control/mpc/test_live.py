@@ -148,7 +148,7 @@ def test_a_bound_that_does_not_bind_changes_no_decision(rate: int, monkeypatch: 
 def test_where_the_replicas_that_help_are_too_few_all_of_them_stay() -> None:
     records = driven(5500, HighestReplicas(4, 16), 30)
     assert {r.seen.setting.replicas for r in records} == {4}
-    assert "no more than 4 of a computing element help on 4 cores" in records[-1].decided.because
+    assert "an element that computes can use 4 on 4 cores" in records[-1].decided.because
 
 
 def test_replicas_that_a_hot_slot_makes_useless_are_given_back_though_the_goal_is_out_of_reach() -> None:

@@ -39,7 +39,7 @@ def test_more_than_any_element_can_use_is_not_decided() -> None:
     bounded = rule(with_shares(step(1, burn=(1.0, 0.9, 0.0))), wanted)
     assert isinstance(bounded, Change)
     assert bounded.setting.replicas == 2
-    assert "9 replicas wanted, but no more than 2 of a computing element help on 2 cores; demand" in bounded.because
+    assert "9 replicas wanted, but an element that computes can use 2 on 2 cores; demand" in bounded.because
     assert isinstance(rule(with_shares(step(2, burn=(1.0, 0.9, 0.0))), wanted), Hold)
     stays = rule(with_shares(step(5, burn=(1.0, 0.9, 0.0))), wanted)  # it was not this rule that made them five
     assert isinstance(stays, Hold)
@@ -55,7 +55,7 @@ def test_as_many_replicas_as_the_user_wants_are_kept_where_fewer_would_help() ->
     assert rule(seen, another_cap) == another_cap
     more = rule(seen, Change(Setting(9), "demand"))
     assert isinstance(more, Hold)
-    assert "but beyond 8, the fewest of the limits, none of a computing element help on 2 cores" in more.because
+    assert "but 8 are the fewest of the limits, more than an element that computes can use on 2 cores" in more.because
 
 
 def test_each_element_gets_as_many_replicas_as_it_can_use() -> None:

@@ -117,3 +117,7 @@ def test_what_cannot_be_chosen_is_refused() -> None:
         PROFILE.choose(1, "x")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"exact of Profile.choose is True or False"):
         PROFILE.choose(1, NODES, exact=3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"together of Profile.choose is a list of lists of operators; got 5"):
+        PROFILE.choose(1, NODES, together=5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"together names operator 'x', which the profile does not have; it has: a, b"):
+        PROFILE.choose(1, NODES, together=[["a", "x"]])

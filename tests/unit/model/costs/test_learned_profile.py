@@ -20,7 +20,7 @@ from penstock.measure.observation import (
 from penstock.model.costs.communication import Communication
 from penstock.model.costs.learning.calibration import CalibrationPoint, calibrated
 from penstock.model.costs.learning.drift import DriftWatch
-from penstock.model.costs.learning.learned_profile import Measured, Overhead, _width, learned
+from penstock.model.costs.learning.learned_profile import Measured, Overhead, _function, _width, learned
 from penstock.model.costs.learning.operator_facts import facts_of, key_of
 from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample, samples_of
 from penstock.model.costs.profile import FixedCosts, Profile
@@ -98,6 +98,27 @@ def test_a_fusion_that_was_never_run_is_predicted() -> None:
     assert own.parts["operators"] == pytest.approx((READ + HALF) * 1e5, rel=1e-3)
     assert own.parts["send"] == pytest.approx(TABLE.send(5e4, 8.0))
     assert own.parts["receive"] == 0.0
+
+
+def test_an_operator_costs_what_the_clock_saw_where_the_table_of_communication_is_too_dear() -> None:
+    dear = replace(TABLE, send_cores=(0.6, 0.7), receive_cores=(0.4, 0.5))
+    found = learned(facts_of(application().graph), measured(*RATES), replace(OVERHEAD, communication=dear))
+    assert found.operator("half").cpu.at([1e5]) == pytest.approx(HALF * 1e5, rel=1e-3)
+    assert found.operator("half").communication_factor < 0.9
+    own = found.predict({"numbers": 1e5}).elements["half"]
+    truth = 0.01 + 6e-4 + HALF * 1e5 + TABLE.receive(1e5, 8.0) + TABLE.send(5e4, 8.0)
+    assert own.cpu_cores == pytest.approx(truth, rel=2e-3)
+
+
+def test_a_factor_is_not_learned_where_operators_were_not_timed() -> None:
+    untimed = []
+    for sample, elements in measured(*RATES):
+        own = sample.elements["half"]
+        if sample.tuples == RATES[0]:
+            operators = {"half": replace(own.operators["half"], cpu_s=None)}
+            sample = replace(sample, elements={**sample.elements, "half": replace(own, operators=operators)})
+        untimed.append((sample, elements))
+    assert learned(facts_of(application().graph), untimed, OVERHEAD).operator("half").communication_factor > 0.999
 
 
 def test_too_few_rates_saturated_ones_and_waiting_operators_are_refused() -> None:
@@ -210,6 +231,31 @@ def test_undisturbed_samples_leave_out_what_neighbours_add() -> None:
     assert own.elements["half"].cpu_s == pytest.approx(expected.cpu_s, rel=0.02)
     assert own.elements["half"].tuples_in == expected.tuples_in
     assert plain.elements["half"].cpu_s > 1.2 * expected.cpu_s
+
+
+def test_a_function_that_falls_with_its_rate_is_noise_and_becomes_a_constant() -> None:
+    found = _function([(2_000.0,), (8_000.0,), (20_000.0,)], [0.0009, 0.0006, 0.0005], "the function")
+    assert found.degree == 0
+    assert 0.0005 < found.at([20_000.0]) < 0.0009
+    assert _function([(1.0,), (2.0,), (3.0,)], [2.0, 4.0, 6.0], "the function").at([4.0]) == pytest.approx(8.0)
+
+
+def test_tuples_of_a_rate_are_means_where_results_come_unevenly() -> None:
+    few, many = batch(40_000), batch(40_000)
+    window = replace(many.replicas_by_element["window"][0], outputs=(PortObservation("out", 8_000, 64_000),))
+    many = replace(many, replicas_by_element={**many.replicas_by_element, "window": (window,)})
+    (own,) = samples_of([few, few, many])
+    assert own.elements["window"].tuples_out["out"] == pytest.approx((2 * 2_000 + 8_000) / 3)
+
+
+def test_waiting_for_a_core_is_not_a_micro_batchs_own_time() -> None:
+    own = batch(40_000)
+    waited = replace(own.replicas_by_element["half"][0], stalled_s=0.3)
+    disturbed = replace(own, micro_batch_s=own.micro_batch_s + 0.3,
+                        replicas_by_element={**own.replicas_by_element, "half": (waited,)})  # fmt: skip
+    (alone,), (plain,) = samples_of([disturbed], undisturbed=True), samples_of([disturbed])
+    assert alone.wall_s == pytest.approx(own.micro_batch_s)
+    assert plain.wall_s == disturbed.micro_batch_s
 
 
 def test_the_width_of_a_stream_inside_an_element_is_what_its_operators_saw() -> None:

@@ -130,6 +130,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"node": 5}, "a node is one of ps.costs.nodes\\(...\\), its name, or a table of speeds"),
     ({"micro_batch_s": 0}, "micro_batch_s of Profile.predict is a number above 0; got 0"),
     ({"replicas": {"x": 2}}, "replicas names element 'x', which is none; the elements are: a, b, c"),
+    ({"fusion": 5}, "fusion of Profile.predict is a list of lists of operators, or None; got 5"),
+    ({"fusion": "ab"}, "fusion of Profile.predict is a list of lists of operators, or None; got 'ab'"),
+    ({"fusion": [5]}, "fusion of Profile.predict is a list of lists of operators, or None; got \\[5\\]"),
+    ({"fusion": [[["a"]]]}, "the fusion names operator \\['a'\\], which the profile does not have"),
+    ({"replicas": 2}, "replicas of Profile.predict is a mapping of whole numbers by element, or None; got 2"),
+    ({"cores": 0}, "cores of Profile.predict is a whole number of at least 1, or None; got 0"),
+    ({"cores": "2"}, "cores of Profile.predict is a whole number of at least 1, or None; got '2'"),
     ({"replicas": {"a": 0}}, "an element has at least one replica; got 0 for 'a'"),
 ]
 

@@ -10,6 +10,7 @@ import pytest
 
 import penstock as ps
 from penstock.errors import InputError
+from penstock.model.costs.profile_file import profile_from_json
 from tests.reference.costs import random_profile
 
 
@@ -45,6 +46,21 @@ def test_a_file_written_by_hand_is_read(tmp_path: Path) -> None:
     profile = ps.Profile.load(str(path))
     assert profile.names == ("a", "b", "c")
     assert profile.operator("a").cpu.covariance == ((1e-14,),)
+
+
+def test_communication_that_is_cheaper_than_the_table_says_is_kept(tmp_path: Path) -> None:
+    body = by_hand()
+    plain = profile_from_json(body).predict({"source": 5e4}).elements["a"]
+    body["operators"]["a"]["communication_factor"] = 0.5
+    path = tmp_path / "p.json"
+    profile_from_json(body).save(path)
+    own = ps.Profile.load(path).predict({"source": 5e4}).elements["a"]
+    for part in ("send", "receive"):
+        assert own.parts[part] == pytest.approx(plain.parts[part] / 2)
+    body["operators"]["a"]["communication_factor"] = -1
+    path.write_text(json.dumps(body))
+    with pytest.raises(InputError, match="communication_factor of operator 'a' is a number of at least 0; got -1"):
+        ps.Profile.load(path)
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

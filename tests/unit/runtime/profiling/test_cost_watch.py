@@ -47,6 +47,13 @@ def test_nothing_is_told_without_functions_or_without_figures_of_the_jvm(tmp_pat
         assert watch.after([(without_jvm(seen), configuration)]) == []
 
 
+def test_what_waits_for_the_end_has_no_counts_by_slot(tmp_path: Path) -> None:
+    watch, counts = CostWatch(application().graph, store_of(tmp_path), "n"), {"window": tuple(range(512))}
+    seen = replace(batch(RATES[0]), slot_tuples_by_element=counts, slot_cpu_us_by_element=counts)
+    watch.after([(seen, apart(application().graph))])
+    assert [(own.slot_tuples_by_element, own.slot_cpu_us_by_element) for own, _ in watch._seen] == [({}, {})]
+
+
 def without_jvm(seen: Observation) -> Observation:
     elements = {name: tuple(replace(r, jvm_cpu_s=None) for r in own) for name, own in seen.replicas_by_element.items()}
     return replace(seen, replicas_by_element=elements)

@@ -17,7 +17,7 @@ from pathlib import Path
 from penstock.connectors.files.layout.staged_partitions import publish_partitions
 from penstock.connectors.files.staged_file import STAGE
 from penstock.connectors.sinks.sink_port import Delivery, Sweep
-from penstock.errors import CorruptStateError, InputError
+from penstock.errors import CorruptStateError, InputError, system_reason
 from penstock.host.atomic_file import DRAFT, Fence, make_folder, no_fence, sync, write_whole
 
 _BATCH = re.compile(r"batch-(\d+)")
@@ -103,7 +103,7 @@ class Compaction:
                     sync(str(place))
                     sync(str(place.parent))
         except OSError as error:
-            raise InputError(f"cannot write {merged}: {error.strerror or error}") from error
+            raise InputError(f"cannot write {merged}: {system_reason(error)}") from error
         write_whole(
             "merging files of", str(Path(self.path) / STAGE / "merge"), str(last).encode(), durable=durable, fence=fence
         )

@@ -15,7 +15,7 @@ from penstock.connectors.files.layout.partitions import PartitionKey, split
 from penstock.connectors.files.staged_file import STAGE
 from penstock.connectors.files.writers import ROW_GROUP_ROWS
 from penstock.connectors.sinks.sink_port import Delivery, Part, Sweep
-from penstock.errors import CorruptStateError, InputError
+from penstock.errors import CorruptStateError, InputError, system_reason
 from penstock.host.atomic_file import make_folder, sync, write_whole
 
 _LIST = "files"  # of a part: the paths of all its files, also of those that were moved already
@@ -71,7 +71,7 @@ class StagedPartitions:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> InputError:
-        return InputError(f"cannot write {self._path}: {error.strerror or error}")
+        return InputError(f"cannot write {self._path}: {system_reason(error)}")
 
 
 def publish_partitions(path: str, target: Path, delivery: Delivery) -> tuple[Path, ...]:
@@ -123,7 +123,7 @@ def _move(file: Path, final: Path, delivery: Delivery) -> None:
         if not final.exists():  # else an earlier attempt at this delivery has come as far as this
             raise _gone(file, delivery) from error
     except OSError as error:
-        raise InputError(f"cannot write {final}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {final}: {system_reason(error)}") from error
 
 
 def sweep_partitions(path: str, sweep: Sweep) -> None:

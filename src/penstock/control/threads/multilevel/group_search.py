@@ -104,8 +104,10 @@ def _decrease(search: GroupSearch, rate: float, rules: MultiLevelRules, why: str
 
 
 def _next_group(search: GroupSearch, rate: float, rules: MultiLevelRules, why: str) -> tuple[GroupSearch, str]:
-    kept = _placed(search, search.size, rules)
-    onward = replace(search, groups=search.groups[1:], fixed=kept, placement=kept, rate=rate, number=search.number + 1)
+    placed = _placed(search, search.size, rules)
+    onward = replace(
+        search, groups=search.groups[1:], fixed=placed, placement=placed, rate=rate, number=search.number + 1
+    )
     return _enter_group(onward, rate, rules, f"{why}; ")
 
 

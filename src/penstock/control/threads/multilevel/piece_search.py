@@ -121,8 +121,8 @@ def step(search: PieceSearch, rate: float, rules: MultiLevelRules) -> tuple[Piec
     if search.rung == NONE:
         search = replace(search, none_rate=rate)
     elif search.best == NONE or _better(search, rate, rules):
-        kept = rate if search.best == NONE else max(rate, search.rate)
-        search = replace(search, best=search.rung, rate=kept)
+        best_rate = rate if search.best == NONE else max(rate, search.rate)
+        search = replace(search, best=search.rung, rate=best_rate)
     return _next_to_best(search, said, rules)
 
 

@@ -14,7 +14,7 @@ from penstock.model.costs.choosing.fusions import Ideals
 from penstock.model.costs.composition import Composition
 from penstock.model.costs.flows import Flows, flows_of, sources_of
 from penstock.model.costs.node_speed import speed_on
-from penstock.model.costs.prediction import fixed_s
+from penstock.model.costs.prediction import GROUPS, check_groups, fixed_s
 from penstock.model.costs.profile import Profile
 from penstock.plan.nodes import Node, Nodes
 
@@ -53,8 +53,10 @@ def choose(
     """What `Profile.choose` gives: least CPU, ties by the shorter batch."""
     check_arguments(
         "Profile.choose", exact=(exact, FLAG), micro_batch_s=(micro_batch_s, number(above=0)),
-        neighbours_cores=(neighbours_cores, number(least=0)),
+        together=(together, GROUPS), neighbours_cores=(neighbours_cores, number(least=0)),
     )  # fmt: skip
+    together = [[group] if isinstance(group, str) else group for group in together]
+    check_groups("together", profile.names, together)
     machines = _machines(nodes)
     flows = flows_of(profile, rates_of(profile, rate))
     factor = 1.0 + profile.contention * neighbours_cores

@@ -11,13 +11,14 @@ from penstock.errors import InputError
 from penstock.model.costs.communication import Communication
 from penstock.model.costs.learning.operator_facts import OperatorFacts
 from penstock.model.costs.learning.samples import ElementSample, Sample
-from penstock.model.costs.least_squares import check_points, fit
+from penstock.model.costs.least_squares import FEWEST_RATES, check_points, fit
 from penstock.model.costs.profile import FixedCosts, OperatorCost, Profile
 from penstock.model.costs.recovery import SATURATED_CORES
 from penstock.model.costs.resource_function import ResourceFunction, Term
 
 _WAITING_RATIO = 1.5  # elapsed time / CPU of an element that waits for something other than a core
 _WAITING_S = 0.02
+_CHEAPEST = 0.5  # of the table's communication: what seems to cost less is not believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,9 @@ def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], ov
     """The profile of an application out of samples at several rates, of any fusions of it.
 
     An operator's CPU is what the thread clock saw in it.  What an element took beside its operators, its tasks, its
-    envelopes and communication belongs to its source, else to the operator that has state, else to the first.
+    envelopes and communication belongs to its source, else to the operator that has state, else to the first.  Where
+    it took less, and the less the more was sent and received, communication of that operator is cheaper than the table
+    says: the clock's figures of operators stay.
     """
     _check(facts, measured)
     operators = tuple(_cost(own, measured, facts, overhead) for own in facts.values())
@@ -75,20 +78,25 @@ def _blocking(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) 
 def _cost(
     own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> OperatorCost:
-    rates, values = [], []
+    rates: list[tuple[float, ...]] = []
+    parts: list[tuple[float, float, float]] = []  # the operator's own, communication and the rest of its element's
+    points: list[tuple[float, float]] = []
     outputs: dict[str, list[float]] = {stream: [] for stream in own.outputs}
     for sample, elements in measured:
         home = next((name for name, operators in elements.items() if own.name in operators), None)
         if home is None or home not in sample.elements:
             continue
-        element = sample.elements[home]
+        element, inside = sample.elements[home], elements[home]
         rates.append(tuple(stream_rate(sample, stream, facts) for stream in own.inputs or own.outputs))
-        own_s = _own_cpu(own.name, element)
-        values.append(own_s + _leftover(own.name, sample, home, elements[home], facts, overhead))
+        exchanged_s, rest_s = communication_s(element, inside, facts, overhead), _rest(element, inside, facts, overhead)
+        if all(seen.cpu_s is not None for seen in element.operators.values()):
+            points.append((exchanged_s, rest_s))
+        shared = (exchanged_s, rest_s) if owner_of(inside, facts) == own.name else (0.0, 0.0)
+        parts.append((_own_cpu(own.name, element), *shared))
         for stream in own.outputs:
             outputs[stream].append(stream_rate(sample, stream, facts))
-    what = f"the resource function of operator '{own.name}'"
-    cpu = _function(rates, values, what)
+    what, factor = f"the resource function of operator '{own.name}'", _factor(points)
+    cpu = _function(rates, [own_s + rest_s + (1.0 - factor) * sent_s for own_s, sent_s, rest_s in parts], what)
     through = {
         stream: fit(rates, given, degree=1, through_origin=True, what=what)
         if len(own.inputs) else ResourceFunction((Term((1,), 1.0),))
@@ -97,8 +105,21 @@ def _cost(
     widths = {stream: _width(stream, own, measured, facts) for stream in own.outputs}
     return OperatorCost(
         own.name, cpu, {stream: replace(function, covariance=(), noise=0.0) for stream, function in through.items()},
-        own.inputs, own.operator_class, own.key, own.scope, own.by, widths,
+        own.inputs, own.operator_class, own.key, own.scope, own.by, widths, factor,
     )  # fmt: skip
+
+
+def _factor(points: Sequence[tuple[float, float]]) -> float:
+    """The share of the table's cost that communication really has: 1 + b, where rest = a + b communication, b < 0.
+
+    Points are communication as the table has it, and the rest of an element's CPU beside what is known.
+    """
+    if len(points) < FEWEST_RATES:
+        return 1.0
+    mean_x, mean_y = (sum(own) / len(points) for own in zip(*points, strict=True))
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points)
+    return 1.0 + min(max(slope / spread, _CHEAPEST - 1.0), 0.0) if spread else 1.0
 
 
 def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what: str) -> ResourceFunction:
@@ -107,8 +128,10 @@ def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what:
         return ResourceFunction(())
     try:
         found = fit(rates, values, relative=True, what=what)
-        is_usable = found.degree < 2 or _grows(found, rates)
-        return found if is_usable else fit(rates, values, degree=1, relative=True, what=what)
+        for lower in (1, 0):
+            if not _grows(found, rates):
+                found = fit(rates, values, degree=lower, relative=True, what=what)
+        return found
     except InputError:
         if len(rates[0]) == 1 or len(set(rates)) < 3:
             raise
@@ -127,7 +150,7 @@ def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what:
 
 
 def _grows(function: ResourceFunction, rates: Sequence[tuple[float, ...]]) -> bool:
-    """Whether more tuples cost more, from the lowest rates to the highest: a bend that says otherwise is noise."""
+    """Whether more tuples never cost less, from the lowest rates to the highest: what says otherwise is noise."""
     low, high = (tuple(take(own) for own in zip(*rates, strict=True)) for take in (min, max))
     steps = [[a + (b - a) * part / 8 for a, b in zip(low, high, strict=True)] for part in range(9)]
     values = [sum(term.coefficient * term.basis(own) for term in function.terms) for own in steps]
@@ -139,18 +162,10 @@ def _own_cpu(name: str, element: ElementSample) -> float:
     return 0.0 if seen is None or seen.cpu_s is None else seen.cpu_s
 
 
-def _leftover(
-    name: str,
-    sample: Sample,
-    home: str,
-    inside: tuple[str, ...],
-    facts: Mapping[str, OperatorFacts],
-    overhead: Overhead,
+def _rest(
+    element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> float:
-    """What an element took beside what is known, for the operator that it belongs to; 0 for the others."""
-    if owner_of(inside, facts) != name:
-        return 0.0
-    element = sample.elements[home]
+    """What an element took beside what is known."""
     timed = sum(own.cpu_s or 0.0 for own in element.operators.values())
     return element.cpu_s - timed - overhead_s(element, inside, facts, overhead)
 
@@ -166,17 +181,33 @@ def overhead_s(
     element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> float:
     """Tasks, envelopes and communication of an element in one micro-batch."""
-    fixed, table = overhead.fixed, overhead.communication
-    made = {stream for name in inside for stream in facts[name].outputs}
-    outside = {stream: n for stream, n in element.tuples_in.items() if stream not in made}
-    leaving = {stream: n for stream, n in element.tuples_out.items() if stream in made}
+    fixed = overhead.fixed
+    outside, leaving = _exchanged(element, inside, facts)
     envelopes = sum(
         element.tasks * math.ceil(tuples / element.tasks / fixed.envelope_tuples)
         for tuples in [*outside.values(), *leaving.values()]
     )
+    exchange_s = communication_s(element, inside, facts, overhead)
+    return element.tasks * fixed.task_cpu_s + envelopes * fixed.envelope_cpu_s + exchange_s
+
+
+def communication_s(
+    element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
+) -> float:
+    """Sending and receiving of an element in one micro-batch, as the table has it."""
+    table = overhead.communication
+    outside, leaving = _exchanged(element, inside, facts)
     received = sum(table.receive(n, _bytes(element.bytes_in, stream, n)) for stream, n in outside.items())
-    sent = sum(table.send(n, _bytes(element.bytes_out, stream, n)) for stream, n in leaving.items())
-    return element.tasks * fixed.task_cpu_s + envelopes * fixed.envelope_cpu_s + received + sent
+    return received + sum(table.send(n, _bytes(element.bytes_out, stream, n)) for stream, n in leaving.items())
+
+
+def _exchanged(
+    element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Tuples of the streams that come from other elements, and of those that leave."""
+    made = {stream for name in inside for stream in facts[name].outputs}
+    return ({stream: n for stream, n in element.tuples_in.items() if stream not in made},
+            {stream: n for stream, n in element.tuples_out.items() if stream in made})  # fmt: skip
 
 
 def _bytes(by_stream: Mapping[str, float], stream: str, tuples: float) -> float | None:

@@ -6,8 +6,8 @@ A micro-batch of n tuples is taken for n tuples/s at one micro-batch per second,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import median
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
 
 from penstock.measure.observation import Observation, ReplicaObservation
 
@@ -64,13 +64,16 @@ class Sample:
 def samples_of(observations: Iterable[Observation], *, undisturbed: bool = False) -> list[Sample]:
     """The samples of micro-batches, one for each rate; lowest rate first.
 
-    CPU and time of a rate are the medians of its micro-batches.  `undisturbed`: their lowest tenths, for what a
-    micro-batch costs by itself.  What else runs on a machine takes caches and memory from it, and so adds CPU, never
-    less: the same operator's CPU per tuple has a sharp lower end and a long upper one.
+    CPU and time of a rate are the medians of its micro-batches, tuples and bytes their means: results of windows and
+    joins come unevenly.  `undisturbed`: the lowest tenths of CPU and time, without the time in which tasks had no core,
+    for what a micro-batch costs by itself.  What else runs on a machine takes caches and memory from it, and so adds
+    CPU, never less: the same operator's CPU per tuple has a sharp lower end and a long upper one.
     """
     known = [o for o in observations if o.tuples_in]
     jvm = _jvm_by_tuple(known)
-    own = sorted((_sample(o, jvm) for o in known), key=lambda sample: sample.tuples)
+    samples = [(o, _sample(o, jvm)) for o in known]
+    own = [replace(s, wall_s=s.wall_s - stalled_s(o)) if undisturbed else s for o, s in samples]
+    own.sort(key=lambda sample: sample.tuples)
     groups: list[list[Sample]] = []
     for sample in own:
         if groups and sample.tuples <= groups[-1][0].tuples * (1 + _SAME_RATE):
@@ -78,6 +81,12 @@ def samples_of(observations: Iterable[Observation], *, undisturbed: bool = False
         else:
             groups.append([sample])
     return [middle(group, lowest_tenth if undisturbed else median) for group in groups]
+
+
+def stalled_s(o: Observation) -> float:
+    """How much of a micro-batch its tasks waited for cores that other programs used; stages come one after another."""
+    stages = [max((r.stalled_s for r in own), default=0.0) for own in o.replicas_by_element.values()]
+    return min(sum(stages), o.micro_batch_s)
 
 
 def lowest_tenth(values: Iterable[float]) -> float:
@@ -164,12 +173,12 @@ def _summed(pairs: Iterable[tuple[str, int]]) -> dict[str, float]:
 
 
 def middle(samples: Sequence[Sample], quantity: Quantity = median) -> Sample:
-    """Samples at one rate as one: `quantity` of their times and CPU, the medians of their tuples and bytes."""
+    """Samples at one rate as one: `quantity` of their times and CPU, the means of their tuples and bytes."""
     names = [name for name in samples[0].elements if all(name in own.elements for own in samples)]
     drivers = [own.driver_cpu_s for own in samples if own.driver_cpu_s is not None]
     ratios = [own.measuring_ratio for own in samples if own.measuring_ratio is not None]
     return Sample(
-        median(own.tuples for own in samples),
+        fmean(own.tuples for own in samples),
         quantity(own.wall_s for own in samples),
         quantity(drivers) if drivers else None,
         median(ratios) if ratios else None,
@@ -186,22 +195,22 @@ def _middle_element(own: Sequence[ElementSample], quantity: Quantity) -> Element
     return ElementSample(
         quantity(s.cpu_s for s in own), quantity(s.busy_s for s in own), quantity(s.python_cpu_s for s in own),
         quantity(s.busiest_cpu_s for s in own), round(median(s.tasks for s in own)),
-        _middles([s.tuples_in for s in own]), _middles([s.tuples_out for s in own]),
-        _middles([s.bytes_in for s in own]),
-        _middles([s.bytes_out for s in own]), operators,
+        _means([s.tuples_in for s in own]), _means([s.tuples_out for s in own]),
+        _means([s.bytes_in for s in own]),
+        _means([s.bytes_out for s in own]), operators,
     )  # fmt: skip
 
 
 def _middle_operator(own: Sequence[OperatorSample], quantity: Quantity) -> OperatorSample:
     timed = [sample.cpu_s for sample in own if sample.cpu_s is not None]
     sized = [(s.bytes_in, s.bytes_out) for s in own if s.bytes_in is not None and s.bytes_out is not None]
-    bytes_in, bytes_out = (median(side) for side in zip(*sized, strict=True)) if sized else (None, None)
+    bytes_in, bytes_out = (fmean(side) for side in zip(*sized, strict=True)) if sized else (None, None)
     return OperatorSample(
-        quantity(timed) if timed else None, median(s.tuples_in for s in own), median(s.tuples_out for s in own),
+        quantity(timed) if timed else None, fmean(s.tuples_in for s in own), fmean(s.tuples_out for s in own),
         bytes_in, bytes_out,
     )  # fmt: skip
 
 
-def _middles(own: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _means(own: Sequence[Mapping[str, float]]) -> dict[str, float]:
     names = dict.fromkeys(name for each in own for name in each)
-    return {name: median(each.get(name, 0.0) for each in own) for name in names}
+    return {name: fmean(each.get(name, 0.0) for each in own) for name in names}

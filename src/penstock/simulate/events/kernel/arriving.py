@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from penstock.simulate.events.kernel.compiled import compiled, inlined
 from penstock.simulate.events.kernel.heaps import (
     schedule,
 )
 from penstock.simulate.events.kernel.memory import (
+    ahead_of,
     changes_of,
     control_of,
     cores_of,
@@ -29,6 +30,7 @@ from penstock.simulate.events.kernel.todo import (
     new_task,
 )
 from penstock.simulate.events.state import (
+    AHEAD,
     CONSTANT,
     EXPONENTIAL,
     GIVEN,
@@ -37,7 +39,7 @@ from penstock.simulate.events.state import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_events(s: int) -> None:
     """The first arrival of each source, and the first change of a node."""
     cores, ops, sources, changes = cores_of(s), ops_of(s), sources_of(s), changes_of(s)
@@ -47,8 +49,9 @@ def first_events(s: int) -> None:
         schedule(s, changes[0].time_s, len(cores) + len(sources) + len(ops))
 
 
-@njit(cache=True, nogil=True)
-def arrival(s: int, source: int, now: float) -> None:
+@inlined
+def arrival(s: int, source: int, now: float) -> int:
+    """A block comes from a source; it, or -1 where it waits behind one that the source could not send."""
     tasks, sources, control = tasks_of(s), sources_of(s), control_of(s)
     own = sources[source]
     task = new_task(s)
@@ -74,17 +77,19 @@ def arrival(s: int, source: int, now: float) -> None:
         else:
             tasks[own.backlog_last].next = task
         own.backlog_last = task
-    else:
-        do(s, DELIVER, task)
+        return -1
+    return int(task)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _next_arrival(s: int, source: int, now: float) -> None:
     cores, sources, given = cores_of(s), sources_of(s), given_of(s)
     own = sources[source]
     if own.kind == EXPONENTIAL:
-        own.random = stepped(own.random)
-        at_s = now + exponential_unit(own.random) / own.rate
+        if own.drawn == AHEAD:
+            _draw_ahead(s, source)
+        at_s = now + ahead_of(s)[len(ops_of(s)) + source, own.drawn] / own.rate
+        own.drawn += 1
     elif own.kind == CONSTANT:
         own.drawn += 1
         at_s = own.drawn / own.rate
@@ -97,7 +102,17 @@ def _next_arrival(s: int, source: int, now: float) -> None:
         schedule(s, at_s, len(cores) + source)
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def _draw_ahead(s: int, number: int) -> None:
+    """The next draws of a source, together."""
+    own, ahead, row = sources_of(s)[number], ahead_of(s), len(ops_of(s)) + number
+    for place in range(AHEAD):
+        own.random = stepped(own.random)
+        ahead[row, place] = exponential_unit(own.random)
+    own.drawn = 0
+
+
+@compiled
 def _next_of_trace(s: int, source: int) -> float:
     """The moment at which the trace has counted as many tuples as the next block ends with."""
     sources, edges_s, counts = sources_of(s), edges_s_of(s), counts_of(s)
@@ -118,7 +133,7 @@ def _next_of_trace(s: int, source: int) -> float:
     return edges_s[piece] + share * (edges_s[piece + 1] - edges_s[piece])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def source_goes_on(s: int, number: int) -> None:
     """The block that a source could not send has gone: the next one."""
     sources, tasks = sources_of(s), tasks_of(s)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from penstock.simulate.events.kernel.compiled import compiled, inlined
 from penstock.simulate.events.kernel.heaps import (
     offer_queue,
     withdraw_queue,
@@ -57,9 +56,12 @@ from penstock.simulate.events.state import (
 )
 
 
-@njit(cache=True, nogil=True)
-def deliver(s: int, task: int, now: float) -> None:
-    """Gives a finished block to those of its readers that it has not gone to; it waits where one has no room for it."""
+@inlined
+def deliver(s: int, task: int, now: float) -> int:
+    """Gives a finished block to those of its readers that it has not gone to; it waits where one has no room for it.
+
+    The block that arrives next, where it is the only one, or -1.
+    """
     tasks, ops, sources, stations = tasks_of(s), ops_of(s), sources_of(s), stations_of(s)
     consumers, control = consumers_of(s), control_of(s)
     it = tasks[task]
@@ -92,7 +94,11 @@ def deliver(s: int, task: int, now: float) -> None:
         own = task if sent else _copy_of(s, task)
         if sent:
             _leave(s, task, now)
-        _send(s, own, station, now)
+        own = _send(s, own, station, now)
+        if own >= 0 and sent and control[TODO] == arrivals:
+            return int(own)
+        if own >= 0:
+            do(s, ARRIVE, own)
         if sent:
             break
     if control[TODO] > arrivals + 1:
@@ -100,9 +106,10 @@ def deliver(s: int, task: int, now: float) -> None:
     if not sent and it.consumer == count:
         _leave(s, task, now)
         free(s, task)
+    return -1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _then(s: int, task: int) -> None:
     """What follows when a block has gone, the last first: others of its operator begin, its core goes on."""
     tasks, ops, sources, stations = tasks_of(s), ops_of(s), sources_of(s), stations_of(s)
@@ -122,7 +129,7 @@ def _then(s: int, task: int) -> None:
         do(s, FREE_CORE, it.core)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _reverse(s: int, begin: int) -> None:
     """Blocks arrive in the order of readers."""
     todo, control = todo_of(s), control_of(s)
@@ -133,7 +140,7 @@ def _reverse(s: int, begin: int) -> None:
         begin, end = begin + 1, end - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def has_gone(s: int, station: int, parked: int) -> None:
     """A block of an operator that is serial, or that waited for room, has gone: the next may begin."""
     stations, ops, queues = stations_of(s), ops_of(s), queues_of(s)
@@ -146,7 +153,7 @@ def has_gone(s: int, station: int, parked: int) -> None:
                 offer_queue(s, queue)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _copy_of(s: int, task: int) -> int:
     tasks = tasks_of(s)
     copy = new_task(s)
@@ -160,7 +167,7 @@ def _copy_of(s: int, task: int) -> int:
     return copy
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _stand_still(s: int, task: int, station: int, begin: int, end: int) -> None:
     """A finished block that its reader has no room for keeps its core, if that core cannot help the reader.
 
@@ -194,7 +201,7 @@ def _stand_still(s: int, task: int, station: int, begin: int, end: int) -> None:
                 withdraw_queue(s, queue)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _station_of(s: int, op: int) -> int:
     ops, shares = ops_of(s), shares_of(s)
     own = ops[op]
@@ -209,7 +216,7 @@ def _station_of(s: int, op: int) -> int:
     return station
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _accepts(s: int, station: int, core: int) -> bool:
     stations = stations_of(s)
     own = stations[station]
@@ -218,7 +225,7 @@ def _accepts(s: int, station: int, core: int) -> bool:
     return own.taken < own.limit or (own.limit == 0 and own.taken == 0 and _can_start(s, station, core))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _can_start(s: int, station: int, core: int) -> bool:
     """Whether a block would start at once: on an idle core, or on the one that has just finished."""
     cores, ops, stations, queues, serves = cores_of(s), ops_of(s), stations_of(s), queues_of(s), serves_of(s)
@@ -230,7 +237,7 @@ def _can_start(s: int, station: int, core: int) -> bool:
     return idle_lane(s, pool, ops[stations[station].op].cls) >= 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _block(s: int, task: int, station: int) -> None:
     """A block waits for room at a station, in the order of coming."""
     tasks, stations = tasks_of(s), stations_of(s)
@@ -243,7 +250,7 @@ def _block(s: int, task: int, station: int) -> None:
     own.blocked_last = task
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _leave(s: int, task: int, now: float) -> None:
     tasks, ops, clock = tasks_of(s), ops_of(s), clock_of(s)
     it = tasks[task]
@@ -253,8 +260,9 @@ def _leave(s: int, task: int, now: float) -> None:
         clock[SOURCE_AREA] += since(s, it.arrived_s, now)
 
 
-@njit(cache=True, nogil=True)
-def _send(s: int, task: int, station: int, now: float) -> None:
+@inlined
+def _send(s: int, task: int, station: int, now: float) -> int:
+    """The block that arrives at once, or -1: it travels."""
     tasks, stations, clock = tasks_of(s), stations_of(s), clock_of(s)
     it = tasks[task]
     own = stations[station]
@@ -269,11 +277,11 @@ def _send(s: int, task: int, station: int, now: float) -> None:
         it.began = 1
         it.whole = task
         travel(s, task, now + travels_s)
-    else:
-        do(s, ARRIVE, task)
+        return -1
+    return task
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unblock(s: int, station: int) -> None:
     """The first block that waits for room at a station gets it, if there is some; the next is looked at afterwards."""
     tasks, stations = tasks_of(s), stations_of(s)
@@ -288,7 +296,7 @@ def unblock(s: int, station: int) -> None:
         do(s, DELIVER, task)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reopen(s: int, number: int) -> None:
     """Blocks of an operator that was closed may start, unless it still is."""
     ops, stations, queues = ops_of(s), stations_of(s), queues_of(s)

@@ -5,14 +5,15 @@ Ties go to the lower number, so that a run does not depend on the heap's history
 
 from __future__ import annotations
 
-from numba import njit
+import numpy as np
 
+from penstock.simulate.events.kernel.compiled import compiled, inlined
 from penstock.simulate.events.kernel.memory import control_of, events_of, order_of, pools_of, queues_of
 
 SIZE, HOLE = 0, 1  # places of `control`: events in the heap; whether its root has been taken and not replaced
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def schedule(s: int, time_s: float, slot: int) -> None:
     """Adds an event; right after one was taken it goes to the root, which saves half of the work."""
     events, control = events_of(s), control_of(s)
@@ -34,20 +35,30 @@ def schedule(s: int, time_s: float, slot: int) -> None:
     events[place].slot = slot
 
 
-@njit(cache=True, nogil=True)
+@inlined
+def _first_of(s: int, one: int, other: int) -> int:
+    """Which of two places has the earlier event."""
+    events = events_of(s)
+    a_s, b_s = events[one].time_s, events[other].time_s
+    is_other = (b_s < a_s) | ((b_s == a_s) & (events[other].slot < events[one].slot))
+    return other if is_other else one
+
+
+@inlined
 def sink_event(s: int, size: int, time_s: float, slot: int) -> None:
-    """Puts an event at the root, and down to where it belongs: four children each, which share a cache line."""
+    """Puts an event at the root, and down to where it belongs: four children each, which share a cache line.
+
+    Which child is first is a matter of chance, so it is found without branches; places from `size` on are never.
+    """
     events = events_of(s)
     place = 0
     while True:
         child = 4 * place + 1
         if child >= size:
             break
-        best, best_s, best_slot = child, events[child].time_s, events[child].slot
-        for other in range(child + 1, min(child + 4, size)):
-            other_s = events[other].time_s
-            if other_s < best_s or (other_s == best_s and events[other].slot < best_slot):
-                best, best_s, best_slot = other, other_s, events[other].slot
+        left, right = _first_of(s, child, child + 1), _first_of(s, child + 2, child + 3)
+        best = _first_of(s, left, right)
+        best_s, best_slot = events[best].time_s, events[best].slot
         if best_s > time_s or (best_s == time_s and best_slot > slot):
             break
         events[place].time_s = best_s
@@ -57,29 +68,33 @@ def sink_event(s: int, size: int, time_s: float, slot: int) -> None:
     events[place].slot = slot
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def drop_root(s: int) -> None:
     """Closes the hole that a taken event left."""
     events, control = events_of(s), control_of(s)
     control[HOLE] = 0
     control[SIZE] -= 1
     size = control[SIZE]
+    time_s, slot = events[size].time_s, events[size].slot
+    events[size].time_s = np.inf
     if size > 0:
-        sink_event(s, size, events[size].time_s, events[size].slot)
+        sink_event(s, size, time_s, slot)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rebuild(s: int) -> None:
-    """Puts events in order after their times have changed in place: insertion by growing."""
+    """Puts events in order after their times have changed in place, or some are gone: insertion by growing."""
     events, control = events_of(s), control_of(s)
     size = control[SIZE]
     control[SIZE] = 0
     control[HOLE] = 0
     for number in range(size):
         schedule(s, events[number].time_s, events[number].slot)
+    for number in range(size, len(events)):
+        events[number].time_s = np.inf
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def is_before(s: int, one: int, other: int) -> bool:
     """Whether the first block of a queue is due before that of another."""
     queues = queues_of(s)
@@ -89,7 +104,7 @@ def is_before(s: int, one: int, other: int) -> bool:
     return a.key < b.key or (a.key == b.key and one < other)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def raise_queue(s: int, begin: int, place: int, queue: int) -> None:
     order, queues = order_of(s), queues_of(s)
     while place > 0:
@@ -104,7 +119,7 @@ def raise_queue(s: int, begin: int, place: int, queue: int) -> None:
     queues[queue].place = place
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def lower_queue(s: int, begin: int, size: int, place: int, queue: int) -> None:
     order, queues = order_of(s), queues_of(s)
     while True:
@@ -123,7 +138,7 @@ def lower_queue(s: int, begin: int, size: int, place: int, queue: int) -> None:
     queues[queue].place = place
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def offer_queue(s: int, queue: int) -> None:
     """A queue has blocks that may start: into its pool's heap."""
     queues, pools = queues_of(s), pools_of(s)
@@ -133,7 +148,7 @@ def offer_queue(s: int, queue: int) -> None:
     raise_queue(s, pools[pool].begin, place, queue)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def withdraw_queue(s: int, queue: int) -> None:
     """A queue has nothing that may start."""
     order, queues, pools = order_of(s), queues_of(s), pools_of(s)

@@ -6,12 +6,11 @@ tests/reference/twin.py is the plain version whose log it must equal.  One event
 
 from __future__ import annotations
 
-from numba import njit
-
 from penstock.simulate.events.kernel.arriving import (
     arrival,
     source_goes_on,
 )
+from penstock.simulate.events.kernel.compiled import compiled
 from penstock.simulate.events.kernel.delivering import (
     deliver,
     has_gone,
@@ -54,6 +53,7 @@ from penstock.simulate.events.kernel.todo import (
     DISPATCH,
     FREE_CORE,
     HAS_GONE,
+    NOTHING,
     PARKED_HAS_GONE,
     REOPEN,
     SOURCE_GOES_ON,
@@ -76,7 +76,7 @@ from penstock.simulate.events.state import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def advance(s: int, until_s: float) -> int:
     """Runs all events up to a moment; ends early where tasks or log rows are used up, to go on with more of them."""
     cores, ops, pools = cores_of(s), ops_of(s), pools_of(s)
@@ -94,21 +94,28 @@ def advance(s: int, until_s: float) -> int:
         now, slot = events[0].time_s, events[0].slot
         control[HOLE] = 1
         clock[NOW] = now
+        what, number = NOTHING, -1
         if slot < first_source:
-            finish(s, slot, now)
+            number = finish(s, slot, now)
+            what = DELIVER if number >= 0 else NOTHING
         elif slot < first_op:
-            arrival(s, slot - first_source, now)
+            number = arrival(s, slot - first_source, now)
+            what = DELIVER if number >= 0 else NOTHING
         elif slot < first_change:
             transit_ends(s, slot - first_op, now)
         else:
             change(s, now)
-        while control[TODO] > 0:
-            control[TODO] -= 1
-            what, number = todo[control[TODO], 0], todo[control[TODO], 1]
+        while True:
+            if what == NOTHING:
+                if control[TODO] == 0:
+                    break
+                control[TODO] -= 1
+                what, number = todo[control[TODO], 0], todo[control[TODO], 1]
             core, queue, task = -1, -1, -1
             if what == DELIVER:
-                deliver(s, number, now)
-            elif what == ARRIVE:
+                number = deliver(s, number, now)
+                what = ARRIVE if number >= 0 else NOTHING
+            if what == ARRIVE:
                 core = arrive(s, number)
                 if core >= 0:
                     task = number
@@ -128,6 +135,7 @@ def advance(s: int, until_s: float) -> int:
                 has_gone(s, number, what == PARKED_HAS_GONE)
             elif what == SOURCE_GOES_ON:
                 source_goes_on(s, number)
+            what = NOTHING
             if queue >= 0:
                 task = next_part(s, queue)
             if task >= 0:

@@ -10,66 +10,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, from_dtype, njit, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic
 
 from penstock.simulate.events import state as places
+from penstock.simulate.events.kernel.rows import WORDS, rows_of
 from penstock.simulate.events.state import State
 
 _FIELDS = {name: number for number, name in enumerate(State._fields)}
-_WORDS = 3
-_TABLE = _WORDS * len(_FIELDS)
 
 
 def table_of(state: State) -> Any:
     """The table; its `ctypes.data` is what kernels take."""
-    table = np.zeros(_TABLE, np.int64)
+    table = np.zeros(WORDS * len(_FIELDS), np.int64)
     for number, array in enumerate(state):
         assert array.flags.c_contiguous
         second = array.shape[1] if array.ndim == 2 else 0
-        table[_WORDS * number : _WORDS * number + _WORDS] = (array.ctypes.data, len(array), second)
+        table[WORDS * number : WORDS * number + WORDS] = (array.ctypes.data, len(array), second)
     return table
 
 
-def _pointer_to(form: Any) -> Any:
-    """A function that takes an address for a pointer to values of a form."""
-    pointer: Any = types.CPointer(form)  # type: ignore[no-untyped-call]
-
-    @intrinsic
-    def pointer_to(typing_context: Any, address: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-        return pointer(types.int64), generate
-
-    return pointer_to
-
-
-_words = _pointer_to(types.int64)
-
-
 def _one_dimension(name: str, dtype: Any) -> Any:
-    place = _WORDS * _FIELDS[name]
-    pointer = _pointer_to(from_dtype(np.dtype(dtype)))
-
-    @njit(nogil=True)
-    def array_of(s: int) -> Any:
-        table = carray(_words(s), (_TABLE,))
-        return carray(pointer(table[place]), (table[place + 1],))
-
-    return array_of
+    return rows_of(_FIELDS[name], dtype)
 
 
 def _two_dimensions(name: str, dtype: Any) -> Any:
-    place = _WORDS * _FIELDS[name]
-    pointer = _pointer_to(from_dtype(np.dtype(dtype)))
-
-    @njit(nogil=True)
-    def array_of(s: int) -> Any:
-        table = carray(_words(s), (_TABLE,))
-        return carray(pointer(table[place]), (table[place + 1], table[place + 2]))
-
-    return array_of
+    return rows_of(_FIELDS[name], dtype, is_table=True)
 
 
 tasks_of = _one_dimension("tasks", places.TASK)
@@ -98,3 +62,4 @@ histogram_of = _one_dimension("histogram", np.float64)
 log_of = _one_dimension("log", places.LOG)
 busy_s_of = _one_dimension("busy_s", np.float64)
 todo_of = _two_dimensions("todo", np.int32)
+ahead_of = _two_dimensions("ahead", np.float64)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from penstock.simulate.events.kernel.compiled import compiled
 from penstock.simulate.events.kernel.heaps import (
     SIZE,
     drop_root,
@@ -43,7 +42,7 @@ from penstock.simulate.events.state import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def change(s: int, now: float) -> None:
     """Cores become faster or slower; work on those that stop goes elsewhere: all of it after outages, else the rest."""
     cores, ops, pools = cores_of(s), ops_of(s), pools_of(s)
@@ -62,7 +61,7 @@ def change(s: int, now: float) -> None:
         do(s, DISPATCH, pool)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _set_factor(s: int, number: int, factor: float, restart: int, now: float) -> None:
     cores, lanes, events, control, speeds = cores_of(s), lanes_of(s), events_of(s), control_of(s), speeds_of(s)
     lane = lanes[number]
@@ -95,7 +94,7 @@ def _set_factor(s: int, number: int, factor: float, restart: int, now: float) ->
     control[SIZE] = size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _evict(s: int, number: int, rest_s: float, restart: int, now: float) -> None:
     """A core stops: its part waits again, in front of its queue."""
     tasks, cores, lanes, busy_s = tasks_of(s), cores_of(s), lanes_of(s), busy_s_of(s)
@@ -120,7 +119,7 @@ def _evict(s: int, number: int, rest_s: float, restart: int, now: float) -> None
     _put_first(s, it.queue, part)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put_first(s: int, queue: int, task: int) -> None:
     """It may start at once, even of an operator that is serial or waits for room: its block has begun."""
     tasks, queues, pools, clock = tasks_of(s), queues_of(s), pools_of(s), clock_of(s)
@@ -140,7 +139,7 @@ def _put_first(s: int, queue: int, task: int) -> None:
         offer_queue(s, queue)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _order_lanes(s: int) -> None:
     """The fastest lanes of each pool first, for each class of operators."""
     pools, speeds, lane_order = pools_of(s), speeds_of(s), lane_order_of(s)
@@ -156,7 +155,7 @@ def _order_lanes(s: int) -> None:
                 lane_order[cls, to] = lane
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_faster(s: int, cls: int, one: int, other: int) -> bool:
     lanes, speeds = lanes_of(s), speeds_of(s)
     a = speeds[cls, one] if lanes[one].factor > 0.0 else 0.0

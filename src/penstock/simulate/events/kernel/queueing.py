@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from penstock.simulate.events.kernel.compiled import compiled, inlined
 from penstock.simulate.events.kernel.heaps import (
     is_before,
     lower_queue,
@@ -39,7 +38,7 @@ from penstock.simulate.events.state import (
 )
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def arrive(s: int, task: int) -> int:
     """A block comes to an operator; the core that it begins on at once, or -1: it waits."""
     tasks, ops, stations, queues, pools = tasks_of(s), ops_of(s), stations_of(s), queues_of(s), pools_of(s)
@@ -55,7 +54,6 @@ def arrive(s: int, task: int) -> int:
     it.part = 0
     it.core = -1
     op.tuples_in += it.tuples
-    station.waiting += 1
     if op.placed:
         it.work_s = -1.0
         for part in range(station.queues):
@@ -65,18 +63,20 @@ def arrive(s: int, task: int) -> int:
         return -1
     queue = station.queue
     pool = queues[queue].pool
+    lane = idle_lane(s, pool, op.cls)
+    if lane < 0:
+        _enqueue(s, queue, task)
+        return -1
     if pools[pool].size == 0 and op.partitions == 1 and queues[queue].first < 0 and is_open(s, it.station):
-        core = _take_idle(s, pool, op.cls)
-        if core >= 0:
-            it.unstarted = 0
-            it.queue = queue
-            return core
+        it.unstarted = 0
+        it.queue = queue
+        return _take_idle(s, lane)
     _enqueue(s, queue, task)
     do(s, DISPATCH, pool)
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def part_task(s: int, whole: int, part: int, queue: int) -> int:
     tasks = tasks_of(s)
     task = new_task(s)
@@ -95,7 +95,7 @@ def part_task(s: int, whole: int, part: int, queue: int) -> int:
     return task
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _enqueue(s: int, queue: int, task: int) -> None:
     """Into its place by age: nearly always the last; in a serial operator never before a block that has begun."""
     tasks, queues, pools, clock = tasks_of(s), queues_of(s), pools_of(s), clock_of(s)
@@ -129,7 +129,7 @@ def _enqueue(s: int, queue: int, task: int) -> None:
             offer_queue(s, queue)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def idle_lane(s: int, pool: int, cls: int) -> int:
     """The fastest lane of a pool with an idle core, -1 where there is none."""
     pools, lanes, lane_order = pools_of(s), lanes_of(s), lane_order_of(s)
@@ -141,28 +141,26 @@ def idle_lane(s: int, pool: int, cls: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
-def _take_idle(s: int, pool: int, cls: int) -> int:
+@inlined
+def _take_idle(s: int, lane: int) -> int:
     cores, lanes = cores_of(s), lanes_of(s)
-    lane = idle_lane(s, pool, cls)
-    if lane < 0:
-        return -1
     core = lanes[lane].idle
     lanes[lane].idle = cores[core].next
-    return core
+    return int(core)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def idle_core(s: int, pool: int) -> int:
     """A core for the oldest block of a pool, -1 where either is missing."""
     ops, queues, pools, order = ops_of(s), queues_of(s), pools_of(s), order_of(s)
     own = pools[pool]
     if own.size == 0:
         return -1
-    return _take_idle(s, pool, ops[queues[order[own.begin]].op].cls)
+    lane = idle_lane(s, pool, ops[queues[order[own.begin]].op].cls)
+    return _take_idle(s, lane) if lane >= 0 else -1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def oldest_queue(s: int, core: int) -> int:
     """The queue with the oldest block that a core may work on; where there is none, the core is idle."""
     cores, pools, lanes, order, lane_pools = cores_of(s), pools_of(s), lanes_of(s), order_of(s), lane_pools_of(s)
@@ -184,7 +182,7 @@ def oldest_queue(s: int, core: int) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def next_part(s: int, queue: int) -> int:
     """Takes a part of the first block of a queue."""
     tasks, ops, queues, pools, clock = tasks_of(s), ops_of(s), queues_of(s), pools_of(s), clock_of(s)
@@ -210,7 +208,7 @@ def next_part(s: int, queue: int) -> int:
     return task
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unblock_without_queues(s: int, lane: int) -> None:
     """A core is idle: blocks may begin that wait for operators where none may wait."""
     stations, queues, serves = stations_of(s), queues_of(s), serves_of(s)

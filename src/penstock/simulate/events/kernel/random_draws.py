@@ -10,7 +10,8 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from penstock.simulate.events.kernel.compiled import inlined
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -18,7 +19,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _TO_UNIT = 1.0 / 9007199254740992.0  # 2 ** -53
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def mixed(state: Any) -> Any:
     """SplitMix64's output function (Steele, Lea, Flood 2014)."""
     z = state
@@ -27,18 +28,18 @@ def mixed(state: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def stepped(state: Any) -> Any:
     return state + _GOLDEN
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def unit(state: Any) -> float:
     """A number above 0 and at most 1 out of a state."""
     return (np.float64(mixed(state) >> np.uint64(11)) + 1.0) * _TO_UNIT
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def exponential_unit(state: Any) -> float:
     """Exponential with mean 1."""
     return -log(unit(state))

@@ -6,13 +6,14 @@ from math import floor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from penstock.simulate.events import state as places
+from penstock.simulate.events.kernel.compiled import compiled, inlined
 from penstock.simulate.events.kernel.heaps import (
     schedule,
 )
 from penstock.simulate.events.kernel.memory import (
+    ahead_of,
     busy_s_of,
     clock_of,
     control_of,
@@ -31,7 +32,6 @@ from penstock.simulate.events.kernel.random_draws import (
     unit,
 )
 from penstock.simulate.events.kernel.todo import (
-    DELIVER,
     FREE_CORE,
     UNBLOCK,
     do,
@@ -39,6 +39,7 @@ from penstock.simulate.events.kernel.todo import (
     since,
 )
 from penstock.simulate.events.state import (
+    AHEAD,
     EVENTS,
     EXPONENTIAL,
     GIVEN,
@@ -53,7 +54,7 @@ _LEAST = 2.0**places.LEAST_EXPONENT
 _LAST_BUCKET = places.BUCKETS - 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def begin(s: int, task: int, core: int, now: float) -> None:
     """A part runs on a core from now on."""
     tasks, cores, ops, speeds = tasks_of(s), cores_of(s), ops_of(s), speeds_of(s)
@@ -72,10 +73,20 @@ def begin(s: int, task: int, core: int, now: float) -> None:
     own.task = task
     own.since_s = now
     own.speed = speeds[ops[it.op].cls, own.lane]
-    schedule(s, now + work_s / own.speed, core)
+    schedule(s, now + (work_s if own.speed == 1.0 else work_s / own.speed), core)
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def draw_ahead(s: int, number: int) -> None:
+    """The next draws of an operator: together, and outside of the loop, whose registers a logarithm would clear."""
+    op, ahead = ops_of(s)[number], ahead_of(s)
+    for place in range(AHEAD):
+        op.random = stepped(op.random)
+        ahead[number, place] = exponential_unit(op.random)
+    op.drawn = 0
+
+
+@inlined
 def _begin_block(s: int, task: int, now: float) -> None:
     """The first part of a block begins: it waits no longer, and its work is drawn."""
     tasks, ops, stations, given = tasks_of(s), ops_of(s), stations_of(s), given_of(s)
@@ -83,7 +94,6 @@ def _begin_block(s: int, task: int, now: float) -> None:
     op = ops[it.op]
     station = stations[it.station]
     it.began = 1
-    station.waiting -= 1
     station.taken -= 1
     station.in_service += 1
     if station.blocked >= 0:
@@ -93,19 +103,21 @@ def _begin_block(s: int, task: int, now: float) -> None:
     op.wait_area += since(s, it.arrived_s, now)
     drawn = op.service
     if op.kind == EXPONENTIAL:
-        op.random = stepped(op.random)
-        drawn *= exponential_unit(op.random)
+        if op.drawn == AHEAD:
+            draw_ahead(s, it.op)
+        drawn *= ahead_of(s)[it.op, op.drawn]
+        op.drawn += 1
     elif op.kind == GIVEN:
         drawn = given[op.given + op.drawn]
         op.drawn = op.drawn + 1 if op.drawn + 1 < op.given_count else 0
     drawn *= it.tuples
     op.service_s += drawn
-    it.work_s = drawn / op.partitions
+    it.work_s = drawn if op.partitions == 1 else drawn / op.partitions
 
 
-@njit(cache=True, nogil=True)
-def finish(s: int, core: int, now: float) -> None:
-    """A core ends a part, or the merging of a block's parts."""
+@inlined
+def finish(s: int, core: int, now: float) -> int:
+    """A core ends a part, or the merging of a block's parts; the block that is done, or -1."""
     tasks, cores, ops, control, busy_s = tasks_of(s), cores_of(s), ops_of(s), control_of(s), busy_s_of(s)
     own = cores[core]
     task = own.task
@@ -118,7 +130,7 @@ def finish(s: int, core: int, now: float) -> None:
             own.merging = 1
             it.merged = 1
             schedule(s, now + op.merge_s * op.partitions / own.speed, core)
-            return
+            return -1
     own.merging = 0
     busy_s[own.node] += since(s, own.since_s, now)
     if control[RECORD]:
@@ -127,7 +139,7 @@ def finish(s: int, core: int, now: float) -> None:
         free(s, task)
     if it.left > 0:
         do(s, FREE_CORE, core)
-        return
+        return -1
     control[EVENTS] += 1
     op.blocks += 1
     if op.selectivity != 1.0:
@@ -140,10 +152,10 @@ def finish(s: int, core: int, now: float) -> None:
     it.parked = 0
     it.core = core
     it.node = own.node
-    do(s, DELIVER, whole)
+    return int(whole)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write(s: int, task: int, core: int, now: float) -> None:
     tasks, cores, ops, control, log = tasks_of(s), cores_of(s), ops_of(s), control_of(s), log_of(s)
     it = tasks[task]
@@ -157,7 +169,7 @@ def _write(s: int, task: int, core: int, now: float) -> None:
     control[LOGGED] += 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _selected(s: int, number: int, tuples: float) -> float:
     """Whole tuples; the rest is one more by chance."""
     ops = ops_of(s)
@@ -168,7 +180,7 @@ def _selected(s: int, number: int, tuples: float) -> float:
     return float(least + (unit(op.random_selectivity) <= exact - least))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _result(s: int, tuples: float, latency_s: float) -> None:
     clock, histogram = clock_of(s), histogram_of(s)
     clock[LATENCY] += tuples * latency_s
@@ -182,7 +194,7 @@ def _result(s: int, tuples: float, latency_s: float) -> None:
         histogram[0] += tuples
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _frexp(value: Any) -> Any:
     bits = np.float64(value).view(np.int64)
     exponent = ((bits >> 52) & 0x7FF) - 1022

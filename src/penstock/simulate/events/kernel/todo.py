@@ -6,8 +6,7 @@ again and again.
 
 from __future__ import annotations
 
-from numba import njit
-
+from penstock.simulate.events.kernel.compiled import inlined
 from penstock.simulate.events.kernel.memory import (
     clock_of,
     control_of,
@@ -27,7 +26,7 @@ NOTHING, DELIVER, ARRIVE, FREE_CORE, DISPATCH, UNBLOCK, REOPEN = 0, 1, 2, 3, 4, 
 HAS_GONE, PARKED_HAS_GONE, SOURCE_GOES_ON = 7, 8, 9
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def do(s: int, what: int, number: int) -> None:
     control, todo = control_of(s), todo_of(s)
     todo[control[TODO], 0] = what
@@ -35,7 +34,7 @@ def do(s: int, what: int, number: int) -> None:
     control[TODO] += 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def new_task(s: int) -> int:
     tasks, control = tasks_of(s), control_of(s)
     task = control[FREE]
@@ -44,7 +43,7 @@ def new_task(s: int) -> int:
     return task
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def free(s: int, task: int) -> None:
     tasks, control = tasks_of(s), control_of(s)
     tasks[task].op = -2
@@ -53,14 +52,14 @@ def free(s: int, task: int) -> None:
     control[FREE_COUNT] += 1
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def since(s: int, begin_s: float, now: float) -> float:
     """How long since a moment, of the time that is measured."""
     clock = clock_of(s)
     return now - max(begin_s, clock[WARM])
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def is_open(s: int, station: int) -> bool:
     ops, stations = ops_of(s), stations_of(s)
     op = ops[stations[station].op]

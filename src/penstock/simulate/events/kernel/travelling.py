@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from penstock.simulate.events.kernel.compiled import compiled
 from penstock.simulate.events.kernel.heaps import (
     HOLE,
     SIZE,
@@ -34,7 +33,7 @@ from penstock.simulate.events.state import (
 )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def travel_s(s: int, task: int, station: int) -> float:
     """Nothing where the block is on the only node that may work on it."""
     tasks, ops, stations = tasks_of(s), ops_of(s), stations_of(s)
@@ -49,7 +48,7 @@ def travel_s(s: int, task: int, station: int) -> float:
     return clock[NET_LATENCY] + it.tuples * size * clock[NET_S_PER_BYTE]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def travel(s: int, task: int, due_s: float) -> None:
     """Blocks on their way to an operator are a list, the first to come first; the list has one event."""
     tasks, cores, ops, sources = tasks_of(s), cores_of(s), ops_of(s), sources_of(s)
@@ -77,7 +76,7 @@ def travel(s: int, task: int, due_s: float) -> None:
         op.transit_last = task
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _move_event(s: int, slot: int, time_s: float) -> None:
     events, control = events_of(s), control_of(s)
     if control[HOLE]:
@@ -88,7 +87,7 @@ def _move_event(s: int, slot: int, time_s: float) -> None:
     rebuild(s)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def transit_ends(s: int, number: int, now: float) -> None:
     tasks, cores, ops, sources = tasks_of(s), cores_of(s), ops_of(s), sources_of(s)
     op = ops[number]

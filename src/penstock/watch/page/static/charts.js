@@ -23,13 +23,13 @@ function chartSpecs() {
       line("backlog, tuples", column("backlog", "high"), 3, { scale: "right", dash: [4, 3] }),
     ],
     latency: [
-      line("p50", column("p50"), 4), line("p95", column("p95"), 1, { fill: true }),
+      line("p50", column("p50"), 2), line("p95", column("p95"), 1, { fill: true }),
       line("p99, highest", column("p99", "high"), 3),
       goal ? line("goal", flat(goal), "goal", { dash: [6, 4] }) : null,
     ],
     settings: [
       ...elementNames("replicas:").map((name, i) => line(name.slice(9) + " replicas", column(name), i + 1, { step: true })),
-      line("wanted", column("wanted"), "quiet", { dash: [4, 3], step: true }),
+      line("wanted", column("wanted"), "muted", { dash: [4, 3], step: true }),
       ...elementNames("threads:").map((name, i) => line(name.slice(8) + " threads", column(name), ((i + 3) % 6) + 1, { step: true, dash: [2, 2] })),
       line("executors", column("executors"), 4, { step: true, dash: [8, 3] }),
       line("cap, tuples", column("cap"), 6, { scale: "right", step: true, dash: [1, 3] }),
@@ -54,7 +54,7 @@ function mostReplicas() {
   });
 }
 
-function stroke(key) { return colour(key === "goal" ? "--bad" : key === "quiet" ? "--quiet" : "--c" + key); }
+function stroke(key) { return colour(key === "goal" ? "--bad" : key === "muted" ? "--muted" : "--c" + key); }
 
 function shadeBreaks(plot) {
   const broken = charts.data.broken_steps;
@@ -87,7 +87,7 @@ function markDecisions(plot) {
 
 function options(name, host, specs) {
   const hasRight = specs.some((own) => own.scale === "right");
-  const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
+  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
   const values = (_, ticks) => ticks.map((tick) => count(tick).replace(" ", ""));
   const hooks = { draw: [markDecisions] };
   if (name === "latency") hooks.drawClear = [shadeBreaks];
@@ -96,7 +96,7 @@ function options(name, host, specs) {
     cursor: { sync: { key: sync.key }, y: false, points: { size: 6 } }, hooks,
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high || 1, 1e-6) * 1.08] }, right: { range: (_, low, high) => [0, Math.max(high || 1, 1e-6) * 1.08] } },
     padding: [8, hasRight ? 4 : 56, 0, 0], // as wide as an axis on the right: one time axis for all charts
-    axes: [{ ...axis, space: 64, size: 32, values: (_, ticks) => ticks.map(clock) }, { ...axis, size: 52, values }, ...(hasRight ? [{ ...axis, scale: "right", side: 1, size: 52, grid: { show: false }, values }] : [])],
+    axes: [{ ...axis, space: 64, size: 32, values: (_, ticks) => ticks.map(hour) }, { ...axis, size: 52, values }, ...(hasRight ? [{ ...axis, scale: "right", side: 1, size: 52, grid: { show: false }, values }] : [])],
     series: [{}, ...specs.map((own) => ({
       label: own.label, scale: own.scale || "y", stroke: stroke(own.key), width: 1.75, dash: own.dash, spanGaps: true, points: { show: false },
       fill: own.fill ? stroke(own.key) + "22" : undefined, paths: own.step ? uPlot.paths.stepped({ align: -1 }) : undefined,

@@ -38,6 +38,7 @@ function drawGraph(body) {
     y += high + gapY;
   });
   const svg = make("svg", { viewBox: "0 0 " + width + " " + (y - gapY + margin), width, height: y - gapY + margin, "aria-hidden": null });
+  const labels = []; // over the edges, which would cross them
   for (const element of body.elements) {
     const inside = operators.filter((own) => own.element === element.name).map((own) => place[own.name]);
     if (!inside.length) continue;
@@ -45,7 +46,7 @@ function drawGraph(body) {
     const top = Math.min(...inside.map((p) => p.y)) - 20, bottom = Math.max(...inside.map((p) => p.y)) + high + 10;
     const text = [element.replicas ? "× " + element.replicas : "", percent(element.busy_ratio) + " busy", element.threads ? element.threads + " threads" : ""].filter(Boolean).join(" · ");
     svg.append(make("rect", { class: "element", x: left, y: top, width: right - left, height: bottom - top, rx: 12 }));
-    svg.append(make("text", { class: "element-label", x: left + 8, y: top + 14 }, text));
+    labels.push(make("text", { class: "element-label", x: left + 8, y: top + 14 }, text));
   }
   for (const own of operators) {
     for (const name of own.inputs) {
@@ -58,6 +59,7 @@ function drawGraph(body) {
       if (rate !== null && rate !== undefined) svg.append(make("text", { class: "rate", x: (x1 + x2) / 2 + 8, y: y1 + (x1 === x2 ? 16 : 20) }, count(rate) + "/s"));
     }
   }
+  svg.append(...labels);
   for (const own of operators) {
     const at = place[own.name], element = elements[own.element];
     const detail = own.kind + (own.queued ? " · queue" : "") + (own.cpu_ratio !== null && own.cpu_ratio !== undefined ? " · " + percent(own.cpu_ratio) + " CPU" : "");

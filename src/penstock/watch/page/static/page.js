@@ -60,8 +60,8 @@ function costText(body) {
   const hours = (value, price) => value.toPrecision(3) + " core-hours" + (price === null ? "" : " (" + price.toPrecision(3) + ")");
   const price = body.price && body.price.core_hour !== 1 ? ", at " + body.price.core_hour + " per core-hour" : "";
   const shown = (name) => (price ? own[name] : null);
-  const beside = own.static_core_hours === null ? "" : "; statically provisioned: " + hours(own.static_core_hours, shown("static_cost"));
-  return "So far " + hours(own.core_hours, shown("cost")) + beside + price + ".";
+  const provisioned = own.static_core_hours === null ? "" : "; statically provisioned: " + hours(own.static_core_hours, shown("static_cost"));
+  return "So far " + hours(own.core_hours, shown("cost")) + provisioned + price + ".";
 }
 
 function showReplicas(body) {
@@ -103,7 +103,7 @@ function decisionRow(own) {
   const why = [own.because, own.until_s ? " (for " + seconds(own.until_s) + ")" : ""].join("");
   return row([make("td", { class: "n" }, open), make("td", { class: "when" }, clock(own.at_s)),
     make("td", { class: "what" }, make("span", { class: "tag" }, what), own.passive ? " (passive)" : "", own.broken ? make("span", { class: "broken" }, " goal broken") : ""),
-    own.policy, own.rules.join(", "), make("td", { class: "reason" }, why)], { "data-kind": own.kind });
+    make("td", { class: "spare" }, own.policy), make("td", { class: "spare" }, own.rules.join(", ")), make("td", { class: "reason" }, why)], { "data-kind": own.kind });
 }
 
 function showDecisions() {
@@ -144,8 +144,8 @@ async function openDecision(step) {
   const what = own.kind === "hold" ? "Held at " + own.from : own.from === own.to ? changeText(own) : (own.passive ? "Would go" : "Went") + " from " + own.from + " to " + own.to;
   const facts = [own.policy + " wanted " + own.wanted, own.rules.length ? "rules: " + own.rules.join(", ") : "no rule changed that", own.moved_slots ? own.moved_slots + " slots move" : "", own.highest_useful_replicas ? "at most " + own.highest_useful_replicas + " replicas are of use" : "", own.until_s ? "holds for up to " + seconds(own.until_s) : ""].filter(Boolean).join("; ");
   fill(byId("dialog-body"),
-    make("p", { class: "why" }, make("strong", {}, what + (own.kind === "hold" ? ". Why it held: " : ". Why: ")), own.because), make("p", { class: "quiet" }, facts + "."), table,
-    own.measured ? "" : make("p", { class: "quiet" }, "Measured and Error come with the next control step."),
+    make("p", { class: "why" }, make("strong", {}, what + (own.kind === "hold" ? ". Why it held: " : ". Why: ")), own.because), make("p", { class: "muted" }, facts + "."), table,
+    own.measured ? "" : make("p", { class: "muted" }, "Measured and Error come with the next control step."),
     own.alternatives.length ? make("h3", {}, "Alternatives") : "",
     own.alternatives.length ? make("table", { "aria-label": "Alternatives" }, make("tbody", {}, own.alternatives.map((each) => row([each.setting, make("td", { class: "n" }, "costs " + each.cost_ratio.toFixed(2) + " times as much")])))) : "");
   if (!byId("dialog").open) byId("dialog").showModal();

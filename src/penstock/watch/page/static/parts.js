@@ -53,6 +53,9 @@ function clock(at) {
   return Date.now() - day.getTime() > 86400000 ? day.toLocaleDateString() + " " + time : time;
 }
 
+// Of an axis, whose day the table of decisions has.
+function hour(at) { return new Date(at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }); }
+
 function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
 // A report has all of its data in itself, and asks nobody.

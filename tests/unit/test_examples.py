@@ -26,8 +26,11 @@ def public_names() -> list[tuple[str, str, object]]:
     sinks = [
         ("penstock.sinks", name, own)
         for name, own in vars(penstock.sinks).items()
-        if getattr(own, "__module__", "") in ("penstock.sinks", SinkPort.__module__)
-        or (inspect.isfunction(own) and own.__module__.startswith("penstock.connectors.sinks."))
+        if not name.startswith("__")
+        and (
+            getattr(own, "__module__", "") in ("penstock.sinks", SinkPort.__module__)
+            or (inspect.isfunction(own) and own.__module__.startswith("penstock.connectors.sinks."))
+        )
     ]
     return [own for own in found + sinks if not inspect.ismodule(own[2])]
 

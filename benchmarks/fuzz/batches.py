@@ -20,10 +20,10 @@ from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.finished import is_finished, newest_batch, progress_of
 from penstock.runtime.driver.first_configuration import first_configuration
 from penstock.runtime.driver.recovery import SparkLog, recover
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.migration.copier import Copier
 from penstock.runtime.replica import element_worker as workers
-from penstock.runtime.replica import message
-from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.task import ElementTask
 from penstock.runtime.slots.state_slots import check_fits
 from penstock.runtime.sources.offset_reader import Cuts

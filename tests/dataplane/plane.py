@@ -23,10 +23,11 @@ from penstock.plan.fusion.groups import Fused, Groups, complete_groups
 from penstock.plan.thread_setting import POLICIES, ElasticThreads
 from penstock.runtime.driver.batch_result import BatchResult
 from penstock.runtime.driver.recording import recorded
+from penstock.runtime.exchange import host_exchange, message
+from penstock.runtime.exchange.host_exchange import HostExchange
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.migration.copier import Copier
 from penstock.runtime.replica import element_worker as workers
-from penstock.runtime.replica import message
-from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.task import ElementTask
 from penstock.runtime.slots.hot_key_splitting import splittable
 from penstock.runtime.sources.offset_reader import Cuts
@@ -96,6 +97,10 @@ class Plane(MicroBatches):
         fixed = checkpoint.fix(graph, slots=SLOTS, now_s=0.0, dumps=dumps_for_workers)
         super().__init__(checkpoint, fixed, 1, self._any_configuration, self._keep)
         self.cuts, self.attempts = Cuts(graph), itertools.count(1)
+        self.exchange: str | None = None  # where tasks hand payloads of any size to each other
+        if random.Random(~seed).random() < 0.5:
+            self.exchange = str(directory / "exchange")
+            Path(self.exchange).mkdir()
         self.blocks: dict[str, list[pa.RecordBatch]] = {sink.name: [] for sink in graph.sinks}
         self.letters = [letters.table()]
         self.rebuilt = 0
@@ -174,8 +179,12 @@ class Plane(MicroBatches):
                 worker = workers.element_worker(
                     str(self.checkpoint.directory), plan.epoch, plan.configuration.fused, number, dumps=dumps
                 )
-                task = ElementTask(worker, plan, replica, next(self.attempts))
-                output = task.run_next(iter(share)) if number else task.run_first(iter(share))
+                attempt = next(self.attempts)
+                task = ElementTask(worker, plan, replica, attempt)
+                given = host_exchange.arrived(iter(share), number, self.exchange) if number else iter(share)
+                output = task.run_next(given) if number else task.run_first(given)  # type: ignore[arg-type]
+                if self.exchange is not None:
+                    output = HostExchange(self.exchange, f"{number}-{attempt}").outward(output)
                 dies = self.random.random() < self.kills
                 done = list(itertools.islice(output, self.random.randrange(4))) if dies else list(output)
                 self.rebuilt += task.rebuilt

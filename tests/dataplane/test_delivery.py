@@ -20,7 +20,7 @@ from penstock.measure.batch.measured_batch import MeasuredBatch
 from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.delivery.sink_folders import claim_folders, run_of, sweep_sinks
 from penstock.runtime.driver.batch_result import BatchResult
-from penstock.runtime.replica.message import Message
+from penstock.runtime.exchange.message import Message
 from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.checkpoint.manifests import Parts
 from tests.dataplane.plane import Killed, Plane

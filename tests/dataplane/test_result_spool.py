@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import penstock as ps
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.runtime.driver.result_share import ResultShare
-from penstock.runtime.replica import message
-from penstock.runtime.replica.message import Message
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.state.checkpoint.batch_plan import BatchPlan
 from tests.dataplane.plane import Plane
 from tests.reference.checking import letters_of

@@ -12,10 +12,10 @@ import pyarrow as pa
 from penstock.app.graph import Graph
 from penstock.block.block import Block
 from penstock.block.envelope import unseal
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.migration.waiting_tuples import Waiting
-from penstock.runtime.replica import message
 from penstock.runtime.replica.arrivals import Arrivals, arrivals_of
-from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.result_spool import spooled
 from penstock.state.checkpoint.entries import ENTRY, Entries
 

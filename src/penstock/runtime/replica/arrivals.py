@@ -13,8 +13,8 @@ from penstock.app.operators import Source
 from penstock.app.windows import MICROSECONDS
 from penstock.block.block import Block
 from penstock.block.column import FixedColumn
-from penstock.runtime.replica import message
-from penstock.runtime.replica.message import Message
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.replica.source_rows import partition_of
 
 ARRIVAL = np.dtype([("partition", "<i8"), ("tuples", "<i8"), ("highest_s", "<f8")])

@@ -11,9 +11,9 @@ from penstock.block.position import EVERYTHING, Frontier
 from penstock.kernels.watermark import END, ENDED, IDLE, KNOWN
 from penstock.operators.watermark.source_ticks import TICKS, all_ticks, tick_at
 from penstock.plan.elements.merged_sources import has_known_stamps
-from penstock.runtime.replica import message
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.replica.element_worker import ElementWorker, is_empty
-from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.source_rows import partition_of
 from penstock.state.checkpoint.batch_plan import BatchPlan
 

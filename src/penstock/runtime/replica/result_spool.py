@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from penstock.errors import file_error
 from penstock.host.atomic_file import open_new
-from penstock.runtime.replica import message
-from penstock.runtime.replica.message import Message, batch_of, messages_of
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message, batch_of, messages_of
 
 
 class ResultSpool:

@@ -19,9 +19,9 @@ from penstock.operators.event_time.partial_aggregates import on_time
 from penstock.operators.event_time.watermark_broadcast import tick_schema, ticks_of
 from penstock.plan.configuration import ElementConfiguration
 from penstock.plan.elements.punctuated_streams import fires_at_punctuations
-from penstock.runtime.replica import message
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.replica.element_worker import ElementWorker
-from penstock.runtime.replica.message import Message
 from penstock.runtime.slots.state_forms import slot_function
 
 

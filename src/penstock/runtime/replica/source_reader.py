@@ -16,12 +16,12 @@ from penstock.connectors.arriving.arrival import INTAKE, ArrivalColumn, Arrived
 from penstock.connectors.offsets import offset_source
 from penstock.connectors.planned.row_numbers import check_in_place, first_of
 from penstock.connectors.port import OffsetSource
-from penstock.runtime.replica import message
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.replica.arrivals import TaskArrivals, column_s
 from penstock.runtime.replica.clock_sender import ClockSender
 from penstock.runtime.replica.element_worker import ElementWorker
 from penstock.runtime.replica.far_ahead import without_far_ahead
-from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.source_rows import LETTERS, RAW, SPLIT
 from penstock.runtime.replica.split_blocks import SplitBlocks
 from penstock.runtime.sources.raw_rows import raw_block

@@ -27,14 +27,14 @@ from penstock.measure.task.triggers import UNKNOWN
 from penstock.operators.watermark.source_ticks import SCHEMA as TICK_SCHEMA
 from penstock.operators.watermark.source_ticks import TICKS
 from penstock.plan.elements.pipeline import PipelineElement
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message
 from penstock.runtime.migration.deferred_tuples import together
 from penstock.runtime.migration.held_tuples import held_before
 from penstock.runtime.migration.waiting_tuples import Waiting
-from penstock.runtime.replica import message
 from penstock.runtime.replica.clock_sender import ClockSender
 from penstock.runtime.replica.element_by_slot import ElementBySlot
 from penstock.runtime.replica.element_worker import ElementWorker
-from penstock.runtime.replica.message import Message
 from penstock.runtime.replica.result_spool import ResultSpool
 from penstock.runtime.replica.side_input import SideInputSender, read_side_input
 from penstock.runtime.replica.source_reader import SourceReader, SourceRow

@@ -20,8 +20,8 @@ from penstock.connectors.planned.source_port import Split
 from penstock.connectors.port import OffsetSource
 from penstock.plan.elements.merged_sources import goes_by_micro_batch, needs_intake
 from penstock.plan.elements.order import streams_with_positions
+from penstock.runtime.exchange.message import pack_frontier
 from penstock.runtime.planning.source_planner import SourcePlanner, dealt, planned_sources
-from penstock.runtime.replica.message import pack_frontier
 from penstock.runtime.replica.source_rows import SCHEMA, split_row
 from penstock.state.checkpoint.checkpoint import Checkpoint
 

@@ -26,6 +26,8 @@ from penstock.runtime.driver.result_share import ResultShare
 from penstock.runtime.driver.rolled_back import again_if_rolled_back
 from penstock.runtime.driver.source_arrivals import IdleAlarm, SourceArrivals
 from penstock.runtime.driver.thread_memory import ThreadMemory
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message, messages_of
 from penstock.runtime.migration.copier import BackgroundCopier, Copier
 from penstock.runtime.migration.copies import Movable, Portion, Published
 from penstock.runtime.migration.held_tuples import held_entries
@@ -38,12 +40,11 @@ from penstock.runtime.migration.waiting_tuples import (
     is_held_name,
     is_waiting_name,
 )
-from penstock.runtime.replica import message
-from penstock.runtime.replica.message import Message, messages_of
 from penstock.runtime.replica.result_spool import forget, sweep
 from penstock.runtime.slots.state_forms import slot_function, state_form
 from penstock.spark.driver.shuffle_cleaner import clean_shuffles
 from penstock.spark.executors.copy_job import run_copy, run_release
+from penstock.spark.executors.exchange_folder import exchange_folder
 from penstock.spark.executors.map_stage import MapStage
 from penstock.spark.executors.placer import Placer, placed
 from penstock.spark.executors.worker import run_element
@@ -291,7 +292,9 @@ class MicroBatches:
         if not self._cleans_shuffles:
             self._cleans_shuffles = True
             clean_shuffles(frame.sparkSession)
-        for batch in self._pipeline(frame, plan).toArrow().to_batches():
+        with exchange_folder(frame.sparkSession, f"{self.fixed.checkpoint_id}-{plan.batch}"):
+            found = self._pipeline(frame, plan).toArrow()
+        for batch in found.to_batches():
             yield from messages_of(batch)
 
     def _gathered_within(self, frame: DataFrame, plan: BatchPlan) -> BatchResult:

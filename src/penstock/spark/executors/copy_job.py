@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from penstock.host.low_priority import LEAST_PRIORITY, at_priority
 from penstock.plan.fusion.groups import Fused
+from penstock.runtime.exchange import message
+from penstock.runtime.exchange.message import Message, batch_of, messages_of
 from penstock.runtime.migration.copies import Portion
 from penstock.runtime.migration.stale_copies import Leftover
-from penstock.runtime.replica import message
 from penstock.runtime.replica.element_worker import element_worker
-from penstock.runtime.replica.message import Message, batch_of, messages_of
 from penstock.spark.executors.map_stage import MapStage
 from penstock.spark.executors.pinning import cores_by_host, on_hosts
 from penstock.spark.session.pickling import dumps

@@ -11,8 +11,10 @@ from penstock.connectors.planned.client_options import PROPERTY, take_property
 from penstock.errors import StaleAttemptError
 from penstock.measure.task.task_meters import TaskStart
 from penstock.plan.fusion.groups import Fused
+from penstock.runtime.exchange import host_exchange
+from penstock.runtime.exchange.host_exchange import HostExchange
+from penstock.runtime.exchange.message import Message, batch_of, messages_of
 from penstock.runtime.replica.element_worker import element_worker
-from penstock.runtime.replica.message import Message, batch_of, messages_of
 from penstock.runtime.replica.task import ElementTask
 from penstock.runtime.sources.raw_rows import source_rows_of
 from penstock.spark.session.pickling import dumps
@@ -34,9 +36,14 @@ def run_element(
         raise StaleAttemptError(f"a task of driver {epoch} came too late: batch {batch} is driver {plan.epoch}'s")
     task = ElementTask(worker, plan, context.partitionId(), context.taskAttemptId(), start)
     entered = task.figures.entry.inward(batches)
+    folder = context.getLocalProperty(host_exchange.PROPERTY)
     messages = (
-        task.run_next(_messages(entered)) if number else task.run_first(source_rows_of(worker.fixed.graph, entered))
+        task.run_next(host_exchange.arrived(_messages(entered), number, folder))
+        if number
+        else task.run_first(source_rows_of(worker.fixed.graph, entered))
     )
+    if folder:
+        messages = HostExchange(folder, f"{number}-{context.taskAttemptId()}").outward(messages)
     yield from task.figures.exit.outward(batch_of([m]) for m in messages)
 
 

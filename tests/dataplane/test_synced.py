@@ -97,6 +97,7 @@ class DurablePlane(Plane):
     def __init__(self, app: ps.Application, tables: dict[str, pa.Table], disk: Disk, *, durable: bool) -> None:
         Lease(str(disk.root / "checkpoint")).release()
         super().__init__(app.graph, tables, disk.root, 7, 0.0)
+        self.exchange = None  # what tasks hand to each other need not survive
         self.fixed = self.checkpoint.fix(
             self.fixed.graph, slots=None, now_s=0.0, dumps=dumps_for_workers, durable=durable
         )

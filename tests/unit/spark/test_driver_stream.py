@@ -12,7 +12,7 @@ import pytest
 
 from penstock.errors import InputError
 from penstock.runtime.replica.source_rows import SCHEMA
-from penstock.spark.sources.driver_stream import _Callback, _package, packed_shares
+from penstock.spark.sources.driver_stream import _Callback, _package, check_callbacks, packed_shares
 
 ROWS = [
     {"source": "quotés", "start": 5, "stop": 2**40, "payload": None, "frontier": b"\x00\xff"},
@@ -101,3 +101,9 @@ def test_a_spark_without_partitions_in_memory_is_named() -> None:
 
     with pytest.raises(InputError, match="has no partitions in memory that Penstock knows"):
         _package(Loader())
+
+
+def test_a_socket_that_py4j_cannot_wait_for_is_refused() -> None:
+    check_callbacks(1023)
+    with pytest.raises(InputError, match="must be below 1,024; got 1,674: this process has too many open files"):
+        check_callbacks(1674)

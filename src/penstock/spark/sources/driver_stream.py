@@ -283,6 +283,7 @@ def _sized(value: bytes | None) -> bytes:
     return struct.pack(">i", -1) if value is None else struct.pack(">i", len(value)) + value
 
 
+_MOST_FILES = 1024  # FD_SETSIZE
 _loaders: WeakKeyDictionary[SparkContext, Any] = WeakKeyDictionary()
 _numbers = itertools.count()
 
@@ -292,6 +293,7 @@ def driver_stream(session: SparkSession, reader: StreamReader) -> DataFrame:
     context: Any = session.sparkContext
     loader = _loader(context)
     ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
+    check_callbacks(context._gateway.__dict__["_callback_server"].server_socket.fileno())
     number = str(next(_numbers))
     loader.loadClass(_NAME).newInstance().put(number, _Callback(reader))
     thread = context._jvm.java.lang.Thread.currentThread()
@@ -301,6 +303,14 @@ def driver_stream(session: SparkSession, reader: StreamReader) -> DataFrame:
         return session.readStream.format(_NAME).option("reader", number).option("rows", SQL).load()
     finally:
         thread.setContextClassLoader(before)
+
+
+def check_callbacks(descriptor: int) -> None:
+    """Raises where py4j cannot answer Spark: it waits with select(), and without an end for a file number above."""
+    if descriptor >= _MOST_FILES:
+        raise InputError("Spark calls Python through a socket whose file number must be below "
+                         f"{_MOST_FILES:,}; got {descriptor:,}: this process has too many open files; "
+                         "close some, or start Penstock first")  # fmt: skip
 
 
 def _package(loader: Any) -> str:

@@ -36,6 +36,7 @@ def session() -> SparkSession:
     """The shared session on a local master with four slots."""
     if not _shared:
         _close_foreign()
+        gc.unfreeze()
         gc.collect()  # files that earlier tests have open: Spark's callbacks need a socket with a small number
         _shared.append(spark_session("local[2]", task_slots=4))
     return _shared[0]

@@ -1,4 +1,4 @@
-"""Large payloads from task to task on one host: through files there, while Spark carries their places.
+"""Large payloads go from task to task of one host through files; Spark carries the names of the files.
 
 The JVM copies a payload some ten times on its way from one Python worker to the next.  On a local master all tasks see
 one folder, in memory where Spark's own shuffle files are: a task writes there, and its readers map what it wrote.
@@ -32,7 +32,7 @@ class HostExchange:
         self._folder, self._name, self._count, self._is_full = Path(folder), name, 0, False
 
     def outward(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """The messages of a task, large payloads for other elements put into files."""
+        """The messages of a task; large payloads for other elements are in files, and their messages name these."""
         for m in messages:
             is_away = m.element != message.RESULT and not m.kind.endswith(_AWAY) and len(m.payload) >= LARGE_BYTES
             yield self._put(m) if is_away and not self._is_full else m
@@ -48,14 +48,14 @@ class HostExchange:
                     left = left[os.write(descriptor, left) :]
             finally:
                 os.close(descriptor)
-        except OSError:  # no room, or a task of a batch that is over: Spark carries it, as it carries small ones
+        except OSError:  # a full disk, or the batch is over and its folder gone: Spark carries it
             self._is_full = True
             return m
         return replace(m, kind=m.kind + _AWAY, payload=name.encode())
 
 
 def arrived(messages: Iterable[Message], element: int, folder: str | None) -> Iterator[Message]:
-    """The messages that came to a task of an element, with the payloads of its own; others pass as they are."""
+    """The messages that came to a task of an element, its own payloads read; those for other elements unchanged."""
     for m in messages:
         if m.element != element or not m.kind.endswith(_AWAY):
             yield m

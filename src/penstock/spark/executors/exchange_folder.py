@@ -20,7 +20,7 @@ _OURS = "penstock-"  # how the folders begin that our sessions make, and sweep a
 
 @contextlib.contextmanager
 def exchange_folder(session: SparkSession, name: str) -> Iterator[None]:
-    """Tells the tasks of the jobs within of a folder, which is gone afterwards; elsewhere Spark carries everything."""
+    """Names a folder to the tasks of jobs that run within, and deletes it at the end; on clusters there is none."""
     context = session.sparkContext
     if context not in _homes:
         _homes[context] = _home(session)
@@ -31,7 +31,7 @@ def exchange_folder(session: SparkSession, name: str) -> Iterator[None]:
     folder = home / f"exchange-{name}-{os.getpid()}"
     try:
         folder.mkdir(exist_ok=True)
-    except OSError:  # no room: Spark says so, where it needs any
+    except OSError:  # a full disk: Spark carries all payloads
         yield
         return
     context.setLocalProperty(host_exchange.PROPERTY, str(folder))

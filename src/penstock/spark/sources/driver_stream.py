@@ -306,7 +306,7 @@ def driver_stream(session: SparkSession, reader: StreamReader) -> DataFrame:
 
 
 def check_callbacks(descriptor: int) -> None:
-    """Raises where py4j cannot answer Spark: it waits with select(), and without an end for a file number above."""
+    """Raises InputError where calls from Spark would hang: py4j waits for them with select(), which has this limit."""
     if descriptor >= _MOST_FILES:
         raise InputError("Spark calls Python through a socket whose file number must be below "
                          f"{_MOST_FILES:,}; got {descriptor:,}: this process has too many open files; "

@@ -226,23 +226,29 @@ class Observation:
     ahead_tuples: int = 0
     slot_cpu_us_by_element: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """The main figures in one line; `repr` has them all."""
+        return f"micro-batch {self.batch}: " + ", ".join(f"{label} {figure}" for label, figure in self._rows())
+
     def _repr_html_(self) -> str:
         """What notebooks show: the main figures, and the replicas of each element."""
-        latency, replicas = self.latency, self.replicas_by_element.items()
-        return html_table(
-            f"micro-batch {self.batch}",
-            [
-                ("duration", rounded(self.micro_batch_s, "s")),
-                ("tuples in", f"{self.tuples_in:,}"),
-                ("tuples out", f"{self.tuples_out:,}"),
-                ("rate", rounded(self.rate_tuples_s, "tuples/s")),
-                ("latency p50", None if latency is None else rounded(latency.p50_ms, "ms")),
-                ("latency p95", None if latency is None else rounded(latency.p95_ms, "ms")),
-                ("backlog", None if self.backlog_tuples is None else f"{self.backlog_tuples:,} tuples"),
-                ("dead letters", f"{self.dead_letters:,}"),
-                ("replicas", ", ".join(f"{name}: {len(own)}" for name, own in replicas) or None),
-            ],
-        )
+        return html_table(f"micro-batch {self.batch}", self._rows())
+
+    def _rows(self) -> list[tuple[str, object]]:
+        latency = self.latency
+        replicas = ", ".join(f"{name}: {len(own)}" for name, own in self.replicas_by_element.items())
+        rows: list[tuple[str, object]] = [
+            ("duration", rounded(self.micro_batch_s, "s")),
+            ("tuples in", f"{self.tuples_in:,}"),
+            ("tuples out", f"{self.tuples_out:,}"),
+            ("rate", rounded(self.rate_tuples_s, "tuples/s")),
+            ("latency p50", None if latency is None else rounded(latency.p50_ms, "ms")),
+            ("latency p95", None if latency is None else rounded(latency.p95_ms, "ms")),
+            ("backlog", None if self.backlog_tuples is None else f"{self.backlog_tuples:,} tuples"),
+            ("dead letters", f"{self.dead_letters:,}"),
+            ("replicas", replicas or None),
+        ]
+        return [(label, figure) for label, figure in rows if figure is not None]
 
     @property
     def event_time_lag_s(self) -> float | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import pyarrow as pa
+
 import penstock as ps
 from penstock.control.journal.recorded_decision import RecordedDecision
 from penstock.control.setting import Setting
-from penstock.measure.observation import Latency, Observation, ReplicaObservation
+from penstock.measure.latency_sketch import LatencySketch
+from penstock.measure.observation import Latency, Observation, ReplicaObservation, latency_of
 from penstock.policies import Change, Expectation, Hold
 
 
@@ -53,6 +56,26 @@ def test_an_observation_shows_its_figures_and_leaves_out_what_was_not_measured()
     assert (shown["rate"], shown["latency p95"], shown["replicas"]) == ("4,000 tuples/s", "300 ms", "<w>: 2")
     assert "backlog" not in shown
     assert "latency p50" not in cells(Observation(0, 0.0, 0.5, 0, 0)._repr_html_())
+
+
+def test_an_observation_is_printed_as_one_line() -> None:
+    seen = Observation(7, 0.0, 0.5, 2_000, 10, latency=Latency(12.5, 300.0, 301.0, 302.0), backlog_tuples=3)
+    assert str(seen) == (
+        "micro-batch 7: duration 0.5 s, tuples in 2,000, tuples out 10, rate 4,000 tuples/s, latency p50 12.5 ms, "
+        "latency p95 300 ms, backlog 3 tuples, dead letters 0"
+    )
+
+
+def test_what_a_run_gave_is_shown_as_figures_not_as_all_of_its_tuples() -> None:
+    latency = latency_of(LatencySketch(first=267, counts=(2,), sum_ms=720.0, highest_ms=361.0))
+    seen = [Observation(n, float(n), 1.0, 500, 400, latency=latency) for n in range(2)]
+    result = ps.RunResult({"<out>": pa.table({"x": range(800)})}, {"gone": (7, 0)}, observations=seen)
+    assert repr(result).splitlines() == [
+        "RunResult", "  micro-batches: 2", "  duration: 2 s", "  tuples in: 1,000", "  tuples out: 800",
+        "  rate: 500 tuples/s", "  latency p50: 206 ms", "  latency p95: 206 ms", "  latency p99: 206 ms",
+        "  dead letters: 0", "  tables['<out>']: 800 tuples", "  discarded['gone']: 7 tuples",
+    ]  # fmt: skip
+    assert cells(result._repr_html_())["tables['<out>']"] == "800 tuples"
 
 
 def test_decisions_show_their_reason_and_what_is_expected() -> None:

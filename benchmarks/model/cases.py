@@ -46,11 +46,12 @@ def cases(folder: Path, *, quick: bool) -> Iterator[Case]:
     yield Case("func3-cf3 by func2-cf2", func3, (REGEX,), (_cut(REGEX),), lent=func2)
     vwap = _printed("vwap-cf3", VWAP[-1], folder)
     yield Case("vwap", vwap, _cut(VWAP), ((VWAP,), (VWAP[:2], VWAP[2:]), (VWAP[:1], VWAP[1:])), chosen=True)
-    for name in ("aggs", "aggt"):
-        graph = _behind_functor(_printed(f"{name}-cf1", "Aggreg1", folder))
-        yield Case(name, graph, _cut(("pass", "Aggreg1")), ((("pass", "Aggreg1"),),))
-    join = _printed("join-cf1.1", "Join1", folder)
-    yield Case("join", join, (("Join1",),), (), (1.0, 0.5, 2.0))
+    for name, program, operator in (
+        ("func1", "func3-cf4", REGEX[0]), ("aggs", "aggs-cf1", "Aggreg1"), ("aggt", "aggt-cf1", "Aggreg1"),
+        ("join", "join-cf1.1", "Join1"),
+    ):  # fmt: skip
+        graph, fused = _behind_functor(_printed(program, operator, folder)), ("pass", operator)
+        yield Case(name, graph, _cut(fused), ((fused,),), (1.0, 0.5, 2.0) if name == "join" else (1.0,))
     for seed in (1,) if quick else (1, 2, 3):
         names = tuple(f"load{number}" for number in range(4))
         chain = _loads(names, seed)
@@ -82,12 +83,15 @@ def _printed(program: str, last: str, folder: Path) -> Graph:
 
 
 def _behind_functor(graph: Graph) -> Graph:
-    """The graph with a functor that passes all tuples between its source and what reads it."""
-    (source,) = graph.sources
+    """The graph with a functor that passes all tuples between its first source and what reads that."""
+    source = graph.sources[0].name
     app = Application.from_graph(graph)
-    app.stream(source.name).functor("pass")
-    readers = [replace(o, inputs=("pass",)) if o.inputs == (source.name,) else o for o in graph.operators]
-    return replace(graph, operators=(graph.operators[0], app.operators[-1], *readers[1:]))
+    app.stream(source).functor("pass")
+    others = [
+        replace(own, inputs=tuple("pass" if name == source else name for name in own.inputs))
+        for own in graph.operators if own not in graph.sources
+    ]  # fmt: skip
+    return replace(graph, operators=(*graph.sources, app.operators[-1], *others))
 
 
 def _loads(names: tuple[str, ...], seed: int) -> Graph:

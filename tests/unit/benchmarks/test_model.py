@@ -69,7 +69,7 @@ def test_cases_do_not_read_each_others_tuples(tmp_path: Path) -> None:
     """Sources of several programs have the same name: all are read after all were made."""
     sources = [own for case in list(cases(tmp_path, quick=True)) for own in case.graph.sources]
     repeated = [own for own in sources if isinstance(getattr(own.connector, "function", None), RepeatedTable)]
-    assert len(repeated) == 7
+    assert len(repeated) == 8
     for own in repeated:
         assert own.connector.function(np.arange(3)).schema.names == own.schema.names  # type: ignore[union-attr]
 

@@ -1,10 +1,10 @@
-"""Drawn costs, measured with the noise of a machine: fusions that were never measured are predicted within the goals."""
+"""Drawn costs, measured with the noise of a machine: fusions that were never measured come out within the goals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import mean
 
 import numpy as np
@@ -18,7 +18,7 @@ from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample, lowest_tenth
 from penstock.model.costs.profile import FixedCosts
 
-NAMES = ("a", "b", "c")
+SOURCE, NAMES = "numbers", ("a", "b", "c")
 Groups = tuple[tuple[str, ...], ...]
 CUT: Groups = (("a",), ("b",), ("c",))
 FUSED: Groups = (("a", "b", "c"),)
@@ -36,29 +36,32 @@ class Truth:
 
     tuple_s: Mapping[str, float]
     call_s: Mapping[str, float]
-    communication: float
+    communication: Mapping[str, float]
 
     def communication_s(self, tuples: float, group: Sequence[str]) -> float:
         sent = TABLE.send(tuples, WIDTH) if group[-1] != NAMES[-1] else 0.0
-        return self.communication * (TABLE.receive(tuples, WIDTH) + sent)
+        received = TABLE.receive(tuples, WIDTH) if group[0] != SOURCE else 0.0
+        return self.communication[group[0]] * received + self.communication[group[-1]] * sent
 
     def cpu_s(self, tuples: float, group: Sequence[str]) -> float:
-        streams = 2 if group[-1] != NAMES[-1] else 1
+        streams = (group[-1] != NAMES[-1]) + (group[0] != SOURCE)
         own = sum(self.tuple_s[name] * tuples + self.call_s[name] for name in group)
         return 0.006 + streams * math.ceil(tuples / 32_768) * 6e-5 + own + self.communication_s(tuples, group)
 
 
 def drawn(chance: np.random.Generator) -> Truth:
     """From a functor that passes tuples on to a regular expression."""
+    usual = chance.uniform(0.7, 1.5)
     return Truth(
-        {name: float(10 ** chance.uniform(-8.5, -6.3)) for name in NAMES},
-        {name: float(chance.uniform(0.0, 0.002)) for name in NAMES}, float(chance.uniform(0.7, 1.5)),
+        {name: float(10 ** chance.uniform(-8.5, -6.3)) for name in (SOURCE, *NAMES)},
+        {name: float(chance.uniform(0.0, 0.002)) for name in (SOURCE, *NAMES)},
+        {name: float(usual * chance.uniform(0.9, 1.1)) for name in (SOURCE, *NAMES)},
     )  # fmt: skip
 
 
 def application() -> Graph:
     app = ps.Application("chain")
-    stream = app.source("numbers", schema={"x": "int64"})
+    stream = app.source(SOURCE, schema={"x": "int64"})
     for name in NAMES:
         stream = stream.functor(name)
     stream.sink("out")
@@ -67,8 +70,9 @@ def application() -> Graph:
 
 def visit(truth: Truth, groups: Groups, rate: float, chance: np.random.Generator) -> Measured:
     """The lowest tenths of some micro-batches: each has its own noise, and now and then something else runs."""
-    elements = {group[0]: _element(truth, group, rate, chance) for group in groups}
-    return Sample(rate, 0.1, 0.05, None, elements, BATCHES), {group[0]: group for group in groups}
+    every = ((SOURCE,), *groups)
+    elements = {group[0]: _element(truth, group, rate, chance) for group in every}
+    return Sample(rate, 0.1, 0.05, None, elements, BATCHES), {group[0]: group for group in every}
 
 
 def _element(truth: Truth, group: Sequence[str], rate: float, chance: np.random.Generator) -> ElementSample:
@@ -79,11 +83,11 @@ def _element(truth: Truth, group: Sequence[str], rate: float, chance: np.random.
             lowest_tenth(
                 float(f * chance.normal(1.0, REPEAT / 2)) * (truth.tuple_s[name] * rate + truth.call_s[name])
                 for f in factors
-            ), rate, rate,
+            ), rate, rate, WIDTH * rate, WIDTH * rate,
         ) for name in group
     }  # fmt: skip
-    before = NAMES.index(group[0])
-    came = {NAMES[before - 1] if before else "numbers": rate}
+    every = (SOURCE, *NAMES)
+    came = {every[max(every.index(group[0]) - 1, 0)]: rate}
     leaving = {} if group[-1] == NAMES[-1] else {group[-1]: rate}
     widths = [{name: WIDTH * n for name, n in own.items()} for own in (came, leaving)]
     return ElementSample(cpu_s, cpu_s, cpu_s, cpu_s, 1, came, leaving, widths[0], widths[1], operators)
@@ -97,7 +101,7 @@ def errors(seed: int, known: Groups, wanted: Groups) -> list[float]:
     profile = learned(facts_of(graph), [visit(truth, known, share * scale, chance) for share in LEARNED], OVERHEAD)
     found = []
     for share in JUDGED:
-        predicted = profile.predict({"numbers": share * scale}, fusion=wanted).elements
+        predicted = profile.predict({SOURCE: share * scale}, fusion=wanted).elements
         for name, own in visit(truth, wanted, share * scale, chance)[0].elements.items():
             found.append(abs(predicted[name].cpu_cores / own.cpu_s - 1))
     return found
@@ -105,6 +109,7 @@ def errors(seed: int, known: Groups, wanted: Groups) -> list[float]:
 
 @pytest.mark.parametrize(("known", "wanted"), [(CUT, FUSED), (CUT, (("a", "b"), ("c",))), (FUSED, CUT)])
 def test_drawn_chains_are_predicted_within_the_goals(known: Groups, wanted: Groups) -> None:
-    every = [errors(seed, known, wanted) for seed in range(60)]
-    flat = [own for each in every for own in each]
-    print(mean(flat), max(flat), np.mean([e > 0.1 for e in flat]))
+    """Communication costs 0.7 to 1.5 times what the table says; the few beyond 10 % are of disturbed visits."""
+    every = [own for seed in range(60) for own in errors(seed, known, wanted)]
+    assert mean(every) < 0.05
+    assert mean(own > 0.1 for own in every) < 0.06

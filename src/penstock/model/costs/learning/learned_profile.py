@@ -19,7 +19,8 @@ from penstock.model.costs.resource_function import ResourceFunction, Term
 _WAITING_RATIO = 1.5  # elapsed time / CPU of an element that waits for something other than a core
 _WAITING_S = 0.02
 _CHEAPEST, _DEAREST = 0.5, 2.0  # of the table's communication: what seems to cost less or more is not believed
-_FACTOR_DEVIATION = 0.25  # by which the communication of applications differs from the table's
+_FACTOR_DEVIATION = 0.3  # by which the communication of an application differs from the table's
+_OWN_DEVIATION = 0.15  # by which that of an operator differs from its application's
 _REPEAT_ERROR = 0.02  # of an element's CPU: what two measurements differ by
 
 
@@ -44,7 +45,8 @@ def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], ov
     table says: the clock's figures of operators stay.  It is not dearer where state or sinks may have taken the rest.
     """
     _check(facts, measured)
-    operators = tuple(_cost(own, measured, facts, overhead) for own in facts.values())
+    usual = _usual_factor(facts, measured, overhead)
+    operators = tuple(_cost(own, measured, facts, overhead, usual) for own in facts.values())
     shares = _shares(facts, measured)
     return Profile(operators, _fixed([sample for sample, _ in measured], overhead.fixed), overhead.communication,
                    dict.fromkeys(sorted({own.operator_class for own in facts.values()}), 1.0),
@@ -78,7 +80,11 @@ def _blocking(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) 
 
 
 def _cost(
-    own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts], overhead: Overhead
+    own: OperatorFacts,
+    measured: Sequence[Measured],
+    facts: Mapping[str, OperatorFacts],
+    overhead: Overhead,
+    usual: float,
 ) -> OperatorCost:
     rates: list[tuple[float, ...]] = []
     parts: list[tuple[float, float, float]] = []  # the operator's own, communication and the rest of its element's
@@ -91,16 +97,16 @@ def _cost(
             continue
         element, inside = sample.elements[home], elements[home]
         rates.append(tuple(stream_rate(sample, stream, facts) for stream in own.inputs or own.outputs))
-        exchanged_s, rest_s = communication_s(element, inside, facts, overhead), _rest(element, inside, facts, overhead)
+        exchanged_s, rest_s, cpu_s = point = _point(element, inside, facts, overhead)
         if _is_timed(element, inside, facts):
-            points.append((exchanged_s, rest_s, element.cpu_s))
+            points.append(point)
         shared = (exchanged_s, rest_s) if owner_of(inside, facts) == own.name else (0.0, 0.0)
         parts.append((_own_cpu(own.name, element), *shared))
-        sizes.append(element.cpu_s)
+        sizes.append(cpu_s)
         for stream in own.outputs:
             outputs[stream].append(stream_rate(sample, stream, facts))
     what = f"the resource function of operator '{own.name}'"
-    factor = _factor(points, may_be_dearer=_only_passes_on(own.name, measured, facts))
+    factor = _own_factor(points, usual, may_be_dearer=_only_passes_on(own.name, measured, facts))
     cpu = _function(rates, [own_s + rest_s + (1.0 - factor) * sent_s for own_s, sent_s, rest_s in parts], what, sizes)
     through = {
         stream: fit(rates, given, degree=1, through_origin=True, what=what)
@@ -120,26 +126,52 @@ _Point = tuple[float, float, float]  # communication as the table has it, the re
 def _only_passes_on(name: str, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts]) -> bool:
     """Whether an operator's elements do nothing beside operators and communication: no state, and no sink."""
     homes = [inside for _, elements in measured for inside in elements.values() if name in inside]
-    own = [facts[operator] for inside in homes for operator in inside]
+    return all(_passes_on(inside, facts) for inside in homes)
+
+
+def _passes_on(inside: Sequence[str], facts: Mapping[str, OperatorFacts]) -> bool:
+    own = [facts[name] for name in inside]
     return not any(each.is_sink or (each.scope != "none" and not each.is_source) for each in own)
 
 
-def _factor(points: Sequence[_Point], *, may_be_dearer: bool) -> float:
-    """The share of the table's cost that communication really has: 1 + b, where rest = a + b communication.
+def _usual_factor(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], overhead: Overhead) -> float:
+    """The share of the table's cost that an application's communication has, by elements that only pass tuples on."""
+    points: dict[tuple[str, ...], list[_Point]] = {}
+    for sample, elements in measured:
+        for name, element in sample.elements.items():
+            inside = elements.get(name, ())
+            if inside and _passes_on(inside, facts) and _is_timed(element, inside, facts):
+                points.setdefault(inside, []).append(_point(element, inside, facts, overhead))
+    several = [own for own in points.values() if len(own) >= FEWEST_RATES]
+    return 1.0 + min(max(_slope(several, 0.0, _FACTOR_DEVIATION), _CHEAPEST - 1.0), _DEAREST - 1.0)
 
-    Errors are shares of an element's CPU, and b is expected to be small: where communication is a small part of an
-    element, the rest says nothing about it, and b stays near 0.
-    """
+
+def _own_factor(points: Sequence[_Point], usual: float, *, may_be_dearer: bool) -> float:
+    """That of an operator; where communication is a small part of its element, the rest says nothing about it."""
     if len(points) < FEWEST_RATES:
-        return 1.0
-    weights = [1.0 / max(_REPEAT_ERROR * cpu_s, 1e-6) ** 2 for _, _, cpu_s in points]
-    mean_x, mean_y = (
-        sum(w * point[axis] for w, point in zip(weights, points, strict=True)) / sum(weights) for axis in (0, 1)
-    )
-    spread = sum(w * (x - mean_x) ** 2 for w, (x, _, _) in zip(weights, points, strict=True))
-    slope = sum(w * (x - mean_x) * (y - mean_y) for w, (x, y, _) in zip(weights, points, strict=True))
-    slope /= spread + _FACTOR_DEVIATION**-2
-    return 1.0 + min(max(slope, _CHEAPEST - 1.0), _DEAREST - 1.0 if may_be_dearer else 0.0)
+        return usual
+    slope = _slope([points], usual - 1.0, _OWN_DEVIATION)
+    return 1.0 + min(max(slope, _CHEAPEST - 1.0), _DEAREST - 1.0 if may_be_dearer else usual - 1.0)
+
+
+def _point(
+    element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
+) -> _Point:
+    exchanged_s = communication_s(element, inside, facts, overhead)
+    return exchanged_s, _rest(element, inside, facts, overhead), element.cpu_s
+
+
+def _slope(elements: Sequence[Sequence[_Point]], expected: float, deviation: float) -> float:
+    """b of rest = a + b communication, with an a for each element; a normal prior of b, errors as shares of CPU."""
+    spread, moved = deviation**-2, expected * deviation**-2
+    for points in elements:
+        weights = [1.0 / max(_REPEAT_ERROR * cpu_s, 1e-6) ** 2 for _, _, cpu_s in points]
+        mean_x, mean_y = (
+            sum(w * point[axis] for w, point in zip(weights, points, strict=True)) / sum(weights) for axis in (0, 1)
+        )
+        spread += sum(w * (x - mean_x) ** 2 for w, (x, _, _) in zip(weights, points, strict=True))
+        moved += sum(w * (x - mean_x) * (y - mean_y) for w, (x, y, _) in zip(weights, points, strict=True))
+    return moved / spread
 
 
 def _function(

@@ -13,8 +13,8 @@ _ORDERS = 24  # drawn at first
 _STARTS = 4  # the best of them, each of which is improved
 _MOVES = 300  # tried from each
 _IDLE_MOVES = 60  # in a row that find nothing better
-_WORSE = 0.1  # of the best CPU: a move that costs no more than that is taken now and then, out of a dead end
-_WORSE_SHARE = 0.1  # of moves that would be taken so
+_WORSE_SHARE = 0.1  # of moves that make it worse: they are taken, out of a dead end
+
 Key = tuple[bool, float, float]
 
 
@@ -22,7 +22,7 @@ def searched(options: ElementOptions, flows: Flows, limit_s: float, seed: int = 
     """Good plans.
 
     Every fusion is a way to cut some topological order into pieces, and the best cuts of one order take n^2 / 2
-    elements: the search draws orders, then moves operators in the best few of them while that helps.
+    elements: the search draws orders, then moves operators, one or a few at once, in the best of them while that helps.
     """
     ideals, chance = Ideals(options.profile.names, flows), random.Random(seed)
     count = len(ideals.names)
@@ -53,15 +53,10 @@ def _improved(options: ElementOptions, ideals: Ideals, start: Scored, limit_s: f
             moved = _moved(ideals, moved, chance)
         own = _scored(options, ideals, moved, limit_s)
         idle = 0 if own[0] < found[0] else idle + 1
-        if own[0] <= at[0] or _is_taken(own[0], found[0], chance):
+        if own[0] <= at[0] or chance.random() < _WORSE_SHARE:
             at = own
-        found = min(found, at, key=lambda each: each[0])
+        found = min(found, own, key=lambda each: each[0])
     return found
-
-
-def _is_taken(own: Key, best_key: Key, chance: random.Random) -> bool:
-    """Whether a worse order is gone on from."""
-    return own[:1] == best_key[:1] and own[1] <= best_key[1] * (1 + _WORSE) and chance.random() < _WORSE_SHARE
 
 
 def best_cuts(options: ElementOptions, ideals: Ideals, order: Sequence[int], limit_s: float) -> list[Plan]:

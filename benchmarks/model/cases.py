@@ -17,6 +17,9 @@ SPADE = Path(__file__).resolve().parents[2] / "examples" / "spade"
 REGEX = ("Regex1", "Regex2", "Regex3")
 VWAP = ("TradeFilter", "VWAPAggregator", "VWAPSum")
 Groups = tuple[tuple[str, ...], ...]
+# Sources repeat their rows, so that a join meets the same pairs again: their share of all pairs is off by as much as
+# a sample of so many rows is, and another with each proportion of the sources.
+_ROWS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Case:
 
 def cases(folder: Path, *, quick: bool) -> Iterator[Case]:
     """All of them; a source's tuples are repeated without an end."""
-    generate.write_all(folder, rows=20_000, seed=3)
+    generate.write_all(folder, rows=_ROWS, seed=3)
     func3 = _printed("func3-cf4", REGEX[-1], folder)
     yield Case("func3", func3, (REGEX,), (_cut(REGEX), (REGEX[:2], REGEX[2:]), (REGEX[:1], REGEX[1:])), chosen=True)
     func2 = Case("func2", _printed("func3-cf4", REGEX[1], folder), (REGEX[:2],), ())
@@ -62,7 +65,7 @@ def cases(folder: Path, *, quick: bool) -> Iterator[Case]:
 
 def func1(folder: Path) -> Case:
     """One functor alone in its element."""
-    generate.write_all(folder, rows=20_000, seed=3)
+    generate.write_all(folder, rows=_ROWS, seed=3)
     return Case("func1", _printed("func3-cf4", REGEX[0], folder), (REGEX[:1],), ())
 
 

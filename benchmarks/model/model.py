@@ -17,6 +17,7 @@ from benchmarks.model.cases import Case, Groups, cases, func1
 from benchmarks.model.contention import Contention, run_contention
 from benchmarks.model.dear_keys import run_dear_keys
 from benchmarks.model.errors import ElementError, element_errors, rate_errors, summary
+from benchmarks.model.learned_operators import LearnedOperator, learned_operators
 from benchmarks.model.widths import Widths, run_widths
 from benchmarks.report import Show
 from penstock.errors import PenstockError
@@ -60,6 +61,7 @@ class Findings:
     widths: Widths | None = None
     contention: Contention | None = None
     recovered: list[RecoveredOperator] = field(default_factory=list)  # by Algorithm 2, out of the biased estimate
+    learned: list[LearnedOperator] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -128,6 +130,7 @@ def _case(case: Case, session: Session, effort: Effort, found: Findings) -> None
     errors = list(element_errors(case, profile, facts, run.highest, judged))
     found.errors += errors
     found.recovered += recovered_operators(case.name, learning)
+    found.learned += learned_operators(case.name, profile, facts, learning, found.overhead)
     print(f"{case.name}: mean {summary(errors)[0]:.1%}, worst {summary(errors)[1]:.1%}", file=sys.stderr)
     found.rate_errors += rate_errors(profile, facts, judged)
     found.overheads += [own.sample.measuring_ratio for own in seen if own.sample.measuring_ratio is not None]

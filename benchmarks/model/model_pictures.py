@@ -12,16 +12,19 @@ from benchmarks.model.biased import RecoveredOperator
 from benchmarks.model.contention import Contention
 from benchmarks.model.errors import ElementError
 from benchmarks.model.model import Findings
+from benchmarks.model.operator_pictures import node_figures, own_mips, save_functions, save_node, save_rates
 from benchmarks.pictures import figure_of, plain
+from penstock.model.costs.store import node_class
 
 _MOST_PANELS = 12
 
 
 def save_pictures(found: Findings, folder: Path) -> None:
-    """The counterparts of MODEL's Figures 7 and 9 to 28, but for Figure 9, which needs machines of several types.
+    """The counterparts of MODEL's Figures 7 and 9 to 28.
 
-    A file for each case, one for its operators where they were recovered, communication.svg (Figure 7), and
-    contention.svg (Figures 21 and 25).
+    For each case its elements (22, 24, 26, 28), its operators' functions with what they were learned from (12, 13, 15,
+    17, 19, 23, 27), the rates of their results (14, 16, 20), and operators recovered from the biased estimate where
+    they were fused (10, 11, 18); communication.svg (7), contention.svg (21 and 25), node.svg (9, of this node alone).
     """
     folder.mkdir(parents=True, exist_ok=True)
     for case in dict.fromkeys(own.case for own in found.errors):
@@ -29,6 +32,13 @@ def save_pictures(found: Findings, folder: Path) -> None:
     for case in dict.fromkeys(own.case for own in found.recovered):
         own = [operator for operator in found.recovered if operator.case == case]
         _save_recovered(own, folder / f"{_file(case)}-recovered.svg")
+    for case in dict.fromkeys(own.case for own in found.learned):
+        learned = [operator for operator in found.learned if operator.case == case]
+        save_functions(learned, folder / f"{_file(case)}-operators.svg")
+        save_rates(learned, folder / f"{_file(case)}-rates.svg")
+    fused = [own for own in found.recovered if own.case == found.recovered[0].case]
+    if fused:
+        save_node(node_figures(fused, node_class(), own_mips()), folder / "node.svg")
     if found.overhead is not None:
         _save_communication(found, folder / "communication.svg")
     if found.contention is not None:
@@ -87,11 +97,15 @@ def _save_contention(own: Contention, path: Path) -> None:
 
 def _save_communication(found: Findings, path: Path) -> None:
     assert found.overhead is not None
-    table, figure = found.overhead.communication, figure_of(5, 3)
-    axes = figure.subplots()
-    for name, cores in (("send", table.send_cores), ("receive", table.receive_cores)):
-        costs = [own / rate * 1e6 for own, rate in zip(cores, table.max_rate_tuples_s, strict=True)]
-        axes.plot(table.bytes_per_tuple, costs, "o-", label=name)
-    plain(axes, "communication", "bytes per tuple", "CPU per tuple, microseconds")
-    axes.legend(fontsize=7)
+    table, figure = found.overhead.communication, figure_of(8, 3)
+    costs, cores, rates = figure.subplots(1, 3)
+    for name, used in (("send", table.send_cores), ("receive", table.receive_cores)):
+        each = [own / rate * 1e6 for own, rate in zip(used, table.max_rate_tuples_s, strict=True)]
+        costs.plot(table.bytes_per_tuple, each, "o-", label=name)
+        cores.plot(table.bytes_per_tuple, used, "o-", label=name)
+    rates.plot(table.bytes_per_tuple, table.max_rate_tuples_s, "o-")
+    plain(costs, "communication", "bytes per tuple", "CPU per tuple, microseconds")
+    plain(cores, "at the highest rate", "bytes per tuple", "cores")
+    plain(rates, "highest rate", "bytes per tuple", "tuples/s")
+    costs.legend(fontsize=7)
     figure.savefig(path)

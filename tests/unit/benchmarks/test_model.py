@@ -8,17 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import penstock as ps
 from benchmarks.model.biased import recovered_operators
 from benchmarks.model.case_run import Measurement, configured
 from benchmarks.model.cases import cases, func1
 from benchmarks.model.contention import contention
 from benchmarks.model.errors import ElementError, summary
+from benchmarks.model.learned_operators import LearnedOperator, LearnedPoint, learned_operators
 from benchmarks.model.model import Findings, chain_fusions, tried, with_lent
 from benchmarks.model.model_pictures import save_pictures
 from benchmarks.model.model_report import figures_of, missed
+from benchmarks.model.operator_pictures import node_figures
 from benchmarks.model.widths import NARROW, WIDE, compared_widths, width_case
 from penstock.errors import PenstockError
 from penstock.model.costs.communication import Communication
+from penstock.model.costs.learning.learned_profile import learned
+from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample
 from penstock.model.costs.profile import OperatorCost, Profile
 from penstock.model.costs.resource_function import ResourceFunction, Term
@@ -69,7 +74,7 @@ def test_cases_do_not_read_each_others_tuples(tmp_path: Path) -> None:
     """Sources of several programs have the same name: all are read after all were made."""
     sources = [own for case in list(cases(tmp_path, quick=True)) for own in case.graph.sources]
     repeated = [own for own in sources if isinstance(getattr(own.connector, "function", None), RepeatedTable)]
-    assert len(repeated) == 7
+    assert len(repeated) == 8
     for own in repeated:
         assert own.connector.function(np.arange(3)).schema.names == own.schema.names  # type: ignore[union-attr]
 
@@ -87,10 +92,47 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     found = Findings([error(0.5, 1.0, 1.1), error(1.0, 2.0, 2.0)], overhead=OVERHEAD)
     found.contention = contention(alone=(0.2, 0.3), shared=(0.3, 0.44))
     found.recovered = list(recovered_operators("c", fused_measurements()))
+    one_port = OperatorCost("f", ResourceFunction((Term((1,), 1e-6),)))
+    plane = OperatorCost("j", ResourceFunction((Term((1, 0), 1e-6), Term((0, 1), 2e-6))))
+    found.learned = [
+        LearnedOperator("c", one_port, tuple(LearnedPoint((r,), r, 0.2, 0.1, 1e-6 * r, r, r) for r in (1e4, 2e4))),
+        LearnedOperator("c", plane, tuple(LearnedPoint((r, s), r + s, 0.2, 0.1, None, r, r)
+                                          for r in (1e4, 2e4) for s in (1e3, 3e3))),
+    ]  # fmt: skip
     save_pictures(found, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        "c.svg", "c-recovered.svg", "communication.svg", "contention.svg",
+        "c.svg", "c-recovered.svg", "c-operators.svg", "c-rates.svg", "node.svg", "communication.svg",
+        "contention.svg",
     }  # fmt: skip
+    assert (tmp_path / "c-operators.svg").read_text().count("thread clock") == 3, "a panel for each rate of port 2"
+
+
+def test_what_an_operator_was_learned_from_is_kept() -> None:
+    app = ps.Application("halves")
+    source = app.source("numbers", schema={"x": "int64"})
+    source.functor("half", where="x > 0").functor("next").sink("out")
+    cut = {"half": ("half",), "next": ("next", "out")}
+    learning = []
+    for rate in (1e4, 2e4, 4e4):
+        elements = {
+            "half": ElementSample(0.1, 0.1, 0.1, 0.1, 1, {"numbers": rate}, {"half": rate / 2}, {}, {},
+                                  {"half": OperatorSample(1e-6 * rate, rate, rate / 2)}),
+            "next": ElementSample(0.1, 0.1, 0.1, 0.1, 1, {"half": rate / 2}, {}, {}, {}),
+        }  # fmt: skip
+        sample = Sample(rate, 0.1, None, None, elements)
+        learning.append(Measurement((("half",), ("next",)), round(rate), 1.0, sample, (sample,), cut))
+    facts = facts_of(app.graph)
+    profile = learned(facts, [(own.sample, own.elements) for own in learning], OVERHEAD)
+    half, _ = learned_operators("c", profile, facts, learning, OVERHEAD)
+    assert [point.own for point in half.points] == pytest.approx([0.01, 0.02, 0.04])
+    assert [point.out for point in half.points] == [5e3, 1e4, 2e4]
+    assert half.points[2].predicted_out == pytest.approx(2e4)
+
+
+def test_a_nodes_figures_are_those_of_a_whole_core() -> None:
+    own = node_figures(list(recovered_operators("c", fused_measurements())), "n", 4000.0)
+    assert own.rate_tuples_s == pytest.approx(1 / 3e-6)
+    assert own.share == pytest.approx(2 / 3)
 
 
 def fused_measurements() -> list[Measurement]:

@@ -13,6 +13,7 @@ from penstock.errors import InputError
 from penstock.model.costs.resource_function import BAND_QUANTILE, ResourceFunction, Term
 
 FEWEST_RATES = 3
+_SAME_RATE = 0.01
 _HIGHEST_DEGREE = 3
 _NOTHING = 1e-9  # a residual below this share of the values is rounding
 _GOOD_FIT = 0.01  # of the values: a residual below it needs no higher degree
@@ -37,12 +38,14 @@ def fit(
     degree: int | None = None,
     through_origin: bool = False,
     relative: bool = False,
+    relative_to: Sequence[float] | None = None,
     what: str = "a function",
 ) -> ResourceFunction:
     """The polynomial of the lowest degree that fits, or of just one `degree`.
 
     `relative`: relative errors are made small, as far as values are not, since what disturbs a measurement grows with
-    it; else absolute ones.
+    it; else absolute ones.  `relative_to`: errors are relative to these numbers instead, where values are what is left
+    of larger measurements.
 
     A higher degree is taken where a residual of more than 1 % of the values is left and its terms are significant at
     98 %.  Coefficients get the covariance that makes the normal band that of Student's t.
@@ -53,7 +56,7 @@ def fit(
     check_points(rates, what)
     x, y = np.asarray(rates, float).reshape(len(values), -1), np.asarray(values, float)
     first, highest = (degree, degree) if degree is not None else (1, _HIGHEST_DEGREE)
-    unit = _units(y, relative=relative)
+    unit = _units(np.asarray(relative_to, float) if relative_to is not None else y if relative else np.ones(len(y)))
     best = None
     for own in range(first, highest + 1):
         powers = _powers(x.shape[1], own, through_origin)
@@ -77,13 +80,24 @@ def fit(
 
 
 def check_points(rates: Sequence[Sequence[float]], what: str) -> None:
-    """InputError where there are too few different rates: two points lie on every line."""
-    different = len({tuple(map(float, own)) for own in rates})
-    if different < FEWEST_RATES:
-        raise InputError(
-            f"{what} needs points at {FEWEST_RATES} different rates at least; got {different}: "
-            "any line fits two points; measure at more rates"
-        )
+    """InputError where there are too few different rates: two points lie on every line.
+
+    Rates that differ by less than a measurement does are one.
+    """
+    different: list[Sequence[float]] = []
+    for own in rates:
+        if not any(_is_same(own, other) for other in different):
+            different.append(own)
+        if len(different) == FEWEST_RATES:
+            return
+    raise InputError(
+        f"{what} needs points at {FEWEST_RATES} different rates at least; got {len(different)}: "
+        "any line fits two points; measure at more rates"
+    )
+
+
+def _is_same(one: Sequence[float], other: Sequence[float]) -> bool:
+    return all(abs(a - b) <= _SAME_RATE * max(abs(a), abs(b)) for a, b in zip(one, other, strict=True))
 
 
 _Solved = tuple[tuple[Powers, ...], NDArray[np.float64], NDArray[np.float64], float]
@@ -96,11 +110,12 @@ def _powers(ports: int, degree: int, through_origin: bool) -> tuple[Powers, ...]
     return tuple(own for own in every if sum(own) or not through_origin)
 
 
-def _units(y: NDArray[np.float64], *, relative: bool) -> NDArray[np.float64]:
+def _units(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """What the error of each value is counted in, 1 on average."""
-    if not relative or not np.abs(y).max():
-        return np.ones(len(y))
-    units = np.maximum(np.abs(y), _LEAST_WEIGHT * np.abs(y).max())
+    largest = float(np.abs(sizes).max())
+    if not largest:
+        return np.ones(len(sizes))
+    units = np.maximum(np.abs(sizes), _LEAST_WEIGHT * largest)
     return np.asarray(units / units.mean(), float)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
@@ -165,9 +166,7 @@ class ElementTask:
         ticks = [unseal(m.payload, TICK_SCHEMA) for m in mine if m.kind == message.CLOCK]
         if self.worker.reads:
             yield from self._read_steps(mine, rows, positioned, ticks)
-        for m in mine:
-            if m.kind != message.BLOCK:
-                continue
+        for m in taken_blocks(mine):
             block = self._opened(m)
             if self.worker.deferred is not None:
                 block = self.worker.deferred.ready(m.name, m.sequence, block)
@@ -243,11 +242,8 @@ class ElementTask:
         own.note_idle((name for name, parts in self.plan.idle.items() if self._is_all(name, parts)), self.plan.idle)
         if self.plan.ends:
             own.note_end()
-        for m in mine:
-            if m.kind == message.BLOCK:
-                raw.setdefault((m.name, partition_of(self.worker.source(m.name), m.sequence)), []).append(
-                    self._opened(m)
-                )
+        for m in taken_blocks(mine):
+            raw.setdefault((m.name, partition_of(self.worker.source(m.name), m.sequence)), []).append(self._opened(m))
         for (name, partition), blocks in raw.items():
             own.add(name, partition, concat_blocks(blocks))
         yield from self._step({}, EVERYTHING, 0)
@@ -431,6 +427,18 @@ class ElementTask:
         letters: DeadLetters = self.worker.letters
         if len(letters):
             yield _result(message.LETTERS, self.worker.planned.name, _ipc(letters.drain()))
+
+
+def taken_blocks(messages: list[Message]) -> Iterator[Message]:
+    """The messages with tuples, taken out of a list one after the other.
+
+    A payload's memory is given back once its tuples are through: at the end of the task that would fall into the next
+    one of the process, and count as CPU of that one's element.
+    """
+    blocks = deque(m for m in messages if m.kind == message.BLOCK)
+    messages[:] = [m for m in messages if m.kind != message.BLOCK]
+    while blocks:
+        yield blocks.popleft()
 
 
 def _result(kind: str, name: str, payload: bytes, sequence: int = 0) -> Message:

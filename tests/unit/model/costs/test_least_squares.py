@@ -86,3 +86,21 @@ def test_relative_errors_let_small_values_count() -> None:
     exact = fit(rates, [1e-5 * own[0] for own in rates], relative=True)
     assert exact.at([5e4]) == pytest.approx(0.5)
     assert fit([[1.0], [2.0], [3.0]], [0.0, 0.0, 0.0], relative=True).at([5.0]) == 0.0
+
+
+def test_rates_that_differ_by_less_than_a_measurement_are_one() -> None:
+    with pytest.raises(InputError, match="3 different rates at least; got 2"):
+        fit([[10_000.0], [10_060.0], [20_000.0], [20_010.0]], [0.1, 0.11, 0.2, 0.21])
+    assert fit([(1e4, 5e3), (1e4, 6e3), (2e4, 5e3)], [0.15, 0.16, 0.25]).at([2e4, 6e3]) == pytest.approx(0.26)
+
+
+def test_errors_relative_to_larger_measurements_do_not_follow_what_is_left_of_them() -> None:
+    """What is left of a functor's element are thousandths, and its error a share of the whole element."""
+    chance, rates = np.random.default_rng(5), [[2e5], [5e5], [1e6]]
+    element, left = np.array([0.03, 0.06, 0.11]), np.array([0.001, 0.0025, 0.005])
+    errors = np.zeros(2)
+    for _ in range(300):
+        measured = left + element * chance.normal(0, 0.02, 3)
+        found = fit(rates, measured, degree=1, relative_to=element), fit(rates, measured, degree=1, relative=True)
+        errors += [(own.at([7.5e5]) - 0.00375) ** 2 for own in found]
+    assert errors[0] < 0.8 * errors[1]

@@ -10,8 +10,11 @@ from penstock.model.costs.choosing.fusions import Ideals
 from penstock.model.costs.flows import Flows
 
 _ORDERS = 24  # drawn at first
-_MOVES = 300  # tried in all
-_IDLE_MOVES = 60  # in a row that change nothing
+_STARTS = 4  # the best of them, each of which is improved
+_MOVES = 300  # tried from each
+_IDLE_MOVES = 60  # in a row that find nothing better
+_WORSE_SHARE = 0.1  # of moves that make it worse: they are taken, out of a dead end
+
 Key = tuple[bool, float, float]
 
 
@@ -19,24 +22,41 @@ def searched(options: ElementOptions, flows: Flows, limit_s: float, seed: int = 
     """Good plans.
 
     Every fusion is a way to cut some topological order into pieces, and the best cuts of one order take n^2 / 2
-    elements: the search draws orders, then moves operators in the best of them while that helps.
+    elements: the search draws orders, then moves operators, one or a few at once, in the best of them while that helps.
     """
     ideals, chance = Ideals(options.profile.names, flows), random.Random(seed)
     count = len(ideals.names)
     drawn = [tuple(range(count)), *(_drawn(ideals, chance) for _ in range(_ORDERS))]
-    scored = [(_score(plans := best_cuts(options, ideals, order, limit_s), limit_s), order, plans) for order in drawn]
-    score, order, plans = min(scored, key=lambda own: own[0])
+    scored = [_scored(options, ideals, order, limit_s) for order in dict.fromkeys(drawn)]
+    starts = sorted(scored, key=lambda own: own[0])[:_STARTS]
+    found = [_improved(options, ideals, own, limit_s, chance) for own in starts]
+    return min(found, key=lambda own: own[0])[2]
+
+
+Scored = tuple[Key, tuple[int, ...], list[Plan]]  # an order with the best plans of its cuts
+
+
+def _scored(options: ElementOptions, ideals: Ideals, order: tuple[int, ...], limit_s: float) -> Scored:
+    plans = best_cuts(options, ideals, order, limit_s)
+    return _score(plans, limit_s), order, plans
+
+
+def _improved(options: ElementOptions, ideals: Ideals, start: Scored, limit_s: float, chance: random.Random) -> Scored:
+    """The best of what moves lead to from an order."""
+    found = at = start
     idle = 0
     for _ in range(_MOVES):
         if idle >= _IDLE_MOVES:
             break
-        moved = _moved(ideals, _grouped(ideals, order, plans, chance), chance)
-        tried = best_cuts(options, ideals, moved, limit_s)
-        own = _score(tried, limit_s)
-        idle = 0 if own < score else idle + 1
-        if own <= score:
-            score, order, plans = own, moved, tried
-    return plans
+        moved = _grouped(ideals, at[1], at[2], chance)
+        for _ in range(chance.choice((1, 1, 2, 4))):
+            moved = _moved(ideals, moved, chance)
+        own = _scored(options, ideals, moved, limit_s)
+        idle = 0 if own[0] < found[0] else idle + 1
+        if own[0] <= at[0] or chance.random() < _WORSE_SHARE:
+            at = own
+        found = min(found, own, key=lambda each: each[0])
+    return found
 
 
 def best_cuts(options: ElementOptions, ideals: Ideals, order: Sequence[int], limit_s: float) -> list[Plan]:

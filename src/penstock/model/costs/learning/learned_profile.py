@@ -18,7 +18,10 @@ from penstock.model.costs.resource_function import ResourceFunction, Term
 
 _WAITING_RATIO = 1.5  # elapsed time / CPU of an element that waits for something other than a core
 _WAITING_S = 0.02
-_CHEAPEST = 0.5  # of the table's communication: what seems to cost less is not believed
+_CHEAPEST, _DEAREST = 0.5, 2.0  # of the table's communication: what seems to cost less or more is not believed
+_FACTOR_DEVIATION = 0.3  # by which the communication of an application differs from the table's
+_OWN_DEVIATION = 0.15  # by which that of an operator differs from its application's
+_REPEAT_ERROR = 0.02  # of an element's CPU: what two measurements differ by
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,12 @@ def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], ov
 
     An operator's CPU is what the thread clock saw in it.  What an element took beside its operators, its tasks, its
     envelopes and communication belongs to its source, else to the operator that has state, else to the first.  Where
-    it took less, and the less the more was sent and received, communication of that operator is cheaper than the table
-    says: the clock's figures of operators stay.
+    it grows or falls with what was sent and received, communication of that operator is dearer or cheaper than the
+    table says: the clock's figures of operators stay.  It is not dearer where state or sinks may have taken the rest.
     """
     _check(facts, measured)
-    operators = tuple(_cost(own, measured, facts, overhead) for own in facts.values())
+    usual = _usual_factor(facts, measured, overhead)
+    operators = tuple(_cost(own, measured, facts, overhead, usual) for own in facts.values())
     shares = _shares(facts, measured)
     return Profile(operators, _fixed([sample for sample, _ in measured], overhead.fixed), overhead.communication,
                    dict.fromkeys(sorted({own.operator_class for own in facts.values()}), 1.0),
@@ -76,11 +80,16 @@ def _blocking(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured]) 
 
 
 def _cost(
-    own: OperatorFacts, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts], overhead: Overhead
+    own: OperatorFacts,
+    measured: Sequence[Measured],
+    facts: Mapping[str, OperatorFacts],
+    overhead: Overhead,
+    usual: float,
 ) -> OperatorCost:
     rates: list[tuple[float, ...]] = []
     parts: list[tuple[float, float, float]] = []  # the operator's own, communication and the rest of its element's
-    points: list[tuple[float, float]] = []
+    points: list[_Point] = []
+    sizes: list[float] = []
     outputs: dict[str, list[float]] = {stream: [] for stream in own.outputs}
     for sample, elements in measured:
         home = next((name for name, operators in elements.items() if own.name in operators), None)
@@ -88,15 +97,17 @@ def _cost(
             continue
         element, inside = sample.elements[home], elements[home]
         rates.append(tuple(stream_rate(sample, stream, facts) for stream in own.inputs or own.outputs))
-        exchanged_s, rest_s = communication_s(element, inside, facts, overhead), _rest(element, inside, facts, overhead)
-        if all(seen.cpu_s is not None for seen in element.operators.values()):
-            points.append((exchanged_s, rest_s))
+        exchanged_s, rest_s, cpu_s = point = _point(element, inside, facts, overhead)
+        if _is_timed(element, inside, facts):
+            points.append(point)
         shared = (exchanged_s, rest_s) if owner_of(inside, facts) == own.name else (0.0, 0.0)
         parts.append((_own_cpu(own.name, element), *shared))
+        sizes.append(cpu_s)
         for stream in own.outputs:
             outputs[stream].append(stream_rate(sample, stream, facts))
-    what, factor = f"the resource function of operator '{own.name}'", _factor(points)
-    cpu = _function(rates, [own_s + rest_s + (1.0 - factor) * sent_s for own_s, sent_s, rest_s in parts], what)
+    what = f"the resource function of operator '{own.name}'"
+    factor = _own_factor(points, usual, may_be_dearer=_only_passes_on(own.name, measured, facts))
+    cpu = _function(rates, [own_s + rest_s + (1.0 - factor) * sent_s for own_s, sent_s, rest_s in parts], what, sizes)
     through = {
         stream: fit(rates, given, degree=1, through_origin=True, what=what)
         if len(own.inputs) else ResourceFunction((Term((1,), 1.0),))
@@ -109,33 +120,80 @@ def _cost(
     )  # fmt: skip
 
 
-def _factor(points: Sequence[tuple[float, float]]) -> float:
-    """The share of the table's cost that communication really has: 1 + b, where rest = a + b communication, b < 0.
+_Point = tuple[float, float, float]  # communication as the table has it, the rest, and all CPU of an element
 
-    Points are communication as the table has it, and the rest of an element's CPU beside what is known.
-    """
+
+def _only_passes_on(name: str, measured: Sequence[Measured], facts: Mapping[str, OperatorFacts]) -> bool:
+    """Whether an operator's elements do nothing beside operators and communication: no state, and no sink."""
+    homes = [inside for _, elements in measured for inside in elements.values() if name in inside]
+    return all(_passes_on(inside, facts) for inside in homes)
+
+
+def _passes_on(inside: Sequence[str], facts: Mapping[str, OperatorFacts]) -> bool:
+    own = [facts[name] for name in inside]
+    return not any(each.is_sink or (each.scope != "none" and not each.is_source) for each in own)
+
+
+def _usual_factor(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], overhead: Overhead) -> float:
+    """The share of the table's cost that an application's communication has, by elements that only pass tuples on."""
+    points: dict[tuple[str, ...], list[_Point]] = {}
+    for sample, elements in measured:
+        for name, element in sample.elements.items():
+            inside = elements.get(name, ())
+            if inside and _passes_on(inside, facts) and _is_timed(element, inside, facts):
+                points.setdefault(inside, []).append(_point(element, inside, facts, overhead))
+    several = [own for own in points.values() if len(own) >= FEWEST_RATES]
+    return 1.0 + min(max(_slope(several, 0.0, _FACTOR_DEVIATION), _CHEAPEST - 1.0), _DEAREST - 1.0)
+
+
+def _own_factor(points: Sequence[_Point], usual: float, *, may_be_dearer: bool) -> float:
+    """That of an operator; where communication is a small part of its element, the rest says nothing about it."""
     if len(points) < FEWEST_RATES:
-        return 1.0
-    mean_x, mean_y = (sum(own) / len(points) for own in zip(*points, strict=True))
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points)
-    return 1.0 + min(max(slope / spread, _CHEAPEST - 1.0), 0.0) if spread else 1.0
+        return usual
+    slope = _slope([points], usual - 1.0, _OWN_DEVIATION)
+    return 1.0 + min(max(slope, _CHEAPEST - 1.0), _DEAREST - 1.0 if may_be_dearer else usual - 1.0)
 
 
-def _function(rates: Sequence[tuple[float, ...]], values: Sequence[float], what: str) -> ResourceFunction:
-    """A fit; ports that never changed by themselves are taken in their proportion, and work that is never seen is 0."""
+def _point(
+    element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
+) -> _Point:
+    exchanged_s = communication_s(element, inside, facts, overhead)
+    return exchanged_s, _rest(element, inside, facts, overhead), element.cpu_s
+
+
+def _slope(elements: Sequence[Sequence[_Point]], expected: float, deviation: float) -> float:
+    """b of rest = a + b communication, with an a for each element; a normal prior of b, errors as shares of CPU."""
+    spread, moved = deviation**-2, expected * deviation**-2
+    for points in elements:
+        weights = [1.0 / max(_REPEAT_ERROR * cpu_s, 1e-6) ** 2 for _, _, cpu_s in points]
+        mean_x, mean_y = (
+            sum(w * point[axis] for w, point in zip(weights, points, strict=True)) / sum(weights) for axis in (0, 1)
+        )
+        spread += sum(w * (x - mean_x) ** 2 for w, (x, _, _) in zip(weights, points, strict=True))
+        moved += sum(w * (x - mean_x) * (y - mean_y) for w, (x, y, _) in zip(weights, points, strict=True))
+    return moved / spread
+
+
+def _function(
+    rates: Sequence[tuple[float, ...]], values: Sequence[float], what: str, sizes: Sequence[float] | None = None
+) -> ResourceFunction:
+    """A fit; ports that never changed by themselves are taken in their proportion, and work that is never seen is 0.
+
+    `sizes`: what errors are shares of, the elements' CPU; else the values.
+    """
+    relative_to = values if sizes is None else sizes
     if all(abs(value) < 1e-9 for value in values):
         return ResourceFunction(())
     try:
-        found = fit(rates, values, relative=True, what=what)
+        found = fit(rates, values, relative_to=relative_to, what=what)
         for lower in (1, 0):
             if not _grows(found, rates):
-                found = fit(rates, values, degree=lower, relative=True, what=what)
+                found = fit(rates, values, degree=lower, relative_to=relative_to, what=what)
         return found
     except InputError:
         if len(rates[0]) == 1 or len(set(rates)) < 3:
             raise
-    line = fit([(sum(own),) for own in rates], values, degree=1, relative=True, what=what)
+    line = fit([(sum(own),) for own in rates], values, degree=1, relative_to=relative_to, what=what)
     ports = len(rates[0])
     offset, slope = line.terms
     terms = [Term((0,) * ports, offset.coefficient)]
@@ -155,6 +213,12 @@ def _grows(function: ResourceFunction, rates: Sequence[tuple[float, ...]]) -> bo
     steps = [[a + (b - a) * part / 8 for a, b in zip(low, high, strict=True)] for part in range(9)]
     values = [sum(term.coefficient * term.basis(own) for term in function.terms) for own in steps]
     return all(before <= after for before, after in itertools.pairwise(values))
+
+
+def _is_timed(element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts]) -> bool:
+    """Whether the thread clock saw every operator; sinks that write nothing by themselves have no calls."""
+    timed = {name for name, seen in element.operators.items() if seen.cpu_s is not None}
+    return timed == set(element.operators) and all(name in timed for name in inside if not facts[name].is_sink)
 
 
 def _own_cpu(name: str, element: ElementSample) -> float:

@@ -48,10 +48,10 @@ class Row:
     restart_s: float
     policy: str
     kind: str  # mpc, oracle, rival, luck
-    violations: int
+    violations: float
     p95_violations: int | None
     mean_replicas: float
-    reconfigurations: int
+    reconfigurations: float
     mean_latency_s: float
     forecast_error: float | None
 

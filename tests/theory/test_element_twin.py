@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,12 @@ from penstock.simulate.element_twin import element_twin
 
 CORES = 17
 WORST = 28  # 3.6 % off, the one of 30 that misses the goal
-COSTS = MachineCosts(scan_s=0.0, lock_s=0.0, contention=0.0, handoff=0.0, switching=0.0)
+PLAIN = MachineCosts(scan_s=0.0, lock_s=0.0, contention=0.0, handoff=0.0, switching=0.0)
+CONTENDED = MachineCosts()  # a lock at each queue, threads that make one another slower
 
 
-def drawn(seed: int) -> tuple[ElementModel, ElementSetting]:
-    """A pipeline of 3 to 9 operators, some of which have a queue, some send their blocks to two."""
+def drawn(seed: int, locked: float = 0.0) -> tuple[ElementModel, ElementSetting]:
+    """A pipeline of 3 to 9 operators, some of which have a queue, some send their blocks to two, some have a lock."""
     random = np.random.default_rng(seed)
     number = int(random.integers(3, 10))
     operators = []
@@ -31,8 +34,9 @@ def drawn(seed: int) -> tuple[ElementModel, ElementSetting]:
         operators.append(OperatorModel(f"o{n}", float(random.uniform(0.2e-6, 3e-6)), outputs, wait_s))
     names = [own.name for own in operators[1:]]
     queued = frozenset(name for name in names if random.random() < 0.5)
-    model = ElementModel("drawn", tuple(operators), block_tuples=16, ordered=bool(random.random() < 0.5))
-    return model, ElementSetting(int(random.integers(1, CORES)), queued)
+    is_ordered, threads = bool(random.random() < 0.5), int(random.integers(1, CORES))
+    operators = [replace(own, locked=bool(random.random() < locked)) for own in operators]
+    return ElementModel("drawn", tuple(operators), block_tuples=16, ordered=is_ordered), ElementSetting(threads, queued)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -21,7 +21,7 @@ from penstock.simulate.events.simulation import run_continuous
 
 _INPUT = "@input"
 _PLACES = 16  # of a queue, in blocks
-_TOO_FAST = 4.0  # times what a thread could take: the source always has a block
+_TOO_FAST = 1.5  # times what its thread could take: the source always has a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def element_twin(model: ElementModel, setting: ElementSetting, costs: MachineCos
     names = list(pieces)
     nodes = [Node("source"), *([Node("threads", cores=setting.threads)] if len(names) > 1 else [])]
     pins = {"source": names[:1], **({"threads": names[1:]} if len(names) > 1 else {})}
-    fast = constant(_TOO_FAST * max(1, setting.threads) / max(min(own.s for own in pieces.values()), 1e-12))
+    fast = constant(_TOO_FAST / max(pieces[names[0]].s, 1e-12))
     own = Model([Source(_INPUT, fast)], operators)
     ends = tuple(operator.name for operator in operators if not own.readers[operator.name])
     return ElementTwin(own, Nodes(tuple(nodes)), {"pinned": pins}, ends, model.block_tuples)

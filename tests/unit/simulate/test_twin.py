@@ -233,5 +233,5 @@ def test_locks_are_refused_where_they_are_not_simulated() -> None:
         twin.simulate(model, nodes, seconds=10, warm_up_s=0)
     with pytest.raises(InputError, match="operator 'a' has locks, which are simulated in continuous mode alone"):
         twin.simulate(model, twin.Nodes((twin.Node("n"),)), mode="micro_batch", seconds=10, warm_up_s=0)
-    with pytest.raises(InputError, match="locks of twin.Operator is a table of seconds, at least 0"):
+    with pytest.raises(InputError, match=r"locks of twin\.Operator is a table of seconds, at least 0"):
         twin.Operator("a", ("s",), twin.constant(0.1), locks={"gil": -1.0})

@@ -11,7 +11,7 @@ from rich.console import Console
 from benchmarks.machine import Machine
 from benchmarks.report import Show, table_of, verdict
 from benchmarks.simulator.simulation_peers import events_s, peers
-from benchmarks.simulator.speed_cases import SpeedCase, figure_4a, figure_4a_nodes, large, tandem
+from benchmarks.simulator.speed_cases import SpeedCase, figure_4a, figure_4a_nodes, large, tandem, with_events
 from penstock import twin
 
 GOAL_EVENTS_S, GOAL_GRAPH, GOAL_TANDEM = 5e6, 40.0, 100.0
@@ -44,6 +44,8 @@ def measure(effort: SimulatorEffort, show: Show) -> list[Speed]:
     for case in (graph, tandem()):
         show(case.name)
         found.append(_with_peers(case, effort))
+    show("tandem, event by event")
+    found.append(replace(_speed(with_events(tandem()), effort), peers=found[-1].peers))
     for operators, cores in effort.sizes:
         show(f"{operators} operators")
         found.append(_speed(large(operators, cores), effort))
@@ -80,16 +82,18 @@ def _round(case: SpeedCase, effort: SimulatorEffort, seed: int) -> Speed:
 
 
 def summary(found: list[Speed]) -> dict[str, Any]:
-    graph, line = found[0], found[1]
+    graph, line, by_events = found[:3]
 
     def ratio(own: Speed, peer: str) -> float | None:
         return own.events_s / own.peers[peer] if peer in own.peers else None
 
     return {
         "events_s": graph.events_s, "tuples_s": graph.tuples_s, "ratio_to_simpy": ratio(graph, "simpy"),
-        "ratio_to_simpy_tandem": ratio(line, "simpy"), "ratio_to_plain": ratio(graph, "plain"),
+        "ratio_to_simpy_tandem": ratio(line, "simpy"),
+        "ratio_to_simpy_tandem_by_events": ratio(by_events, "simpy"), "ratio_to_plain": ratio(graph, "plain"),
         "ratio_to_plain_tandem": ratio(line, "plain"), "events_s_tandem": line.events_s,
-        "events_s_by_size": {own.case: own.events_s for own in found[2:]}, "goals_missed": _missed(found),
+        "events_s_tandem_by_events": by_events.events_s,
+        "events_s_by_size": {own.case: own.events_s for own in found[3:]}, "goals_missed": _missed(found),
     }  # fmt: skip
 
 
@@ -108,6 +112,7 @@ def _missed(found: list[Speed]) -> list[str]:
 def print_report(console: Console, found: list[Speed], machine: Machine) -> None:
     console.print("the twin's simulator on one core, per second of CPU time")
     console.print(str(machine), soft_wrap=True)
+    console.print("a line of stations with a core each runs without a list of events; 'event by event' is the loop")
     table = table_of("", "case", "M events/s", "M source tuples/s", "x SimPy", "x plain event list")
     for own in found:
         ratios = [f"{own.events_s / own.peers[peer]:.0f}" if peer in own.peers else "" for peer in ("simpy", "plain")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock import twin
@@ -14,6 +14,7 @@ _GRAPH: dict[str, tuple[str, ...]] = {
     "j4": ("i5", "i6"), "j5": ("j4", "i7"), "m4": ("j5",), "j6": ("m3", "m4"), "m5": ("j6",), "m6": ("m5",),
     "m7": ("m6",),
 }  # fmt: skip
+_LONG_AFTER_S = 1e12
 _WORK = (1.0, 2.5, 0.6, 1.8, 0.9, 3.0, 1.2)
 
 
@@ -58,6 +59,13 @@ def tandem(stations: int = 5, rate: float = 0.7) -> SpeedCase:
     nodes = twin.Nodes(tuple(twin.Node(f"n{n}") for n in range(stations)))
     pins = {"pinned": {f"n{n}": [f"o{n}"] for n in range(stations)}}
     return SpeedCase("tandem", twin.Model([twin.Source("s", twin.poisson(rate))], operators), nodes, pins, 1000.0)
+
+
+def with_events(case: SpeedCase) -> SpeedCase:
+    """The same through the event loop: a load that comes after all else is over keeps it from being a line."""
+    first, *others = case.nodes.groups
+    late = replace(first, loads=(twin.Load(_LONG_AFTER_S, _LONG_AFTER_S + 1.0, 1.0),))
+    return replace(case, name=f"{case.name}, event by event", nodes=twin.Nodes((late, *others)))
 
 
 def large(operators: int, cores: int, busy: float = 0.6) -> SpeedCase:

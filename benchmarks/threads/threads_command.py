@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchmarks.machine import this_machine
 from benchmarks.report import finish, progress_shown, table_of, verdict, wide_console
+from benchmarks.threads.machine_fit import MOST_THREADS, MachineFit, machine_fit
 from benchmarks.threads.pictures import draw_threads
 from benchmarks.threads.shared_grid import Gridding, GridRow
 from benchmarks.threads.thread_overhead import IngestionRow, OverheadRow, PayloadRow, ingestion, overhead, payload
@@ -31,9 +32,10 @@ class Effort:
     ingestion_blocks: int = 100
     grid_blocks: int = 512
     rounds: int = 5
+    fit_s: float = 1.0
 
 
-QUICK = Effort(run_s=0.05, pairs=4, ingestion_pairs=3, ingestion_blocks=20, grid_blocks=64, rounds=2)
+QUICK = Effort(run_s=0.05, pairs=4, ingestion_pairs=3, ingestion_blocks=20, grid_blocks=64, rounds=2, fit_s=0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class ThreadsReport:
     ingestions: list[IngestionRow]
     payloads: list[PayloadRow]
     grids: list[GridRow]
+    machine: MachineFit
 
 
 def run_threads(*, quick: bool, json_file: Path | None, picture: Path) -> None:
@@ -55,6 +58,7 @@ def run_threads(*, quick: bool, json_file: Path | None, picture: Path) -> None:
     console.print(str(machine), soft_wrap=True)
     for table in _tables(report):
         console.print(table)
+    console.print(_machine_line(report.machine), soft_wrap=True)
     draw_threads(report.overheads, report.ingestions, report.grids, MACHINERY_GOAL, picture)
     print(f"drew {picture}")
     print(verdict(missed_goals(report)))
@@ -79,8 +83,17 @@ def measure_threads(effort: Effort, cores: int, progress: Callable[[str], object
     blocks = 10 * effort.ingestion_blocks
     payloads = [payload(size, blocks=blocks, rounds=effort.rounds) for size in PAYLOADS_BYTES]
     progress("grids")
-    return ThreadsReport(
-        overheads, ingestions, payloads, Gridding(effort.grid_blocks).rows(max(2, cores), effort.rounds)
+    grids = Gridding(effort.grid_blocks).rows(max(2, cores), effort.rounds)
+    return ThreadsReport(overheads, ingestions, payloads, grids, machine_fit(cores, effort.fit_s, progress))
+
+
+def _machine_line(found: MachineFit) -> str:
+    own = found.costs
+    return (
+        f"machine costs, fitted on 1 and 2 threads: a call {1e6 * own.call_s:.1f} us, into a queue "
+        f"{1e6 * own.push_s:.1f} us, out of it {1e6 * own.pop_s:.1f} us, its lock {1e6 * own.lock_s:.2f} us; "
+        f"{found.fitted_error:.1%} off in the median there, with other operators and 1 to {MOST_THREADS} threads "
+        f"{found.checked_error_median:.1%}, {found.checked_error_worst:.1%} at worst"
     )
 
 
@@ -107,6 +120,7 @@ def summary(report: ThreadsReport, effort: Effort) -> dict[str, Any]:
             for row in report.ingestions
         ],
         "queue_us_by_payload_bytes": {row.payload_bytes: round(row.hop_us, 3) for row in report.payloads},
+        "machine_costs": asdict(report.machine),
         "grid_ratio_to_sequential": {row.name: round(row.visibilities_s / sequential, 4) for row in report.grids},
     }
 

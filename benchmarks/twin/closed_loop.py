@@ -1,10 +1,16 @@
-"""The controller in closed loop, live and on the twin: how often both have the same replicas."""
+"""The controller in closed loop, live and on the twin: how often both have the same replicas.
+
+Chance decides some steps: another seed of the twin has other replicas in them, as another live run has.  What the twin
+predicts is therefore the median of several runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
+from statistics import mean, median_low
 from typing import Any
 
 import numpy as np
@@ -26,6 +32,7 @@ from penstock.control.rules.useful_replicas import HighestReplicas
 from penstock.plan.elements.pipeline import pipeline_of
 
 HIGHEST = 8
+TWIN_RUNS = 7
 LEVELS = (0.3, 0.85, 0.15, 0.6, 0.42, 0.75)  # of the highest throughput, each for as long
 _PIECE_S, _CAP_S, _DEVIATIONS = 0.25, 2.0, 3.0  # as `run_controlled` and a live controller have them
 
@@ -87,13 +94,23 @@ def twin_records(scene: Scene, fit: twin.Fit, load: Load, capacity: float, seed:
     return since(list(Loop(policy, goal, rules, routing).run(plant)), LEAD_S)
 
 
-def compared(live: Sequence[Record], simulated: Sequence[Record], end_s: float) -> ClosedLoop:
-    """Step by step of the live run, until the load is over."""
+def compared(live: Sequence[Record], simulated: Sequence[Sequence[Record]], end_s: float) -> ClosedLoop:
+    """Step by step of the live run, until the load is over; of several runs of the twin the median."""
     steps = [own for own in live if own.seen.ended_at_s <= end_s]
     times_s = [own.seen.ended_at_s for own in steps]
-    ends_s = np.array([own.seen.ended_at_s for own in simulated])
+    there = [_replicas_at(own, times_s) for own in simulated]
+    middle = tuple(median_low(at_once) for at_once in zip(*there, strict=True))
+    return ClosedLoop(tuple(times_s), tuple(own.seen.setting.replicas for own in steps), middle)
+
+
+def alike(runs: Sequence[Sequence[Record]], end_s: float) -> float | None:
+    """The share of steps in which two runs of the same kind have the same replicas, on average; None for one run."""
+    pairs = [compared(one, [other], end_s).agreement for one, other in permutations(runs, 2)]
+    return mean(pairs) if pairs else None
+
+
+def _replicas_at(records: Sequence[Record], times_s: Sequence[float]) -> list[int]:
+    """Those of the step that each moment is in."""
+    ends_s = np.array([own.seen.ended_at_s for own in records])
     places = np.minimum(np.searchsorted(ends_s, times_s), len(ends_s) - 1)
-    return ClosedLoop(
-        tuple(times_s), tuple(own.seen.setting.replicas for own in steps),
-        tuple(simulated[place].seen.setting.replicas for place in places.tolist()),
-    )  # fmt: skip
+    return [records[place].seen.setting.replicas for place in places.tolist()]

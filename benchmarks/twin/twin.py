@@ -12,7 +12,16 @@ from typing import Any
 
 from benchmarks.report import Show
 from benchmarks.saso.live.comparisons import SERVICE_MS
-from benchmarks.twin.closed_loop import HIGHEST, ClosedLoop, compared, live_records, staircase, twin_records
+from benchmarks.twin.closed_loop import (
+    HIGHEST,
+    TWIN_RUNS,
+    ClosedLoop,
+    alike,
+    compared,
+    live_records,
+    staircase,
+    twin_records,
+)
 from benchmarks.twin.live_runs import FittedRun, RateSteps, fitted_run, largest_cap, latencies, saturated_rates
 from benchmarks.twin.predictions import fit_of_run, predicted_latencies, predicted_rate
 from benchmarks.twin.scenes import CORES, TASK_SLOTS, Scene, scenes
@@ -64,13 +73,18 @@ class Point:
 
 @dataclass(slots=True)
 class TwinFindings:
-    """All that was found; throughput in tuples/s, latency in seconds."""
+    """All that was found; throughput in tuples/s, latency in seconds.
+
+    `live_agreement`, `twin_agreement`: of one live run, or one run of the twin, with another.
+    """
 
     throughput: list[Point] = field(default_factory=list)
     latency: list[Point] = field(default_factory=list)
     loops: list[ClosedLoop] = field(default_factory=list)
     fits: dict[str, list[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    live_agreement: float | None = None
+    twin_agreement: float | None = None
 
     @property
     def decisions(self) -> float | None:
@@ -121,11 +135,14 @@ def _closed_loops(
     found: TwinFindings, service: int,
 ) -> None:  # fmt: skip
     load = staircase(capacity, effort.loop_step_s)
-    simulated = twin_records(scene, fit, load, capacity)
+    simulated = [twin_records(scene, fit, load, capacity, seed) for seed in range(1, TWIN_RUNS + 1)]
+    found.twin_agreement = alike(simulated, load.end_s)
+    lives = []
     for number in range(effort.rounds):
         show(f"{scene.name}, closed loop, round {number + 1} of {effort.rounds}")
-        live = live_records(session, load, capacity, service, folder / f"loop{number}")
-        found.loops.append(compared(live, simulated, load.end_s))
+        lives.append(live_records(session, load, capacity, service, folder / f"loop{number}"))
+        found.loops.append(compared(lives[-1], simulated, load.end_s))
+    found.live_agreement = alike(lives, load.end_s)
 
 
 def _fitted_points(scene: Scene, learned: FittedRun, fit: twin.Fit) -> list[Point]:

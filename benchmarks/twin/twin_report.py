@@ -44,6 +44,8 @@ def figures_of(found: TwinFindings, *, quick: bool) -> dict[str, Any]:
         "p95_error_worst": _worst(found.latency),
         "decision_agreement": found.decisions,
         "best_constant_agreement": found.best_constant,
+        "live_agreement": found.live_agreement,
+        "twin_agreement": found.twin_agreement,
         "quick": quick,
         "throughput": [_point(own) for own in found.throughput],
         "p95": [_point(own) for own in found.latency],
@@ -102,6 +104,9 @@ def _notes(found: TwinFindings) -> list[str]:
         f"{own.best_constant:.0%}"
         for own in found.loops
     ]
+    for kind, own in (("live runs", found.live_agreement), ("runs of the twin", found.twin_agreement)):
+        if own is not None:
+            notes.append(f"closed loop: two {kind} have the same replicas in {own:.0%} of steps, on average")
     return notes
 
 

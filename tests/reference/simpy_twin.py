@@ -19,6 +19,8 @@ def simpy_log(model: Model, pools: dict[str, int], cores: list[int], until_s: fl
     """Rows of time, operator and block; `pools`: of each operator; `cores`: of each pool."""
     environment = simpy.Environment()
     resources = [simpy.PriorityResource(environment, capacity) for capacity in cores]
+    locks = {name: simpy.Resource(environment) for operator in model.operators for name in operator.locks}
+    held = {operator.name: operator.locks for operator in model.operators}
     draws = {operator.name: _again(operator.service.values) for operator in model.operators}
     numbers = {operator.name: n for n, operator in enumerate(model.operators)}
     rows: list[Row] = []
@@ -27,6 +29,10 @@ def simpy_log(model: Model, pools: dict[str, int], cores: list[int], until_s: fl
         with resources[pools[name]].request(priority=(birth_s, numbers[name])) as request:
             yield request
             yield environment.timeout(next(draws[name]))
+            for lock, seconds in held[name].items():
+                with locks[lock].request() as turn:
+                    yield turn
+                    yield environment.timeout(seconds)
         rows.append((environment.now, name, number))
         for reader in model.readers[name]:
             environment.process(block(reader, birth_s, number))

@@ -192,3 +192,20 @@ def test_an_idle_chain_has_the_latency_of_its_parts() -> None:
     model = twin.Model([twin.Source("s", twin.constant(0.1))], operators)
     r = twin.simulate(model, twin.Nodes((twin.Node("n", cores=8),)), seconds=1000, warm_up_s=100)
     assert r.latency.mean_s == pytest.approx(sum(w / p + merge_s * p for w, p in zip(works, parts, strict=True)))
+
+
+@pytest.mark.parametrize("rho", [0.6, pytest.param(0.8, marks=SLOW)])
+def test_a_lock_on_many_cores_is_m_d_1(rho: float) -> None:
+    model = station(rho, twin.constant(0.0), locks={"lock": 1.0})
+    found = results(model, twin.Nodes((twin.Node("n1", cores=200),)), blocks_for(rho), rho)
+    agrees([r.latency.mean_s or 0 for r in found], rho / (2 * (1 - rho)) + 1.0)
+
+
+@pytest.mark.parametrize(("cores", "alone_s", "held_s"), [(1, 0.3, 0.2), (2, 0.3, 0.2), (3, 0.3, 0.2), (8, 0.0, 1.0)])
+def test_threads_that_hold_one_lock_are_as_fast_as_it_lets_them_be(cores: int, alone_s: float, held_s: float) -> None:
+    operators = [twin.Operator(f"o{n}", ("s",), twin.constant(alone_s), locks={"gil": held_s}) for n in range(2)]
+    model = twin.Model([twin.Source("s", twin.poisson(20.0))], operators)
+    r = twin.simulate(model, twin.Nodes((twin.Node("n1", cores=cores),)), seconds=4000, warm_up_s=400)
+    expected = min(cores / (alone_s + held_s), 1 / held_s)
+    assert r.throughput_tuples_s == pytest.approx(expected, rel=0.002)
+    assert r.by_node["n1"].busy_ratio == pytest.approx(1.0)

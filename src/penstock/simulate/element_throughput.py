@@ -40,6 +40,27 @@ DEFAULT_COSTS = MachineCosts()
 
 
 @dataclass(frozen=True, slots=True)
+class QueueCosts:
+    """What threads pay at a queue: taking from it and copying into it, and how long they hold its lock (s)."""
+
+    pop_s: float
+    push_s: float
+    lock_s: float
+    takers: int
+
+
+def queue_costs(costs: MachineCosts, threads: int, queues: int, *, ordered: bool) -> QueueCosts:
+    """With so many threads and queues: further threads make queues dearer, and hand locks over more slowly."""
+    takers = min(threads, queues) if ordered else (threads if queues else 0)
+    crowded = 1 + costs.contention * max(0, takers - 1)
+    at_queue = min(takers, 1) if ordered else takers
+    return QueueCosts(
+        costs.pop_s * crowded + costs.scan_s * queues, costs.push_s * crowded,
+        costs.lock_s * (1 + costs.handoff * at_queue), takers,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Stations:
     """Every limit on an element at one setting, and the processor seconds that one block takes in all."""
 
@@ -60,7 +81,11 @@ class Stations:
 def stations(model: ElementModel, costs: MachineCosts, threads: int, queued: Flags) -> Stations:
     """The limits of an element with so many scheduler threads and these queues."""
     a = model.arrays
-    rates = (costs.call_s, costs.push_s, costs.pop_s, costs.scan_s, costs.lock_s, costs.contention, costs.handoff)
+    at_queue = queue_costs(costs, threads, int(queued.sum()), ordered=model.ordered)
+    rates = (
+        costs.call_s, at_queue.push_s, at_queue.pop_s, at_queue.lock_s, costs.lock_s, costs.handoff,
+        float(at_queue.takers),
+    )  # fmt: skip
     cpu_s, wait_s, width, total_s = _stations(
         a.cpu_s, a.wait_s, a.visits, a.locked, a.edge_begin, a.edge_target, a.edge_share,
         queued, threads, model.ordered, rates,
@@ -105,15 +130,9 @@ def _stations(
     ordered: bool,
     rates: tuple[float, ...],
 ) -> tuple[Numbers, Numbers, Numbers, float]:
-    call_s, push_s, pop_s, scan_s, lock_s, contention, handoff = rates
-    operators, queues = len(cpu_s), queued.sum()
-    takers = min(threads, queues) if ordered else (threads if queues else 0)
-    pop_s = pop_s * (1 + contention * max(0, takers - 1)) + scan_s * queues
-    at_queue = min(takers, 1) if ordered else takers
-    queue_lock_s = lock_s * (1 + handoff * at_queue)
-    piece_cpu_s, piece_wait_s = _downstream(
-        cpu_s + call_s, wait_s, begin, target, share, queued, push_s * (1 + contention * max(0, takers - 1))
-    )
+    call_s, push_s, pop_s, queue_lock_s, lock_s, handoff, takers = rates
+    operators = len(cpu_s)
+    piece_cpu_s, piece_wait_s = _downstream(cpu_s + call_s, wait_s, begin, target, share, queued, push_s)
     most = 3 * operators + 2
     station_cpu_s, station_wait_s, width = np.zeros(most), np.zeros(most), np.ones(most)
     station_cpu_s[0], station_wait_s[0] = piece_cpu_s[0], piece_wait_s[0]

@@ -21,9 +21,16 @@ def initial_configuration(shape: PlantShape, setting: Setting) -> Configuration:
 
 
 def shape_plant(
-    shape: PlantShape, arrivals: Arrivals, start: Setting, *, end_s: float, period_s: float = 1.0, seed: int = 1
+    shape: PlantShape,
+    arrivals: Arrivals,
+    start: Setting,
+    *,
+    end_s: float,
+    period_s: float = 1.0,
+    seed: int = 1,
+    by_moment: bool = False,
 ) -> BatchPlant:
-    """Under arrivals, from a setting on."""
+    """Under arrivals, from a setting on; `by_moment`: chance strikes at the same moments for every policy."""
     outages = tuple(Outage(begin_s, to_s) for begin_s, to_s in shape.outages_s)
     cores = max(shape.highest_replicas, start.replicas)
     element = BatchElement(
@@ -33,5 +40,5 @@ def shape_plant(
     return BatchPlant(
         {SOURCE: arrivals}, [element], Nodes((Node("n", count=cores, outages=outages),)),
         initial_configuration(shape, start), shape.costs, end_s=end_s, period_s=period_s, seed=seed,
-        arrival_cv=shape.arrival_cv, highest_frequency_ghz=shape.highest_frequency_ghz,
+        arrival_cv=shape.arrival_cv, highest_frequency_ghz=shape.highest_frequency_ghz, by_moment=by_moment,
     )  # fmt: skip

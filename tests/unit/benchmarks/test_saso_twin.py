@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.saso.twin_command import curve, run_saso_twin
 from benchmarks.saso.twin_engine import Row, rows_of_case, twin_cases
-from benchmarks.saso.twin_report import by_policy, interval, judged
+from benchmarks.saso.twin_report import by_policy, interval, judged, over_seeds
 from penstock.errors import InputError
 
 
@@ -29,6 +29,18 @@ def test_mpc_is_judged_by_the_best_rival_and_those_that_keep_the_goal() -> None:
     assert (found["cases"], found["goal_kept"], found["fewest_replicas"]) == (2, 0.5, 1.0)
     assert found["static_kept"] == 0.5
     assert found["within_10_percent_of_oracle"] == 0.5
+
+
+def test_means_over_seeds_are_judged_as_one_case() -> None:
+    """Each seed alone has another rival that was lucky; on average none was better by more than one."""
+    rows = [
+        row("mpc", 4, 6.0, "mpc"), row("oracle", 0, 4.0, "oracle"), row("ds2", 2, 9.0), row("spl", 6, 5.0),
+        row("mpc", 4, 8.0, "mpc", seed=2), row("oracle", 0, 6.0, "oracle", seed=2), row("ds2", 6, 11.0, seed=2),
+        row("spl", 2, 5.0, seed=2),
+    ]  # fmt: skip
+    assert judged(rows, 0.0)["goal_kept"] == 0.0
+    found = judged(over_seeds(rows), 0.0)
+    assert (found["cases"], found["goal_kept"], found["mpc_replicas"]) == (1, 1.0, 7.0)
 
 
 def test_only_rivals_with_that_restart_count() -> None:

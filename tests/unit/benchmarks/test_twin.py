@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.twin.closed_loop import LEVELS, ClosedLoop, compared, staircase, twin_records
+from benchmarks.twin.closed_loop import LEVELS, ClosedLoop, alike, compared, staircase, twin_records
 from benchmarks.twin.live_runs import RateSteps
 from benchmarks.twin.predictions import arriving, fit_of_run, fitted_plant, predicted_latencies, predicted_rate
 from benchmarks.twin.scenes import Scene, scenes
@@ -126,7 +126,18 @@ def test_the_controller_runs_on_the_twin_and_agrees_with_itself(tmp_path: Path) 
     capacity = predicted_rate(SCENE, fit, 8, 4_000)
     load = staircase(capacity, 4.0)
     records = twin_records(SCENE, fit, load, capacity)
-    assert compared(records, records, load.end_s).agreement == 1.0
-    late = compared(records, records[:1], load.end_s)
+    assert compared(records, [records], load.end_s).agreement == 1.0
+    late = compared(records, [records[:1]], load.end_s)
     assert set(late.simulated) == {records[0].seen.setting.replicas}
     assert np.ptp(late.live) > 0
+
+
+def test_the_median_of_several_runs_is_the_prediction(tmp_path: Path) -> None:
+    fit = fit_of_run(SCENE, run(tmp_path))
+    capacity = predicted_rate(SCENE, fit, 8, 4_000)
+    load = staircase(capacity, 3.0)
+    one, other = (twin_records(SCENE, fit, load, capacity, seed) for seed in (1, 2))
+    assert compared(one, [one, other, one], load.end_s).agreement == 1.0
+    expected = (compared(one, [other], load.end_s).agreement + compared(other, [one], load.end_s).agreement) / 2
+    assert alike([one, other], load.end_s) == pytest.approx(expected)
+    assert alike([one], load.end_s) is None

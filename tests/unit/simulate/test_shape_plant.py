@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,3 +140,27 @@ def test_windows_that_fire_do_their_work_in_bursts() -> None:
     assert min(busy) == 0.0
     assert max(busy) > 0.5
     assert np.average(busy, weights=[s.period_s for s in seen]) == pytest.approx(3000 * 0.001 / 8, rel=0.15)
+
+
+def test_chance_by_moment_strikes_any_number_of_replicas_alike() -> None:
+    """The tasks that both have are slowed by the same factors, and others are not."""
+    shape = PlantShape(highest_replicas=12, straggler_ratio=0.05, noise=0.1, service_cv=0.0)
+
+    def factors(replicas: int, seed: int, *, by_moment: bool) -> list[Any]:
+        start = Setting(replicas, None, 100_000)
+        plant = shape_plant(shape, steady(1000), start, end_s=20.0, seed=seed, by_moment=by_moment)
+        found = []
+        while plant.time_s < 20.0:
+            (stage,) = plant.next_batch().stages
+            found.append((int(stage.began_s), stage.cpu_s / np.maximum(stage.tuples_by_replica, 1.0)))
+        return found
+
+    def agreeing(one: list[Any], other: list[Any]) -> float:
+        firsts = [{second: own[:8] for second, own in reversed(runs)} for runs in (one, other)]
+        both = sorted(set(firsts[0]) & set(firsts[1]))
+        return float(np.mean([np.allclose(firsts[0][second], firsts[1][second]) for second in both]))
+
+    few, many = factors(8, 3, by_moment=True), factors(12, 3, by_moment=True)
+    assert agreeing(few, many) > 0.9
+    assert agreeing(few, factors(12, 4, by_moment=True)) == 0.0
+    assert agreeing(factors(8, 3, by_moment=False), factors(12, 3, by_moment=False)) < 0.2

@@ -222,3 +222,16 @@ def test_all_mistakes_of_a_model_are_told_at_once() -> None:
         "operator 'c' reads 't', which there is not; there are: s, a, b, c, c",
         "a model has no cycles; got a -> b -> a",
     ]
+
+
+def test_locks_are_refused_where_they_are_not_simulated() -> None:
+    model = twin.Model(
+        [twin.Source("s", twin.poisson(1.0))], [twin.Operator("a", ("s",), twin.constant(0.1), locks={"gil": 0.1})]
+    )
+    nodes = twin.Nodes((twin.Node("n", outages=(twin.Outage(5.0, 6.0),)),))
+    with pytest.raises(InputError, match=r"locks \(gil\) are simulated on nodes without loads and outages"):
+        twin.simulate(model, nodes, seconds=10, warm_up_s=0)
+    with pytest.raises(InputError, match="operator 'a' has locks, which are simulated in continuous mode alone"):
+        twin.simulate(model, twin.Nodes((twin.Node("n"),)), mode="micro_batch", seconds=10, warm_up_s=0)
+    with pytest.raises(InputError, match=r"locks of twin\.Operator is a table of seconds, at least 0"):
+        twin.Operator("a", ("s",), twin.constant(0.1), locks={"gil": -1.0})

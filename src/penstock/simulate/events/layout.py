@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.errors import InputError
 from penstock.plan.nodes import Network
 from penstock.simulate.events import state as places
 from penstock.simulate.events.draws import Draws, arrival_moments
@@ -49,6 +50,7 @@ def new_state(
     control = np.zeros(places.CONTROLS, np.int64)
     control[places.FREE_COUNT], control[places.RESERVE], control[places.RECORD] = len(tasks), reserve, record
     control[places.ZERO] = any(operator.queue_blocks == 0 for operator in model.operators)
+    control[places.LOCKED] = any(operator.locks for operator in model.operators)
     control[places.NEXT_CHANGE] = sum(change["time_s"] <= 0.0 for change in changes)
     clock = np.zeros(places.CLOCKS)
     clock[places.FIFO] = machines.order == "fifo"
@@ -61,6 +63,7 @@ def new_state(
         given.values(), *given.traces(), changes[control[places.NEXT_CHANGE] :], np.zeros(places.BUCKETS),
         np.zeros(_LOG_ROWS if record else 1, places.LOG), np.zeros(len(machines.names)),
         np.zeros((8 * (len(queues) + len(cores)) + 64, 2), np.int32), np.zeros((len(ops) + len(sources), places.AHEAD)),
+        *_locks(model, len(cores), changes),
     )  # fmt: skip
     control[places.NEXT_CHANGE] = 0
     table = table_of(state)
@@ -206,6 +209,20 @@ def _fill(own: Any, operator: Operator, seed: int, given: _Given) -> None:
     own["random"] = stream_seed(seed, operator.name, "service")
     own["random_selectivity"] = stream_seed(seed, operator.name, "selectivity")
     own["random_replica"] = stream_seed(seed, operator.name, "replica")
+
+
+def _locks(model: Model, cores: int, changes: Any) -> tuple[Any, Any, Any, Any]:
+    """What blocks hold, operator by operator, how far cores are with that, and all locks."""
+    names = list(dict.fromkeys(name for operator in model.operators for name in operator.locks))
+    hold = [(seconds, names.index(name)) for operator in model.operators for name, seconds in operator.locks.items()]
+    counts = [len(operator.locks) for operator in model.operators]
+    holds = list(zip(np.cumsum([0, *counts[:-1]]), counts, strict=True))
+    if names and len(changes):
+        raise InputError(f"locks ({', '.join(names)}) are simulated on nodes without loads and outages")
+    return (
+        np.array([*hold, (0.0, -1)], places.HOLD), np.array(holds, places.HOLDS),
+        np.array([(0, -1)] * cores, places.HOLDING), np.array([(-1, -1, -1)] * (len(names) + 1), places.LOCK),
+    )  # fmt: skip
 
 
 def _bytes_per_tuple(model: Model) -> dict[str, float]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from penstock.arguments import FLAG, TEXT, Rule, check_arguments, kind, many, number, or_none, whole
+from penstock.arguments import FLAG, TEXT, Rule, check_arguments, is_number, kind, many, number, or_none, whole
 from penstock.errors import ApplicationError, Problem, did_you_mean
 from penstock.simulate.events.draws import Draws
 
@@ -28,6 +28,13 @@ _INPUTS = Rule(
 )
 _WHEN_FULL = Rule("'block' or 'drop'", lambda value: value in ("block", "drop") if isinstance(value, str) else False)
 MOST_PARTITIONS, _MOST = 1_000_000, 1_000_000_000
+_LOCKS = Rule(
+    "a table of seconds, at least 0, by the name of a lock",
+    lambda value: (
+        isinstance(value, Mapping)
+        and all(isinstance(key, str) and is_number(seconds) and seconds >= 0 for key, seconds in value.items())
+    ),
+)
 _NAME = Rule("text", lambda value: isinstance(value, str) and bool(value))
 
 
@@ -61,6 +68,8 @@ class Operator:
     cores as are free; `serial`: one at a time.  `replicas`: copies by key with queues of their own.  `queue_blocks`: so
     many blocks may wait; further ones wait where they are (`when_full="block"`) or are lost ("drop").
     `operator_class`: which of a node's `speed_by_class` holds; else that of the operator's name, where there is one.
+    `locks`: after its service a block holds each of these locks, one after the other, for so many seconds of a core of
+    speed 1.  A lock has one holder; the cores of the others wait in the order of coming, and do nothing else.
 
     >>> from penstock import twin
     >>> twin.Operator("a", inputs=("s",), service=twin.exponential(1e-3), partitions=4).partitions
@@ -79,6 +88,7 @@ class Operator:
     merge_s: float = 0.0
     operator_class: str | None = None
     bytes_per_tuple: float | None = None
+    locks: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_arguments(
@@ -87,7 +97,7 @@ class Operator:
             replicas=(self.replicas, whole(1, MOST_PARTITIONS)), serial=(self.serial, FLAG),
             queue_blocks=(self.queue_blocks, or_none(whole(0, _MOST))), when_full=(self.when_full, _WHEN_FULL),
             merge_s=(self.merge_s, number(least=0)), operator_class=(self.operator_class, or_none(TEXT)),
-            bytes_per_tuple=(self.bytes_per_tuple, or_none(number(least=0))),
+            bytes_per_tuple=(self.bytes_per_tuple, or_none(number(least=0))), locks=(self.locks, _LOCKS),
         )  # fmt: skip
         inputs = (self.inputs,) if isinstance(self.inputs, str) else tuple(self.inputs)
         object.__setattr__(self, "inputs", inputs)

@@ -12,9 +12,11 @@ from penstock.errors import InputError, did_you_mean
 from penstock.plan.configuration import Configuration
 from penstock.plan.nodes import Nodes
 from penstock.simulate.events import state as places
+from penstock.simulate.events.kernel.line import advance_line
 from penstock.simulate.events.kernel.loop import advance
 from penstock.simulate.events.kernel.memory import table_of
 from penstock.simulate.events.layout import new_state
+from penstock.simulate.events.lines import Line, line_of
 from penstock.simulate.events.machines import Machines, Schedule, machines_of
 from penstock.simulate.events.model import Model
 from penstock.simulate.events.results import Result, result_of, set_back
@@ -80,10 +82,11 @@ def run(
 ) -> Result:
     """A laid-out simulation from its beginning to its end."""
     rows: list[Any] = []
+    line = line_of(state)
     steps = np.linspace(0.0, seconds, 101)[1:-1].tolist() if progress is not None else []
     for moment in sorted({warm_up_s, *steps, seconds}):
         if moment > 0:
-            state = run_until(state, moment, rows)
+            state = run_until(state, moment, rows, line)
         if moment == warm_up_s:
             set_back(state)
         if progress is not None:
@@ -92,11 +95,14 @@ def run(
     return result_of(model, machines, state, log)
 
 
-def run_until(state: State, moment: float, rows: list[Any]) -> State:
-    """Runs on to a moment, with more tasks and log rows whenever they are used up."""
+def run_until(state: State, moment: float, rows: list[Any], line: Line | None = None) -> State:
+    """Runs on to a moment, with more tasks and log rows whenever they are used up; a line of stations far quicker."""
     table = table_of(state)
     while True:
-        ended = advance(table.ctypes.data, moment)
+        if line is None:
+            ended = advance(table.ctypes.data, moment)
+        else:
+            ended = advance_line(table.ctypes.data, moment, line.stations, line.speeds)
         if ended == places.REACHED:
             return state
         if ended == places.TASKS_FULL:

@@ -57,13 +57,21 @@ EVENT = np.dtype([("time_s", "f8"), ("slot", "i8")], align=True)
 CHANGE = np.dtype([("time_s", "f8"), ("factor", "f8"), ("lane", "i4"), ("restart", "i4")], align=True)
 LOG = np.dtype([("time_s", "f8"), ("block", "i8"), ("op", "i4"), ("partition", "i4"), ("node", "i4")], align=True)
 
+# Locks: how long a block holds which (s of a core of speed 1), those of each operator, how far each core is with them
+# and which core waits behind it, who has a lock, and the first and last core that wait for it.
+HOLD = np.dtype([("seconds", "f8"), ("lock", "i8")], align=True)
+HOLDS = np.dtype([("first", "i4"), ("count", "i4")], align=True)
+HOLDING = np.dtype([("held", "i4"), ("behind", "i4")], align=True)
+LOCK = np.dtype([("holder", "i4"), ("first", "i4"), ("last", "i4")], align=True)
+
 AHEAD = 8  # exponential draws of a stream that are made at once: a cache line
 # Kinds of draws.
 CONSTANT, EXPONENTIAL, GIVEN, TRACE_EVEN, TRACE_RANDOM = 0, 1, 2, 3, 4
 
 # Places of `control`, after those of the heap of events.
 FREE, FREE_COUNT, NUMBER, EVENTS, LOGGED, NEXT_CHANGE, TODO, RECORD, RESERVE, ZERO = 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-CONTROLS = 12
+LOCKED = 12  # whether any operator has locks
+CONTROLS = 13
 # Places of `clock`.
 NOW, WARM, SOURCE_AREA, LATENCY, RESULTS, RESULT_BLOCKS, NET_LATENCY, NET_S_PER_BYTE, FIFO = 0, 1, 2, 3, 4, 5, 6, 7, 8
 CLOCKS = 10
@@ -105,6 +113,10 @@ class State(NamedTuple):
     busy_s: Any  # of each node
     todo: Any  # [place, (what, number)]: what is left to do within an event
     ahead: Any  # [operator, then source; place]: exponential numbers of mean 1 to be used next
+    hold: Any  # of the blocks of each operator, in order
+    holds: Any  # of each operator
+    holding: Any  # of each core
+    locks: Any
 
 
 def with_more_tasks(state: State) -> State:

@@ -8,6 +8,7 @@ from math import log2
 
 import numpy as np
 
+from penstock.errors import InputError
 from penstock.plan.configuration import SLOTS, Configuration, ElementConfiguration, even_route
 from penstock.simulate.events.model import Model, Operator, in_order, mean_service_s
 from penstock.simulate.plant_shape import Floats, always, even_keys
@@ -88,6 +89,8 @@ def elements_of(model: Model) -> tuple[BatchElement, ...]:
 
 
 def _element(operator: Operator, bytes_per_tuple: float) -> BatchElement:
+    if operator.locks:
+        raise InputError(f"operator '{operator.name}' has locks, which are simulated in continuous mode alone")
     return BatchElement(
         operator.name, tuple(operator.inputs), mean_service_s(operator.service), _cv(operator), operator.selectivity,
         operator_class=operator.operator_class or operator.name, bytes_per_tuple=bytes_per_tuple,

@@ -12,8 +12,8 @@ from penstock.connectors.trace.arrivals import Arrivals
 from penstock.errors import InputError
 from penstock.plan.configuration import Configuration, ElementConfiguration
 from penstock.plan.nodes import Network
-from penstock.simulate.events.kernel.random_draws import stream_seed
 from penstock.simulate.micro_batch.batch_element import BatchElement, readers_of
+from penstock.simulate.micro_batch.chances import Chances
 from penstock.simulate.micro_batch.cluster import Cluster, Placed
 from penstock.simulate.micro_batch.costs import MicroBatchCosts
 from penstock.simulate.plant_shape import Floats
@@ -79,12 +79,14 @@ class MicroBatches:
         costs: MicroBatchCosts,
         seed: int,
         highest_frequency_ghz: float = 2.0,
+        *,
+        by_moment: bool = False,
     ) -> None:
         self.arrivals, self.elements, self.cluster, self.costs = arrivals, tuple(elements), cluster, costs
         self.time_s, self.number = 0.0, 0
         self.taken = dict.fromkeys(arrivals, 0)
         self._network, self._highest_ghz = network, highest_frequency_ghz
-        self._random = np.random.default_rng(stream_seed(seed, "tasks", "micro_batch"))
+        self._chances = Chances(seed, by_moment=by_moment)
         self._unfired = {own.name: 0.0 for own in elements}
         self._pane = {own.name: 0 for own in elements}
         self._earliest_s = 0.0
@@ -182,14 +184,16 @@ class MicroBatches:
             self._pane[name] = pane
             tuples = tuples * (due / total) if total else np.full(len(tuples), due / len(tuples))
         costs, number = self.costs, len(tuples)
-        factor = np.ones(number)
+        factor, chances = np.ones(number), self._chances
+        chances.begin(element.name, at_s)
         if costs.noise > 0:
-            factor = np.exp(self._random.normal(-(costs.noise**2) / 2, costs.noise, number))
+            factor = np.exp(chances.of("noise").normal(-(costs.noise**2) / 2, costs.noise, number))
         if element.service_cv > 0:
             spread = element.service_cv / np.sqrt(np.maximum(tuples, 1.0))
-            factor = factor * np.maximum(1 + spread * self._random.standard_normal(number), _LEAST_WORK)
+            factor = factor * np.maximum(1 + spread * chances.of("service").standard_normal(number), _LEAST_WORK)
         if costs.straggler_ratio > 0:
-            factor = np.where(self._random.random(number) < costs.straggler_ratio, costs.straggler_factor, 1.0) * factor
+            straggles = chances.of("stragglers").random(number) < costs.straggler_ratio
+            factor = np.where(straggles, costs.straggler_factor, 1.0) * factor
         return np.asarray(tuples * tuple_s * slower * factor)
 
     def _network_s(self, element: BatchElement, tuples: float) -> float:
@@ -201,7 +205,7 @@ class MicroBatches:
         """Whole tuples; the rest is one more by chance."""
         exact = tuples * element.selectivity
         least = int(exact)
-        return least + int(exact > least and self._random.random() < exact - least)
+        return least + int(exact > least and self._chances.of("selectivity").random() < exact - least)
 
     def _latencies(self, taken: Mapping[str, int], committed_s: float) -> tuple[Floats, Any]:
         found, weights = [np.empty(0)], [np.empty(0, np.int64)]

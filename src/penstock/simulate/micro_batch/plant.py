@@ -33,6 +33,7 @@ class BatchPlant:
 
     A change takes effect with the next micro-batch, or when its replicas have started.  `paced`: the cap follows what
     micro-batches take, as it does on Spark; else it is the Configuration's.  `arrival_cv`: of the time between tuples.
+    `by_moment`: chance strikes at the same moments for every policy.
     """
 
     def __init__(
@@ -49,9 +50,12 @@ class BatchPlant:
         arrival_cv: float | None = 1.0,
         highest_frequency_ghz: float = 2.0,
         paced: bool = False,
+        by_moment: bool = False,
     ) -> None:
         cluster = Cluster(nodes)
-        self.batches = MicroBatches(arrivals, elements, cluster, nodes.network, costs, seed, highest_frequency_ghz)
+        self.batches = MicroBatches(
+            arrivals, elements, cluster, nodes.network, costs, seed, highest_frequency_ghz, by_moment=by_moment
+        )
         self.costs = costs
         self._end_s, self._arrival_cv = end_s, arrival_cv
         single = [own.name for own in elements if own.is_single]

@@ -83,7 +83,15 @@ def arrival(s: int, source: int, now: float) -> int:
 
 @inlined
 def _next_arrival(s: int, source: int, now: float) -> None:
-    cores, sources, given = cores_of(s), sources_of(s), given_of(s)
+    at_s = next_arrival_s(s, source, now)
+    if at_s < np.inf:
+        schedule(s, at_s, len(cores_of(s)) + source)
+
+
+@inlined
+def next_arrival_s(s: int, source: int, now: float) -> float:
+    """When the next block of a source comes, infinity where there is none."""
+    sources, given = sources_of(s), given_of(s)
     own = sources[source]
     if own.kind == EXPONENTIAL:
         if own.drawn == AHEAD:
@@ -98,8 +106,7 @@ def _next_arrival(s: int, source: int, now: float) -> None:
         own.drawn += 1
     else:
         at_s = _next_of_trace(s, source)
-    if at_s < np.inf:
-        schedule(s, at_s, len(cores) + source)
+    return at_s
 
 
 @compiled

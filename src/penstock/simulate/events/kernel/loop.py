@@ -1,4 +1,4 @@
-"""The event loop: arrivals, services, queues, back-pressure, the network, and changes of nodes over time.
+"""The event loop: arrivals, services, queues, back-pressure, locks, the network, and changes of nodes over time.
 
 A hot path: records in flat arrays, no Python objects; `python -m benchmarks simulator` measures it, and
 tests/reference/twin.py is the plain version whose log it must equal.  One event is one block finished at one operator.

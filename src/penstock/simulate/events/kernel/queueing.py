@@ -58,20 +58,20 @@ def arrive(s: int, task: int) -> int:
         it.work_s = -1.0
         for part in range(station.queues):
             queue = station.queue + part
-            _enqueue(s, queue, part_task(s, task, part, queue))
+            enqueue(s, queue, part_task(s, task, part, queue))
             do(s, DISPATCH, queues[queue].pool)
         return -1
     queue = station.queue
     pool = queues[queue].pool
     lane = idle_lane(s, pool, op.cls)
     if lane < 0:
-        _enqueue(s, queue, task)
+        enqueue(s, queue, task)
         return -1
     if pools[pool].size == 0 and op.partitions == 1 and queues[queue].first < 0 and is_open(s, it.station):
         it.unstarted = 0
         it.queue = queue
         return _take_idle(s, lane)
-    _enqueue(s, queue, task)
+    enqueue(s, queue, task)
     do(s, DISPATCH, pool)
     return -1
 
@@ -96,7 +96,7 @@ def part_task(s: int, whole: int, part: int, queue: int) -> int:
 
 
 @inlined
-def _enqueue(s: int, queue: int, task: int) -> None:
+def enqueue(s: int, queue: int, task: int) -> None:
     """Into its place by age: nearly always the last; in a serial operator never before a block that has begun."""
     tasks, queues, pools, clock = tasks_of(s), queues_of(s), pools_of(s), clock_of(s)
     it = tasks[task]

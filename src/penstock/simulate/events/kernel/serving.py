@@ -20,6 +20,10 @@ from penstock.simulate.events.kernel.memory import (
     cores_of,
     given_of,
     histogram_of,
+    hold_of,
+    holding_of,
+    holds_of,
+    locks_of,
     log_of,
     ops_of,
     speeds_of,
@@ -44,6 +48,7 @@ from penstock.simulate.events.state import (
     EXPONENTIAL,
     GIVEN,
     LATENCY,
+    LOCKED,
     LOGGED,
     RECORD,
     RESULT_BLOCKS,
@@ -89,7 +94,7 @@ def draw_ahead(s: int, number: int) -> None:
 @inlined
 def _begin_block(s: int, task: int, now: float) -> None:
     """The first part of a block begins: it waits no longer, and its work is drawn."""
-    tasks, ops, stations, given = tasks_of(s), ops_of(s), stations_of(s), given_of(s)
+    tasks, ops, stations = tasks_of(s), ops_of(s), stations_of(s)
     it = tasks[task]
     op = ops[it.op]
     station = stations[it.station]
@@ -101,18 +106,26 @@ def _begin_block(s: int, task: int, now: float) -> None:
     op.started += 1
     op.wait_s += now - it.arrived_s
     op.wait_area += since(s, it.arrived_s, now)
+    drawn = drawn_s(s, it.op, it.tuples)
+    it.work_s = drawn if op.partitions == 1 else drawn / op.partitions
+
+
+@inlined
+def drawn_s(s: int, number: int, tuples: float) -> float:
+    """The work of the next block of an operator, in seconds of a core of speed 1."""
+    op = ops_of(s)[number]
     drawn = op.service
     if op.kind == EXPONENTIAL:
         if op.drawn == AHEAD:
-            draw_ahead(s, it.op)
-        drawn *= ahead_of(s)[it.op, op.drawn]
+            draw_ahead(s, number)
+        drawn *= ahead_of(s)[number, op.drawn]
         op.drawn += 1
     elif op.kind == GIVEN:
-        drawn = given[op.given + op.drawn]
+        drawn = given_of(s)[op.given + op.drawn]
         op.drawn = op.drawn + 1 if op.drawn + 1 < op.given_count else 0
-    drawn *= it.tuples
+    drawn *= tuples
     op.service_s += drawn
-    it.work_s = drawn if op.partitions == 1 else drawn / op.partitions
+    return drawn
 
 
 @inlined
@@ -124,6 +137,8 @@ def finish(s: int, core: int, now: float) -> int:
     whole = tasks[task].whole
     it = tasks[whole]
     op = ops[it.op]
+    if control[LOCKED] and not own.merging and _goes_on_with_locks(s, core, it.op, now):
+        return -1
     if not own.merging:
         it.left -= 1
         if it.left == 0 and op.merge_s > 0.0 and not it.merged:
@@ -143,16 +158,57 @@ def finish(s: int, core: int, now: float) -> int:
     control[EVENTS] += 1
     op.blocks += 1
     if op.selectivity != 1.0:
-        it.tuples = _selected(s, it.op, it.tuples)
+        it.tuples = selected(s, it.op, it.tuples)
     op.tuples_out += it.tuples
     if op.consumers == 0 and it.tuples > 0.0:
-        _result(s, it.tuples, now - it.birth_s)
+        result(s, it.tuples, now - it.birth_s)
     it.consumer = 0
     it.granted = -1
     it.parked = 0
     it.core = core
     it.node = own.node
     return int(whole)
+
+
+@compiled
+def _goes_on_with_locks(s: int, core: int, op: int, now: float) -> bool:
+    """A core that has done a part, or held a lock for it, takes the next lock, or waits for it; False: it has had all.
+
+    Who waits for a lock gets it in the order of coming, and its core does nothing else meanwhile.
+    """
+    own, of = holding_of(s)[core], holds_of(s)[op]
+    if own.held > 0:
+        _give_to_next(s, hold_of(s)[of.first + own.held - 1].lock, now)
+    if own.held == of.count:
+        own.held = 0
+        return False
+    hold = hold_of(s)[of.first + own.held]
+    lock = locks_of(s)[hold.lock]
+    own.held += 1
+    own.behind = -1
+    if lock.holder < 0:
+        lock.holder = core
+        schedule(s, now + hold.seconds / cores_of(s)[core].speed, core)
+    else:
+        if lock.first < 0:
+            lock.first = core
+        else:
+            holding_of(s)[lock.last].behind = core
+        lock.last = core
+    return True
+
+
+@compiled
+def _give_to_next(s: int, number: int, now: float) -> None:
+    """A lock is free: the core that has waited longest has it from now on."""
+    lock = locks_of(s)[number]
+    core = lock.first
+    lock.holder = core
+    if core >= 0:
+        own, of = holding_of(s)[core], cores_of(s)[core]
+        lock.first = own.behind
+        hold = hold_of(s)[holds_of(s)[tasks_of(s)[of.task].op].first + own.held - 1]
+        schedule(s, now + hold.seconds / of.speed, core)
 
 
 @compiled
@@ -170,7 +226,7 @@ def _write(s: int, task: int, core: int, now: float) -> None:
 
 
 @inlined
-def _selected(s: int, number: int, tuples: float) -> float:
+def selected(s: int, number: int, tuples: float) -> float:
     """Whole tuples; the rest is one more by chance."""
     ops = ops_of(s)
     op = ops[number]
@@ -181,7 +237,7 @@ def _selected(s: int, number: int, tuples: float) -> float:
 
 
 @inlined
-def _result(s: int, tuples: float, latency_s: float) -> None:
+def result(s: int, tuples: float, latency_s: float) -> None:
     clock, histogram = clock_of(s), histogram_of(s)
     clock[LATENCY] += tuples * latency_s
     clock[RESULTS] += tuples

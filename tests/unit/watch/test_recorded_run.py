@@ -41,7 +41,7 @@ def opened(path: Path) -> RunReader:
 def test_a_run_that_ended_is_told_with_all_that_it_has(tmp_path: Path) -> None:
     body = run_body(opened(write_run(tmp_path)))
     assert body["status"] == "stopped"
-    assert body["summary"].startswith("Stopped. Missed p95 <= 500 ms with 2 of 4 cores. Bottleneck: ")
+    assert body["summary"].startswith("Stopped. Met p95 <= 500 ms in 27 of 30 control steps. Bottleneck: ")
     assert [own["name"] for own in body["graph"]["operators"]] == ["quotes", "trades", "window", "out"]
     assert body["graph"]["operators"][2]["queued"]
     assert (body["batch"], body["tuples_in"], body["checkpoint_bytes"]) == (59, 60_000, 12345)
@@ -57,15 +57,6 @@ def test_the_figures_are_those_of_the_newest_micro_batch_to_nine_digits(tmp_path
     assert found["Arrivals"] == pytest.approx(made.arrivals.rate_tuples_s, rel=1e-8)
     assert found["Served"] == pytest.approx(made.rate_tuples_s, rel=1e-8)
     assert (found["Backlog"], found["p95 latency"]) == (made.backlog_tuples, made.latency.p95_ms)
-
-
-def test_a_running_one_meets_its_goal_and_says_what_may_come(tmp_path: Path) -> None:
-    path = write_run(tmp_path, 58, end=None)
-    lease(tmp_path)
-    body = run_body(opened(path))
-    assert body["status"] == "running"
-    assert body["summary"].startswith("Meeting p95 <= 500 ms with 2 of 4 cores. Bottleneck: ")
-    assert body["summary"].endswith("Next change possible in 1 s.")
 
 
 def test_what_replicas_cost_so_far_is_told_beside_static_provisioning(tmp_path: Path) -> None:
@@ -150,6 +141,19 @@ def test_equal_holds_are_one_row_and_a_step_within_opens(tmp_path: Path) -> None
     assert body["error"]["latency_mean_s"] == pytest.approx(-0.01)
     assert body["alternatives"] == [{"setting": "4 replicas", "cost_ratio": 1.25}]
     assert decision_body(state, 99) is None
+
+
+def test_what_a_decision_expected_is_compared_with_the_step_after_it(tmp_path: Path) -> None:
+    path = write_run(tmp_path)
+    for source in ("events", "lines"):
+        state = opened(path).state
+        later = next(own for own in state.decisions if own.first_step == 11)
+        body = decision_body(state, 10)
+        assert later.steps > 1, source
+        assert body is not None, source
+        assert body["measured"]["backlog_tuples"] == 40.0 + 11, source
+        assert body["error"]["backlog_tuples"] == 30.0 - (40.0 + 11), source
+        events_path(path).unlink(missing_ok=True)
 
 
 def test_decisions_agree_whether_they_are_read_from_events_or_lines(tmp_path: Path) -> None:

@@ -214,7 +214,9 @@ class Holds:
             return [*self.rest(), body]
         like = hold_likeness(decision)
         if self._held is not None and like == self._like:
-            self._held = body | {"steps": self._held["steps"] + 1, "first_step": self._held["first_step"]}
+            first_seen = self._held.get("first_seen", self._held.get("seen", {}))  # the outcome of what came before
+            first = {"first_step": self._held["first_step"], "first_seen": first_seen}
+            self._held = body | first | {"steps": self._held["steps"] + 1}
             return []
         written, self._held, self._like = self.rest(), body, like
         return written

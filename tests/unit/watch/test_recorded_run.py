@@ -8,12 +8,14 @@ import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.control.goals.goal import latency
 from penstock.control.journal.history import History, JournalSettings, events_path
 from penstock.control.journal.journal import read_journal
 from penstock.control.journal.levels import Levels, read_level
@@ -27,7 +29,7 @@ from penstock.watch.recorded.run_reader import RunReader, journal_of
 from penstock.watch.recorded.run_state import RunState
 from penstock.watch.recorded.series import Series, columns
 from tests.reference.damaged_journals import damage, whole_run
-from tests.reference.made_run import BEGIN_S, PERIOD_S, configured, graph, lease, seen, write_run
+from tests.reference.made_run import BEGIN_S, PERIOD_S, START, configured, graph, lease, seen, write_run
 
 DAMAGED = int(os.environ.get("PENSTOCK_DAMAGED_JOURNALS", "200"))  # make journals has 10,000
 
@@ -74,6 +76,26 @@ def test_static_provisioning_is_of_the_highest_limit_that_the_run_had(tmp_path: 
     body = run_body(opened(path))
     assert (body["limits"], body["static_replicas"]) == ({"max_replicas": 1}, 6)
     assert body["cost"]["static_core_hours"] == pytest.approx(3 * body["cost"]["core_hours"])
+
+
+def test_a_new_part_of_the_events_is_no_new_start_and_forgets_no_command(tmp_path: Path) -> None:
+    few = JournalSettings(disk_mb=1)
+    path = write_run(tmp_path, 4, end=None, settings=few)
+    live, history = opened(path), History(path, lambda fused: graph(), few)
+    history.begin(replace(START, at_s=BEGIN_S + 60))
+    history.batches([(seen(4), configured(2))])
+    history.event("command", {"id": "1", "command": {"paused": True}, "outcome": "done"})
+    history.event("control", {"id": "2", "command": {"goal": {}}, "outcome": "done", "goal": {"p95_s": 0.9}})
+    first_part = events_path(path).stat().st_ino
+    while events_path(path).stat().st_ino == first_part:
+        history.event("checkpoint_bytes", {"bytes": 1, "text": "x" * 1_000})
+        history.event("checkpoint_bytes", {"bytes": 2})
+        live.poll()
+    for reader in (live, opened(path)):
+        state = reader.state
+        assert (state.paused, state.goal, state.checkpoint_bytes) == (True, latency(p95_ms=900), 2)
+        assert [own["id"] for own in state.commands] == ["1", "2"]
+    assert (live.state.starts, len(live.state.notes)) == (2, 1)
 
 
 def test_executors_of_a_cluster_are_followed_over_time(tmp_path: Path) -> None:

@@ -230,8 +230,8 @@ class RunState:
             self.executors = int(body["executors"]["count"])
         elif "moving" in body:
             self.moving = dict(body["moving"])
-        elif "command" in body:
-            self._command(dict(body["command"]), at_s)
+        elif "command" in body or "control" in body:
+            self._command(dict(body["command" if "command" in body else "control"]), at_s)
         elif "drift" in body:
             self.notes.append(Note(at_s, "drift", str(body["drift"].get("sentence", ""))))
         elif "end" in body:
@@ -258,13 +258,16 @@ class RunState:
         return self.start.cores if unbounded else self.most_replicas
 
     def _begin(self, start: RunStart, at_s: float | None) -> None:
+        if self.starts and start.at_s is not None and start.at_s == self.start.at_s:
+            return  # each part of the events begins with it
         self._set(start)
         self.starts += 1
         if self.starts > 1 and at_s is not None:
             self.notes.append(Note(at_s, "recovery", "the application was started again from its checkpoint"))
 
     def _command(self, command: dict[str, Any], at_s: float) -> None:
-        self.commands.append(command | {"at_s": at_s})
+        if all(own.get("id") != command.get("id") for own in self.commands):  # a new part of the events has it again
+            self.commands.append(command | {"at_s": at_s})
         if command.get("outcome") != "done":
             return
         own = command.get("command")

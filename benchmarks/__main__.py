@@ -72,6 +72,8 @@ def model(
 def dashboard(
     quick: QuickOption = False,
     week: Annotated[bool, typer.Option("--week", help="Only: how long a week of journal takes to open.")] = False,
+    part: Annotated[str | None, typer.Option(help="Only 'run' (CPU, throughput) or 'memory'.")] = None,
+    pairs: Annotated[int | None, typer.Option(min=2, help="How many pairs of turns, with and without.")] = None,
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
@@ -81,9 +83,11 @@ def dashboard(
 
         run_week(quick=quick, json_file=json_file, folder=folder)
         return
-    from benchmarks.dashboard.dashboard import run_dashboard
+    from benchmarks.dashboard.dashboard import PARTS, run_dashboard
 
-    run_dashboard(quick=quick, json_file=json_file, folder=folder)
+    if part not in (None, *PARTS):
+        raise typer.BadParameter(f"it is one of {', '.join(PARTS)}; got '{part}'", param_hint="--part")
+    run_dashboard(quick=quick, pairs=pairs, part=part, json_file=json_file, folder=folder)
 
 
 @app.command()

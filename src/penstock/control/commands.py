@@ -9,6 +9,7 @@ from typing import Any
 from penstock.arguments import is_number, is_whole, shown
 from penstock.control.goals.goal import Goal, latency, throughput
 from penstock.control.goals.limits import Limits
+from penstock.control.journal.plain_values import to_plain
 from penstock.errors import InputError, did_you_mean
 from penstock.plan.configuration import Configuration, configuration_from_json
 
@@ -29,6 +30,11 @@ class ControlChange:
     @property
     def is_empty(self) -> bool:
         return self == ControlChange()
+
+    @property
+    def in_force(self) -> dict[str, Any]:
+        """Goal and limits as a journal has them, where they change."""
+        return {name: to_plain(own) for name, own in (("goal", self.goal), ("limits", self.limits)) if own is not None}
 
 
 def check_command(body: Mapping[str, Any]) -> None:

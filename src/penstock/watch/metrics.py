@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, start_http_server
@@ -11,7 +10,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from penstock.watch.element_rows import element_rows
-from penstock.watch.recorded.decision_facts import decision_kind
 from penstock.watch.recorded.run_reader import RunReader
 
 NAMES = (
@@ -52,11 +50,8 @@ class RunMetrics(Collector):
         found: list[Metric] = [
             CounterMetricFamily(f"penstock_{name}", text, value=value) for name, (text, value) in counts.items()
         ]
-        kinds = Counter[str](dict.fromkeys(("up", "down", "other", "hold"), 0))
-        for own in state.decisions:
-            kinds[decision_kind(own)] += own.steps
         decisions = CounterMetricFamily("penstock_decisions", "decisions of the policy by kind", labels=["kind"])
-        for kind, number in kinds.items():
+        for kind, number in state.kinds.items():
             decisions.add_metric([kind], number)
         return [*found, decisions]
 

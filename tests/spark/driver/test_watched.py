@@ -99,13 +99,14 @@ def test_commands_are_taken_and_the_journal_keeps_them(session: SparkSession, tm
     wait_for(handle, lambda: len(events(checkpoint, "command")) == 3)
     assert controller.is_paused
     assert handle.configuration.element("window").replicas == 1
-    handle.control(passive=False, paused=False)
+    handle.control(passive=False, paused=False, goal=ps.latency(p95_ms=700))
     assert (controller.is_paused, controller.is_passive) == (False, False)
     with pytest.raises(ps.errors.InputError, match=r"passive.*True or False.*got 1"):
         handle.control(passive=1)  # type: ignore[arg-type]
     reader = RunReader(checkpoint / "journal.jsonl")
     reader.open()
     assert reader.status == "running"
+    assert (reader.state.paused, reader.state.goal) == (False, ps.latency(p95_ms=700))
     write_command(checkpoint, {"stop": True})
     wait_for(handle, lambda: handle.is_stopped_by_command)
     assert handle.wait(60)

@@ -56,7 +56,7 @@ def test_without_a_terminal_lines_are_plain(tmp_path: Path, capsys: pytest.Captu
     write_run(tmp_path)
     assert ran("watch", str(tmp_path), "--terminal") == 0
     out = capsys.readouterr().out
-    assert "Stopped. Missed p95 <= 500 ms with 2 of 4 cores." in out
+    assert "Stopped. Met p95 <= 500 ms in 27 of 30 control steps." in out
     assert "arrivals 2,006" in out
 
 
@@ -73,7 +73,7 @@ def test_the_terminal_shows_the_same_facts(tmp_path: Path) -> None:
     text = screen.export_text()
     parts = (
         "prices  stopped",
-        "Missed p95",
+        "Met p95",
         "· window",
         "2 replicas -> 3 replicas",
         "q ends",

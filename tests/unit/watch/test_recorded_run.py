@@ -8,12 +8,14 @@ import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.control.goals.goal import latency
 from penstock.control.journal.history import History, JournalSettings, events_path
 from penstock.control.journal.journal import read_journal
 from penstock.control.journal.levels import Levels, read_level
@@ -27,7 +29,7 @@ from penstock.watch.recorded.run_reader import RunReader, journal_of
 from penstock.watch.recorded.run_state import RunState
 from penstock.watch.recorded.series import Series, columns
 from tests.reference.damaged_journals import damage, whole_run
-from tests.reference.made_run import BEGIN_S, PERIOD_S, configured, graph, lease, seen, write_run
+from tests.reference.made_run import BEGIN_S, PERIOD_S, START, configured, graph, lease, seen, write_run
 
 DAMAGED = int(os.environ.get("PENSTOCK_DAMAGED_JOURNALS", "200"))  # make journals has 10,000
 
@@ -41,7 +43,7 @@ def opened(path: Path) -> RunReader:
 def test_a_run_that_ended_is_told_with_all_that_it_has(tmp_path: Path) -> None:
     body = run_body(opened(write_run(tmp_path)))
     assert body["status"] == "stopped"
-    assert body["summary"].startswith("Stopped. Missed p95 <= 500 ms with 2 of 4 cores. Bottleneck: ")
+    assert body["summary"].startswith("Stopped. Met p95 <= 500 ms in 27 of 30 control steps. Bottleneck: ")
     assert [own["name"] for own in body["graph"]["operators"]] == ["quotes", "trades", "window", "out"]
     assert body["graph"]["operators"][2]["queued"]
     assert (body["batch"], body["tuples_in"], body["checkpoint_bytes"]) == (59, 60_000, 12345)
@@ -59,15 +61,6 @@ def test_the_figures_are_those_of_the_newest_micro_batch_to_nine_digits(tmp_path
     assert (found["Backlog"], found["p95 latency"]) == (made.backlog_tuples, made.latency.p95_ms)
 
 
-def test_a_running_one_meets_its_goal_and_says_what_may_come(tmp_path: Path) -> None:
-    path = write_run(tmp_path, 58, end=None)
-    lease(tmp_path)
-    body = run_body(opened(path))
-    assert body["status"] == "running"
-    assert body["summary"].startswith("Meeting p95 <= 500 ms with 2 of 4 cores. Bottleneck: ")
-    assert body["summary"].endswith("Next change possible in 1 s.")
-
-
 def test_what_replicas_cost_so_far_is_told_beside_static_provisioning(tmp_path: Path) -> None:
     body = run_body(opened(write_run(tmp_path, 20)))
     assert body["cost"]["core_hours"] == pytest.approx(2 * 20 * PERIOD_S / 3600, rel=0.2)  # the first one is shorter
@@ -83,6 +76,26 @@ def test_static_provisioning_is_of_the_highest_limit_that_the_run_had(tmp_path: 
     body = run_body(opened(path))
     assert (body["limits"], body["static_replicas"]) == ({"max_replicas": 1}, 6)
     assert body["cost"]["static_core_hours"] == pytest.approx(3 * body["cost"]["core_hours"])
+
+
+def test_a_new_part_of_the_events_is_no_new_start_and_forgets_no_command(tmp_path: Path) -> None:
+    few = JournalSettings(disk_mb=1)
+    path = write_run(tmp_path, 4, end=None, settings=few)
+    live, history = opened(path), History(path, lambda fused: graph(), few)
+    history.begin(replace(START, at_s=BEGIN_S + 60))
+    history.batches([(seen(4), configured(2))])
+    history.event("command", {"id": "1", "command": {"paused": True}, "outcome": "done"})
+    history.event("control", {"id": "2", "command": {"goal": {}}, "outcome": "done", "goal": {"p95_s": 0.9}})
+    first_part = events_path(path).stat().st_ino
+    while events_path(path).stat().st_ino == first_part:
+        history.event("checkpoint_bytes", {"bytes": 1, "text": "x" * 1_000})
+        history.event("checkpoint_bytes", {"bytes": 2})
+        live.poll()
+    for reader in (live, opened(path)):
+        state = reader.state
+        assert (state.paused, state.goal, state.checkpoint_bytes) == (True, latency(p95_ms=900), 2)
+        assert [own["id"] for own in state.commands] == ["1", "2"]
+    assert (live.state.starts, len(live.state.notes)) == (2, 1)
 
 
 def test_executors_of_a_cluster_are_followed_over_time(tmp_path: Path) -> None:
@@ -150,6 +163,19 @@ def test_equal_holds_are_one_row_and_a_step_within_opens(tmp_path: Path) -> None
     assert body["error"]["latency_mean_s"] == pytest.approx(-0.01)
     assert body["alternatives"] == [{"setting": "4 replicas", "cost_ratio": 1.25}]
     assert decision_body(state, 99) is None
+
+
+def test_what_a_decision_expected_is_compared_with_the_step_after_it(tmp_path: Path) -> None:
+    path = write_run(tmp_path)
+    for source in ("events", "lines"):
+        state = opened(path).state
+        later = next(own for own in state.decisions if own.first_step == 11)
+        body = decision_body(state, 10)
+        assert later.steps > 1, source
+        assert body is not None, source
+        assert body["measured"]["backlog_tuples"] == 40.0 + 11, source
+        assert body["error"]["backlog_tuples"] == 30.0 - (40.0 + 11), source
+        events_path(path).unlink(missing_ok=True)
 
 
 def test_decisions_agree_whether_they_are_read_from_events_or_lines(tmp_path: Path) -> None:

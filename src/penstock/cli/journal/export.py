@@ -17,8 +17,8 @@ from penstock.watch.recorded.run_reader import journal_of
 
 Rows = Iterable[dict[str, Any]]
 _UNITS = (("_s2", "s^2"), ("tuples_s", "tuples/s"), ("_ms", "ms"), ("_s", "s"), ("_bytes", "B"), ("bytes", "B"),
-          ("tuples", "tuples"), ("_in", "tuples"), ("_out", "tuples"), ("_ratio", "1"), ("watts", "W"),
-          ("_ghz", "GHz"))  # fmt: skip
+          ("dead_letters", "tuples"), ("tuples", "tuples"), ("_in", "tuples"), ("_out", "tuples"), ("_ratio", "1"),
+          ("watts", "W"), ("_ghz", "GHz"))  # fmt: skip
 
 
 def export_command(path: Path, folder: Path) -> None:

@@ -13,8 +13,8 @@ from rich.table import Table
 from penstock.cli.screen import console
 from penstock.errors import InputError
 from penstock.watch.figures import count_text
-from penstock.watch.recorded.facts import goal_text
 from penstock.watch.recorded.run_reader import RunReader, journal_of
+from penstock.watch.recorded.run_sentence import goal_text
 from penstock.watch.recorded.saso import saso_figures
 
 Value = float | int | str | None
@@ -42,7 +42,7 @@ def run_figures_of(path: Path) -> dict[str, Value]:
     state, whole = reader.state, reader.state.series.whole()
     if whole is None:
         raise InputError(f"the journal of '{path}' has no micro-batch yet; run the application for longer")
-    saso = saso_figures(list(state.decisions), whole)
+    saso = saso_figures(state)
     names = [name for name in whole.ranges if name.startswith("replicas:")]
     replicas = max((whole.ranges[name][1] for name in names), default=0.0)
     core_hours = (whole.replica_s or replicas * whole.span_s) / 3600  # older journals have no sum

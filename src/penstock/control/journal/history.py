@@ -103,6 +103,7 @@ class History:
         self._moving: Mapping[str, Any] | None = None
         self._executors: int | None = None
         self._start: RunStart | None = None
+        self._commands: dict[str, Mapping[str, Any]] = {}  # the newest of each name that was done
         self._holds = Holds()
         self._samples: Counter[tuple[str, str]] = Counter()
         self._last_s = clock()
@@ -159,8 +160,10 @@ class History:
                 self._event("dead_letter", {"batch": batch} | {name: cut(text) for name, text in letter.items()})
 
     def event(self, kind: str, body: Mapping[str, Any]) -> None:
-        """Anything else: a command with its outcome, the size of the checkpoint, a failure."""
+        """Anything else: a command with its outcome, `Handle.control`, the size of the checkpoint, a failure."""
         with self._lock:
+            if kind in ("command", "control") and body.get("outcome") == "done":
+                self._commands |= dict.fromkeys(body.get("command", ()), to_plain(body))
             self._event(kind, to_plain(body))
 
     def end(self, reason: str, detail: str = "") -> None:
@@ -191,6 +194,7 @@ class History:
                         ("graph", to_plain(self._display(self._configuration.fused))),
                         ("configuration", {"batch": -1, **self._changes.of(self._configuration)}),
                     ]
+                again += [("command", own) for own in {own["id"]: own for own in self._commands.values()}.values()]
                 if self._executors is not None and kind != "executors":
                     again.append(("executors", {"batch": -1, "count": self._executors}))
                 self._events.append([self._line(*own) for own in again])
@@ -214,7 +218,9 @@ class Holds:
             return [*self.rest(), body]
         like = hold_likeness(decision)
         if self._held is not None and like == self._like:
-            self._held = body | {"steps": self._held["steps"] + 1, "first_step": self._held["first_step"]}
+            first_seen = self._held.get("first_seen", self._held.get("seen", {}))  # the outcome of what came before
+            first = {"first_step": self._held["first_step"], "first_seen": first_seen}
+            self._held = body | first | {"steps": self._held["steps"] + 1}
             return []
         written, self._held, self._like = self.rest(), body, like
         return written

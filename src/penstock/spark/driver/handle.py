@@ -22,7 +22,6 @@ from penstock.control.commands import ControlChange, check_command, configuratio
 from penstock.control.goals.goal import Goal
 from penstock.control.goals.limits import Limits
 from penstock.control.journal.history import DEFAULT_JOURNAL, JournalSettings
-from penstock.control.journal.plain_values import to_plain
 from penstock.control.journal.run_start import run_start
 from penstock.control.loop.control_request import ControlRequest
 from penstock.errors import InputError, PenstockError, StopTimeoutError
@@ -35,7 +34,7 @@ from penstock.plan.configuration import Configuration
 from penstock.runtime.delivery.sink_delivery import SinkDelivery
 from penstock.runtime.delivery.sink_folders import sweep_sinks
 from penstock.runtime.driver.batch_result import BatchResult
-from penstock.runtime.driver.command_files import CommandFiles
+from penstock.runtime.driver.command_files import CommandFiles, command_name
 from penstock.runtime.driver.dead_letter_log import LetterBox
 from penstock.runtime.driver.finished import has_fired, is_committed, newest_batch, progress_of, total_tuples
 from penstock.runtime.driver.input_end import InputEnd
@@ -238,7 +237,13 @@ class Handle:
         problems = [*(() if goal is None else goal.problems()), *(() if limits is None else limits.problems())]
         if problems:
             raise InputError("\n".join(problems))
-        self._change_control(ControlChange(passive, paused, goal, limits))
+        change = ControlChange(passive, paused, goal, limits)
+        self._change_control(change)
+        asked = {"passive": passive, "paused": paused, "goal": goal, "limits": limits}
+        command = {name: own for name, own in asked.items() if own is not None}
+        note = {"id": command_name(time.time()), "command": command, "outcome": "done", **change.in_force}
+        with contextlib.suppress(OSError):
+            self._observer.history.event("control", note)
 
     def _change_control(self, change: ControlChange) -> None:
         if self.controller is None:
@@ -270,7 +275,7 @@ class Handle:
         change = control_change(body, Limits() if self.controller is None else self.controller.limits)
         if not change.is_empty:
             self._change_control(change)
-            note = {name: to_plain(own) for name, own in (("goal", change.goal), ("limits", change.limits)) if own}
+            note = change.in_force
         if "configuration" in body:
             self.apply(configuration_from(body["configuration"], self.configuration))
         if body.get("stop"):

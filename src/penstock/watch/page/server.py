@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import json
 import math
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from penstock.watch.recorded.decision_facts import decision_body, decision_row
 from penstock.watch.recorded.facts import run_body
 from penstock.watch.recorded.plain_json import json_text
 from penstock.watch.recorded.run_reader import RunReader
+from penstock.watch.recorded.run_sentence import sentence_of
+from penstock.watch.recorded.run_state import SeenDecision
 from penstock.watch.recorded.series import columns
 
 STATIC = Path(__file__).parent / "static"
@@ -50,6 +54,8 @@ class Dashboard:
     replay: Replay
     clients: Clients = field(default_factory=Clients)
     _status: str = ""
+    _sentence: str = ""
+    _decided: int = -1  # the micro-batch of the newest decision that was told
 
     def application(self) -> ASGIApp:
         names = sorted(path.name for path in STATIC.iterdir() if path.suffix in _TYPES and path.name != "index.html")
@@ -84,20 +90,28 @@ class Dashboard:
             await asyncio.sleep(POLL_S if self.clients.connected else IDLE_POLL_S)
 
     def look(self) -> None:
-        """Takes what is new; clients get the newest of each kind."""
+        """Takes what is new, and tells it to all clients: each decision, and the newest of all else."""
         kinds, status = set(self.reader.poll()), self.reader.status
         state = self.reader.state
+        decided = self._new_decisions()
         if not self.clients.connected:
             return
         batch = None if state.newest is None else state.newest.batch
-        if "decision" in kinds and state.decisions:
-            self.clients.tell(event_text("decision", json_text(decision_row(state.decisions[-1])), batch))
-        if kinds or status != self._status:
-            body = json_text(run_body(self.reader))
+        for own in decided:
+            self.clients.tell(event_text("decision", json_text(decision_row(own)), own.batch))
+        sentence = sentence_of(state, status, time.time()).text  # counts on while no micro-batch comes
+        if kinds or (status, sentence) != (self._status, self._sentence):
             if "observation" in kinds:
                 self.clients.tell(event_text("observation", self._observation_text(), batch))
-            self.clients.tell(event_text("run", body, batch))
-        self._status = status
+            self.clients.tell(event_text("run", json_text(run_body(self.reader)), batch))
+        self._status, self._sentence = status, sentence
+
+    def _new_decisions(self) -> list[SeenDecision]:
+        """Those since the last look, the oldest first."""
+        newest = takewhile(lambda own: own.batch > self._decided, reversed(self.reader.state.decisions))
+        found = list(islice(newest, _MOST_ROWS))[::-1]
+        self._decided = found[-1].batch if found else self._decided
+        return found
 
     def _observation_text(self) -> str:
         """The newest seconds as columns: what a page adds to its charts."""
@@ -114,7 +128,7 @@ class Dashboard:
         return _json({"status": "ok", "run": self.reader.status})
 
     async def _run(self, request: Request) -> Response:
-        self.reader.poll()
+        self.look()
         return _json(run_body(self.reader))
 
     async def _series(self, request: Request) -> Response:
@@ -128,7 +142,7 @@ class Dashboard:
                     return _problem(400, f"{name} is a number; got '{text[:40]}'")
                 if not math.isfinite(given[name]):
                     return _problem(400, f"{name} is a finite number; got '{text[:40]}'")
-        self.reader.poll()
+        self.look()
         points = min(max(given.get("points", 600), 1), 2000)
         level, rows = self.reader.state.series.between(given.get("from"), given.get("to"), int(points))
         return _json({"level": level, **columns(rows)})
@@ -138,17 +152,17 @@ class Dashboard:
             after = int(request.query_params.get("after") or -1)
         except ValueError:
             return _problem(400, "after is the number of a control step")
-        self.reader.poll()
+        self.look()
         rows = [decision_row(own) for own in self.reader.state.decisions if own.decision.step > after]
         return _json({"decisions": rows[-_MOST_ROWS:], "left_out": max(len(rows) - _MOST_ROWS, 0)})
 
     async def _decision(self, request: Request) -> Response:
-        self.reader.poll()
+        self.look()
         body = decision_body(self.reader.state, request.path_params["step"])
         return _problem(404, "there is no decision of that step") if body is None else _json(body)
 
     async def _letters(self, request: Request) -> Response:
-        self.reader.poll()
+        self.look()
         state = self.reader.state
         total = state.series.total()
         samples = [dict(letter) for letter in state.letters]
@@ -156,7 +170,7 @@ class Dashboard:
 
     async def _events(self, request: Request) -> Response:
         client = Client()
-        self.reader.poll()
+        self.look()
         state = self.reader.state
         batch = None if state.newest is None else state.newest.batch
         client.put(event_text("run", json_text(run_body(self.reader)), batch))
@@ -179,7 +193,7 @@ class Dashboard:
         body, problem = await self._asked(request)
         if problem is not None:
             return problem
-        self.reader.poll()
+        self.look()
         if self.reader.status != "running":
             return _problem(409, "the run has ended; nobody takes commands any more")
         sentence = command_problem(body)

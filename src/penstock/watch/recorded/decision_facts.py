@@ -13,20 +13,12 @@ def decision_row(own: SeenDecision) -> dict[str, Any]:
     decision = own.decision
     return {
         "step": decision.step, "first_step": own.first_step, "steps": own.steps, "batch": own.batch, "at_s": own.at_s,
-        "kind": decision_kind(own), "from": str(decision.setting), "to": str(decision.decided),
+        "kind": own.kind, "from": str(decision.setting), "to": str(decision.decided),
         "replicas": decision.decided.replicas, "policy": decision.policy, "because": decision.because,
         "rules": list(decision.rules), "until_s": decision.until_s, "broken": decision.broken,
         "passive": decision.passive, "moved_slots": decision.moved_slots,
         "highest_useful_replicas": decision.highest_useful_replicas,
     }  # fmt: skip
-
-
-def decision_kind(own: SeenDecision) -> str:
-    """'up', 'down', 'other' or 'hold'."""
-    before, after = own.decision.setting.replicas, own.decision.decided.replicas
-    if own.is_hold:
-        return "hold"
-    return "up" if after > before else "down" if after < before else "other"
 
 
 def decision_body(state: RunState, step: int) -> dict[str, Any] | None:
@@ -41,7 +33,7 @@ def decision_body(state: RunState, step: int) -> dict[str, Any] | None:
 
 def _opened(own: SeenDecision, later: SeenDecision | None) -> dict[str, Any]:
     decision = own.decision
-    came = later.decision.seen if later is not None and later.decision.step > decision.step else None
+    came = later.first_seen if later is not None and later.decision.step > decision.step else None
     expected = asdict(decision.expected)
     measured = None if came is None else asdict(came)
     names = {"rate_tuples_s": "rate_tuples_s", "latency_mean_s": "latency_mean_s", "backlog_tuples": "backlog_tuples"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,18 +11,11 @@ from penstock.control.journal.plain_values import to_plain
 from penstock.control.journal.point import Point
 from penstock.measure.observation import Observation
 from penstock.watch.element_rows import ElementRow, element_rows
-from penstock.watch.figures import count_text
 from penstock.watch.recorded.run_reader import RunReader
+from penstock.watch.recorded.run_sentence import goal_text, sentence_of
 from penstock.watch.recorded.run_state import RunState
 from penstock.watch.recorded.saso import saso_figures
 from penstock.watch.timeline import committed_at_s
-
-STATUS_WORDS = {
-    "finished": "Finished: every source is exhausted.",
-    "stopped": "Stopped.",
-    "failed": "Failed.",
-    "interrupted": "Interrupted: the driver has gone without an end.",
-}
 
 
 def figures_of(seen: Observation | None) -> dict[str, float | int | None]:
@@ -38,88 +30,20 @@ def figures_of(seen: Observation | None) -> dict[str, float | int | None]:
     }
 
 
-def goal_text(goal: Goal | None) -> str:
-    """
-    >>> from penstock.control.goals.goal import latency, throughput
-    >>> goal_text(latency(p95_ms=500)), goal_text(throughput())
-    ('p95 <= 500 ms', 'throughput >= 95% of arrivals')
-    """
-    if goal is None:
-        return ""
-    bounds = [("p95", goal.p95_s), ("mean latency", goal.mean_s)]
-    found = [f"{name} <= {bound_s * 1000:g} ms" for name, bound_s in bounds if bound_s is not None]
-    return " and ".join(found) or f"throughput >= {goal.served_ratio:.0%} of arrivals"
-
-
-def summary_of_run(state: RunState, status: str, now_s: float | None = None) -> str:
-    """The sentence on top: goal, cores, bottleneck, what may come next."""
-    if state.newest is None:
-        return STATUS_WORDS.get(status, "Waiting for the first micro-batch.")
-    parts = [STATUS_WORDS.get(status, ""), _meeting(state, status)]
-    bottleneck = bottleneck_of(state)
-    parts.append(f"Bottleneck: {bottleneck}." if bottleneck else "")
-    if status == "running" and state.goal is not None:
-        parts.append(_next_change(state, time.time() if now_s is None else now_s))
-    return " ".join(part for part in parts if part)
-
-
-def _meeting(state: RunState, status: str) -> str:
-    newest = state.newest
-    assert newest is not None
-    with_cores = _cores_text(state)
-    decision = state.decisions[-1].decision if state.decisions else None
-    was = status != "running"
-    if state.goal is None or decision is None:
-        verb = "Served" if was else "Serving"
-        return f"{verb} {count_text(newest.rate_tuples_s)} tuples/s{with_cores}."
-    goal = goal_text(state.goal)
-    if decision.broken:
-        return f"{'Missed' if was else 'Missing'} {goal}{with_cores}."
-    if not decision.measured:
-        return f"Whether {goal} is met is not measured{with_cores}."
-    return f"{'Met' if was else 'Meeting'} {goal}{with_cores}."
-
-
-def _cores_text(state: RunState) -> str:
-    configuration, cores = state.configuration, state.start.cores
-    if configuration is None:
-        return ""
-    replicas = max((element.replicas for element in configuration.elements), default=1)
-    if cores is None:
-        return f" with {replicas} replica{'s' * (replicas != 1)}"
-    return f" with {min(replicas, cores)} of {cores} cores"
-
-
-def _next_change(state: RunState, now_s: float) -> str:
-    if state.paused:
-        return "Tuning is paused."
-    if state.passive:
-        return "Passive: nothing is changed."
-    if not state.decisions:
-        return "No control step yet."
-    last = state.decisions[-1]
-    left_s = max((last.decision.until_s or 0.0) - max(now_s - last.at_s, 0.0), 0.0)
-    return f"Next change possible in {max(math.ceil(left_s), 1)} s."
-
-
-def bottleneck_of(state: RunState) -> str | None:
-    """The element whose replicas are busiest."""
-    rows = element_rows(list(state.recent))
-    return max(rows, key=lambda row: row.busy_ratio).name if rows else None
-
-
 def run_body(reader: RunReader) -> dict[str, Any]:
     """All of a run but its series: what `/api/run` gives."""
     state, status = reader.state, reader.status
     newest = state.newest
     rows = element_rows(list(state.recent))
     total = state.series.total()
+    sentence = sentence_of(state, status, time.time())
     return {
         "application": state.application,
         "checkpoint": str(reader.journal.parent),
         "status": status,
         "detail": None if state.end is None else state.end.get("detail"),
-        "summary": summary_of_run(state, status),
+        "summary": sentence.text,
+        "tone": sentence.tone,
         "batch": None if newest is None else newest.batch,
         "at_s": None if newest is None else committed_at_s(newest),
         "begin_s": None if total is None else total.begin_s,
@@ -143,7 +67,7 @@ def run_body(reader: RunReader) -> dict[str, Any]:
         "moving": moving_body(state),
         "failures": [{"at_s": n.at_s, "kind": n.kind, "text": n.text, "batch": n.batch} for n in state.notes],
         "commands": [dict(command) for command in list(state.commands)[-20:]],
-        "saso": saso_figures(list(state.decisions), total),
+        "saso": saso_figures(state),
         "checkpoint_bytes": state.checkpoint_bytes,
         "state_bytes": {} if newest is None else {n: o.state_bytes for n, o in newest.operators.items()},
         "tuples_in": None if total is None else total.tuples_in,

@@ -87,6 +87,7 @@ class RunReader:
         for line, kind in zip(found, kinds, strict=True):
             if kind == _DECISION and decisions > 0:
                 decisions -= 1
+                self.state.skip_decision(line)
             elif kind == _CONFIGURATION and configurations > 0:
                 configurations -= 1
                 self.state.skip_configuration(line)

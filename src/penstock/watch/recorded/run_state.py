@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import deque
+import re
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from penstock.control.journal.display_graph import DisplayGraph
 from penstock.control.journal.history import hold_likeness
 from penstock.control.journal.plain_values import from_plain
 from penstock.control.journal.point import decision_point, point_of
-from penstock.control.journal.recorded_decision import RecordedDecision
+from penstock.control.journal.recorded_decision import RecordedDecision, StepFigures
 from penstock.control.journal.run_start import UNKNOWN_START, RunStart
 from penstock.measure.observation import Observation
 from penstock.plan.configuration import Configuration
@@ -25,22 +26,35 @@ from penstock.watch.timeline import committed_at_s
 MOST_DECISIONS = 2_000
 MOST_RECENT = 300
 MOST_NOTES = 200
+_SETTINGS = re.compile(
+    rb'"steps":(\d{1,9}),.*?"setting":\{"replicas":(\d{1,9})([^}]*)\}.*?"decided":\{"replicas":(\d{1,9})([^}]*)\}'
+)
 _WRONG = (AssertionError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
 class SeenDecision:
-    """A decision with the micro-batch that it followed; of equal holds in a row the last, and how many steps."""
+    """A decision with the micro-batch that it followed; of equal holds in a row the last, and how many steps.
+
+    `first_seen`: what the first of them has seen, which is the outcome of the decision before.
+    """
 
     batch: int
     at_s: float
     decision: RecordedDecision
     first_step: int
+    first_seen: StepFigures
     steps: int = 1
 
     @property
     def is_hold(self) -> bool:
         return self.decision.decided == self.decision.setting and not self.decision.requested
+
+    @property
+    def kind(self) -> str:
+        """'up', 'down', 'other' or 'hold'."""
+        replicas = self.decision.setting.replicas, self.decision.decided.replicas
+        return "hold" if self.is_hold else _kind(*replicas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,7 @@ class RunState:
     newest: Observation | None = None
     recent: deque[Observation] = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
     decisions: deque[SeenDecision] = field(default_factory=lambda: deque(maxlen=MOST_DECISIONS))
-    changes: int = 0
+    kinds: Counter[str] = field(default_factory=lambda: Counter(up=0, down=0, other=0, hold=0))  # steps of the run
     letters: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     notes: deque[Note] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
     most_replicas: int | None = None  # of all limits that the run had: what static provisioning would hold
@@ -102,6 +116,15 @@ class RunState:
             return None
 
         self._taken(line, noted)
+
+    def skip_decision(self, line: bytes) -> None:
+        """Counts a decision whose event is not understood otherwise, which would take ten times as long."""
+        found = _SETTINGS.search(line)
+        if found is None:
+            return
+        steps, replicas, rest, decided, decided_rest = found.groups()
+        stays = (replicas, rest) == (decided, decided_rest) and b'"requested":true' not in line
+        self.kinds["hold" if stays else _kind(int(replicas), int(decided))] += int(steps)
 
     def _taken(self, line: bytes, take: Callable[[dict[str, Any]], str | None]) -> str | None:
         try:
@@ -153,20 +176,21 @@ class RunState:
             self._decision(seen.batch, body["decision"])
         return "observation"
 
-    def _decision(
-        self, batch: int, body: Any, steps: int = 1, first_step: int | None = None, *, adds: bool = True
-    ) -> str | None:
+    def _decision(self, batch: int, body: Any, *, adds: bool = True) -> str | None:
+        """`body` is a line's of the journal, or an event, which may be of several holds."""
         decision = from_plain(RecordedDecision, body)
         if batch <= self._decided:
             return None
         self._decided = batch
         at_s = committed_at_s(self.newest) if self.newest is not None else 0.0
-        own = SeenDecision(batch, at_s, decision, decision.step if first_step is None else first_step, steps)
+        first_seen = from_plain(StepFigures, body["first_seen"]) if "first_seen" in body else decision.seen
+        first_step, steps = int(body.get("first_step", decision.step)), max(int(body.get("steps", 1)), 1)
+        own = SeenDecision(batch, at_s, decision, first_step, first_seen, steps)
+        self.kinds[own.kind] += own.steps
         before = self.decisions[-1] if self.decisions else None
         if own.is_hold and before is not None and before.is_hold and steps == 1 and _is_like(before, own):
-            own = replace(own, first_step=before.first_step, steps=before.steps + 1)
+            own = replace(own, first_step=before.first_step, first_seen=before.first_seen, steps=before.steps + 1)
             self.decisions.pop()
-        self.changes += not own.is_hold
         self.decisions.append(own)
         if adds and at_s > self.series.newest_s:  # else the levels have it already
             self.series.add(decision_point(decision, at_s))
@@ -184,9 +208,7 @@ class RunState:
         if "decision" in body:
             if with_decisions:
                 own = body["decision"]
-                kind = self._decision(
-                    int(own["batch"]), own, int(own.get("steps", 1)), int(own.get("first_step", 0)), adds=False
-                )
+                kind = self._decision(int(own["batch"]), own, adds=False)
                 if kind is not None:
                     self.decisions[-1] = replace(self.decisions[-1], at_s=at_s)
                 return kind
@@ -208,8 +230,8 @@ class RunState:
             self.executors = int(body["executors"]["count"])
         elif "moving" in body:
             self.moving = dict(body["moving"])
-        elif "command" in body:
-            self._command(dict(body["command"]), at_s)
+        elif "command" in body or "control" in body:
+            self._command(dict(body["command" if "command" in body else "control"]), at_s)
         elif "drift" in body:
             self.notes.append(Note(at_s, "drift", str(body["drift"].get("sentence", ""))))
         elif "end" in body:
@@ -236,13 +258,16 @@ class RunState:
         return self.start.cores if unbounded else self.most_replicas
 
     def _begin(self, start: RunStart, at_s: float | None) -> None:
+        if self.starts and start.at_s is not None and start.at_s == self.start.at_s:
+            return  # each part of the events begins with it
         self._set(start)
         self.starts += 1
         if self.starts > 1 and at_s is not None:
             self.notes.append(Note(at_s, "recovery", "the application was started again from its checkpoint"))
 
     def _command(self, command: dict[str, Any], at_s: float) -> None:
-        self.commands.append(command | {"at_s": at_s})
+        if all(own.get("id") != command.get("id") for own in self.commands):  # a new part of the events has it again
+            self.commands.append(command | {"at_s": at_s})
         if command.get("outcome") != "done":
             return
         own = command.get("command")
@@ -253,6 +278,10 @@ class RunState:
             self.goal = from_plain(Goal, command["goal"])
         if isinstance(command.get("limits"), dict):
             self._limited(from_plain(Limits, command["limits"]))
+
+
+def _kind(before: int, after: int) -> str:
+    return "up" if after > before else "down" if after < before else "other"
 
 
 def _is_like(one: SeenDecision, other: SeenDecision) -> bool:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.control.journal.point import Point
-from penstock.watch.recorded.run_state import SeenDecision
+from penstock.watch.recorded.run_state import RunState, SeenDecision
 
 CALM_S = 10.0  # without a change of replicas, and a stretch of changes is over
 
 
-def saso_figures(decisions: Sequence[SeenDecision], total: Point | None) -> dict[str, Any]:
-    """Changes come in stretches: one settles within `settling_s`, and goes `overshoot` replicas beyond its end."""
-    changes = [own for own in decisions if own.decision.decided.replicas != own.decision.setting.replicas]
+def saso_figures(state: RunState) -> dict[str, Any]:
+    """Changes come in stretches: one settles within `settling_s`, and goes `overshoot` replicas beyond its end.
+
+    Counts are of the whole run, settling time and overshoot of the newest decisions, which are kept.
+    """
+    total = state.series.total()
+    changes = [own for own in state.decisions if own.decision.decided.replicas != own.decision.setting.replicas]
     stretches = _stretches([own for own in changes if own.decision.requested])
     settling = [stretch[-1].at_s - stretch[0].at_s for stretch in stretches]
     return {
-        "changes": len(changes),
+        "changes": state.kinds["up"] + state.kinds["down"],
         "settling_s": max(settling, default=0.0),
         "last_settling_s": settling[-1] if settling else 0.0,
         "overshoot": max((_overshoot(stretch) for stretch in stretches), default=0),

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from penstock.watch.figures import clock_text, count_text, time_text
+from penstock.watch.figures import clock_text, count_text, size_text, time_text
 from penstock.watch.recorded.decision_facts import decision_row
 from penstock.watch.recorded.facts import run_body
 from penstock.watch.recorded.plain_json import json_text
@@ -117,7 +117,7 @@ def so_far(body: dict[str, Any]) -> str:
         provisioned = "" if static is None else f" ({static:.3g} statically provisioned)"
         parts += [f"{cost['core_hours']:.3g} core-hours{provisioned}"]
     if size is not None:
-        parts += [f"checkpoint {count_text(size)}B"]
+        parts += [f"checkpoint {size_text(size)}"]
     return "; ".join(parts)
 
 

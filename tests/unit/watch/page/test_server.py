@@ -22,7 +22,7 @@ from penstock.watch.page.live_events import MOST_QUEUED_BYTES, Client, event_tex
 from penstock.watch.page.server import STATIC, Dashboard
 from penstock.watch.page.serving import Address, listening
 from penstock.watch.recorded.run_reader import RunReader
-from tests.reference.made_run import MARKUP, lease, write_run
+from tests.reference.made_run import BEGIN_S, MARKUP, PERIOD_S, lease, write_run
 
 TOKEN = "secret"
 ADDRESS = "http://127.0.0.1:8765"
@@ -160,6 +160,40 @@ def test_another_policy_is_replayed_on_demand(ended: TestClient) -> None:
     assert ended.post("/api/replay", headers=RIGHT, json={"policy": "ds2"}).json() == {"policy": "ds2", "steps": 3}
     refused = ended.post("/api/replay", headers=RIGHT, json={"policy": "none"})
     assert (refused.status_code, refused.json()["error"]) == (400, "there is no policy 'none'")
+
+
+def told_to(client: Client) -> list[tuple[str, str]]:
+    """Kind and id of each event that waits for a client."""
+    events = [event.decode().split("\n") for event in client._waiting]
+    return [(lines[0].removeprefix("event: "), lines[1].removeprefix("id: ")) for lines in events]
+
+
+def test_each_decision_is_told_though_a_request_has_read_it_first(tmp_path: Path) -> None:
+    path, whole = write_run(tmp_path, 16, end=None), write_run(tmp_path / "whole", 26)
+    reader = RunReader(path)
+    reader.open()
+    dashboard, client = Dashboard(reader, Access("127.0.0.1", 8765, TOKEN), replayed), Client()  # type: ignore[arg-type]
+    with TestClient(dashboard.application(), base_url=ADDRESS) as requests:
+        requests.get("/api/run")
+        dashboard.clients.connected.add(client)
+        with path.open("ab") as file:
+            file.writelines(whole.read_bytes().splitlines(keepends=True)[len(path.read_bytes().splitlines()) :])
+        requests.get("/api/run")
+        told = told_to(client)
+        decided = [number for kind, number in told if kind == "decision"]
+        assert decided == ["17", "19", "25"]  # equal holds in a row are one
+        assert {kind for kind, _ in told} == {"observation", "decision", "run"}
+
+
+def test_a_stream_that_falls_silent_is_told_without_a_new_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, client = RunReader(write_run(tmp_path, 4, end=None)), Client()
+    lease(tmp_path)
+    dashboard = Dashboard(reader, Access("127.0.0.1", 8765, TOKEN), replayed)  # type: ignore[arg-type]
+    dashboard.clients.connected.add(client)
+    for after_s, events in ((3.0, 1), (3.5, 1), (12.0, 2), (17.0, 2), (23.0, 3)):
+        monkeypatch.setattr("time.time", lambda after_s=after_s: BEGIN_S + 4 * PERIOD_S + after_s)
+        dashboard.look()
+        assert [kind for kind, _ in told_to(client)].count("run") == events, after_s
 
 
 def test_a_client_that_never_reads_has_a_bounded_queue() -> None:

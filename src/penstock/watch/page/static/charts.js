@@ -85,6 +85,8 @@ function markDecisions(plot) {
   plot.ctx.restore();
 }
 
+const TICKS_S = [1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
+
 function options(name, host, specs) {
   const hasRight = specs.some((own) => own.scale === "right");
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
@@ -96,7 +98,7 @@ function options(name, host, specs) {
     cursor: { sync: { key: sync.key }, y: false, points: { size: 6 } }, hooks,
     scales: { x: { time: true }, y: { range: (_, low, high) => [0, Math.max(high || 1, 1e-6) * 1.08] }, right: { range: (_, low, high) => [0, Math.max(high || 1, 1e-6) * 1.08] } },
     padding: [8, hasRight ? 4 : 56, 0, 0], // as wide as an axis on the right: one time axis for all charts
-    axes: [{ ...axis, space: 64, size: 32, values: (_, ticks) => ticks.map(hour) }, { ...axis, size: 52, values }, ...(hasRight ? [{ ...axis, scale: "right", side: 1, size: 52, grid: { show: false }, values }] : [])],
+    axes: [{ ...axis, space: 64, size: 32, incs: TICKS_S, values: (_, ticks) => ticks.map(hour) }, { ...axis, size: 52, values }, ...(hasRight ? [{ ...axis, scale: "right", side: 1, size: 52, grid: { show: false }, values }] : [])],
     series: [{}, ...specs.map((own) => ({
       label: own.label, scale: own.scale || "y", stroke: stroke(own.key), width: 1.75, dash: own.dash, spanGaps: true, points: { show: false },
       fill: own.fill ? stroke(own.key) + "22" : undefined, paths: own.step ? uPlot.paths.stepped({ align: -1 }) : undefined,

@@ -15,11 +15,6 @@ function showFigures(body) {
   figure.dataset.tone = bound && body.figures["p95 latency"] > bound ? "bad" : "";
 }
 
-function toneOf(body) {
-  if (body.status === "failed" || body.status === "interrupted" || /^(Missing|Missed)/.test(body.summary)) return "bad";
-  return body.paused || body.passive || /Whether/.test(body.summary) ? "warn" : "good";
-}
-
 function row(cells, attributes) {
   return make("tr", attributes, cells.map((own) => (own instanceof Node && own.tagName === "TD" ? own : make("td", {}, own))));
 }
@@ -34,7 +29,7 @@ function showRun(body) {
   byId("status").dataset.status = body.status;
   byId("policy").textContent = [body.policy ? "policy " + body.policy : "", body.goal ? "goal " + body.goal : "", body.paused ? "paused" : "", body.passive ? "passive" : ""].filter(Boolean).join(" · ");
   if (byId("summary").textContent !== body.summary) byId("summary").textContent = body.summary;
-  byId("summary").dataset.tone = toneOf(body);
+  byId("summary").dataset.tone = body.tone;
   showFigures(body);
   drawGraph(body.graph);
   drawStrips(body.replicas);
@@ -46,7 +41,7 @@ function showRun(body) {
   charts.newest = body.at_s;
   byId("cost-so-far").textContent = costText(body);
   const saso = body.saso;
-  byId("saso").textContent = body.goal ? saso.changes + " changes · settled within " + seconds(saso.settling_s) + " · overshoot " + saso.overshoot + " · goal broken in " + saso.violations + " of " + saso.steps + " steps" : "";
+  byId("saso").textContent = body.goal ? saso.changes + (saso.changes === 1 ? " change" : " changes") + " · settled within " + seconds(saso.settling_s) + " · overshoot " + saso.overshoot + " · goal broken in " + saso.violations + " of " + saso.steps + " steps" : "";
   byId("letter-count").textContent = body.dead_letters ? count(body.dead_letters) + " in all; samples below" : "none";
   const state = Object.entries(body.state_bytes).filter(([, size]) => size).map(([name, size]) => name + " " + bytes(size));
   byId("sizes").textContent = [body.checkpoint_bytes !== null ? "checkpoint " + bytes(body.checkpoint_bytes) : "", state.length ? "state: " + state.slice(0, 4).join(", ") : ""].filter(Boolean).join(" · ");
@@ -86,8 +81,15 @@ function showControls(body) {
   byId("pause").setAttribute("aria-pressed", String(body.paused));
   byId("pause").textContent = body.paused ? "Resume tuning" : "Pause tuning";
   for (const id of ["passive", "pause", "set-goal", "set-limits", "set-configuration", "stop"]) byId(id).disabled = body.status !== "running";
-  if (!byId("goal").placeholder || body.goal) byId("goal").placeholder = body.goal || "latency p95_ms=500";
+  byId("controls-note").textContent = body.status === "running" ? "the token is on the terminal that started the dashboard" : "nobody takes commands any more";
+  byId("goal").placeholder = goalAsTyped(body);
   fill(byId("commands"), body.commands.slice(-5).reverse().map((own) => make("li", {}, clock(own.at_s) + " " + JSON.stringify(own.command) + ": " + own.outcome + (own.because ? ", " + own.because : ""))));
+}
+
+// What the field takes, not what the sentence says.
+function goalAsTyped(body) {
+  const bounds = Object.entries(body.goal_ms || {}).filter(([, bound]) => bound !== null).map(([name, bound]) => name + "_ms=" + bound);
+  return bounds.length ? "latency " + bounds.join(" ") : body.goal ? "throughput" : "latency p95_ms=500";
 }
 
 // A change of routes alone has the same setting before and after.
@@ -117,6 +119,7 @@ function showDecisions() {
 function keepDecision(own) {
   for (const [key, each] of page.decisions) if (each.first_step === own.first_step && own.kind === "hold" && each.kind === "hold" && key !== own.batch) page.decisions.delete(key);
   page.decisions.set(own.batch, own);
+  for (const batch of page.decisions.keys()) { if (page.decisions.size <= 2000) break; page.decisions.delete(batch); }
 }
 
 async function loadDecisions() {
@@ -131,7 +134,7 @@ async function loadLetters() {
   fill(byId("letters"), rows.length ? rows : empty(3, body.count ? "No samples are kept." : "None so far."));
 }
 
-const FIGURES = { rate_tuples_s: ["Arrivals", (v) => count(v) + " tuples/s"], served_tuples_s: ["Served", (v) => count(v) + " tuples/s"], capacity_tuples_s: ["Capacity", (v) => count(v) + " tuples/s"], latency_mean_s: ["Mean latency", seconds], latency_p95_s: ["p95 latency", seconds], backlog_tuples: ["Backlog", (v) => count(v) + " tuples"], busy_ratio: ["Busy", percent], watts: ["Power (measured)", (v) => v.toFixed(1) + " W"], watts_estimated: ["Power (estimated)", (v) => v.toFixed(1) + " W"] };
+const FIGURES = { rate_tuples_s: ["Arrivals, tuples/s", count], served_tuples_s: ["Served, tuples/s", count], capacity_tuples_s: ["Capacity, tuples/s", count], latency_mean_s: ["Mean latency", seconds], latency_p95_s: ["p95 latency", seconds], backlog_tuples: ["Backlog, tuples", count], busy_ratio: ["Busy", percent], watts: ["Power (measured)", (v) => v.toFixed(1) + " W"], watts_estimated: ["Power (estimated)", (v) => v.toFixed(1) + " W"] };
 
 async function openDecision(step) {
   const own = await fetched("/api/decisions/" + step);
@@ -215,7 +218,14 @@ function keys(event) {
   if (/^[1-4]$/.test(event.key)) setRange(ranges[Number(event.key) - 1]);
   else if (event.key === "d") byId("decisions").focus();
   else if (event.key === "t") toggleTheme();
-  else if (event.key === "?") byId("outcome").textContent = "Keys: 1 to 4 choose the range, d goes to the decisions, t switches the theme, Escape closes a decision.";
+  else if (event.key === "?") showKeys();
+}
+
+function showKeys() {
+  byId("dialog-title").textContent = "Keys";
+  const known = [["1 to 4", "2 minutes, 15 minutes, 3 hours, all"], ["d", "to the decisions"], ["t", "light or dark"], ["Tab, Enter", "to an operator or decision, and open it"], ["Escape", "closes this"]];
+  fill(byId("dialog-body"), make("table", { "aria-label": "Keys" }, make("tbody", {}, known.map(([key, what]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, what))))));
+  byId("dialog").showModal();
 }
 
 async function loadAll() {

@@ -38,7 +38,7 @@ function bytes(value) {
 
 function seconds(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  if (Math.abs(value) < 1) return Math.round(value * 1000) + " ms";
+  if (Math.abs(value) < 1) return value ? Math.round(value * 1000) + " ms" : "0 s";
   return value < 120 ? value.toFixed(1) + " s" : Math.round(value / 60) + " min";
 }
 

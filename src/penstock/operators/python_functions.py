@@ -20,7 +20,7 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.emission import emitted
 from penstock.block.position import Frontier, Integers
 from penstock.block.row_dicts import row_dicts
-from penstock.block.value_checks import check_values, checks_of
+from penstock.block.value_checks import check_no_unknown, check_values, checks_of
 from penstock.kernels.snapshot import SnapshotFields
 from penstock.operators.attributes_read import attributes_read, method_attributes_read
 from penstock.operators.protocol import Stateless
@@ -236,11 +236,18 @@ class _Given:
         try:
             values = self._values_of(output) if self._values_of else (output[self._names[0]],)
         except (KeyError, IndexError):  # what is left out is null; a schema may have no attribute
+            self._check_names(output)
             values = map(output.get, self._names)
         self._values.extend(values)
 
+    def _check_names(self, output: dict[str, Any]) -> None:
+        """Where an attribute is left out, an unknown one is its name misspelt; beside all others it does no harm."""
+        if any(name not in output for name in self._names):
+            check_no_unknown(output, self._names, "")
+
     def _add_several(self, number: int, outputs: list[dict[str, Any]]) -> None:
         for output in outputs:
+            self._check_names(output)
             check_values(output, self._checks)
         for output in outputs:
             self._values.extend(map(output.get, self._names))

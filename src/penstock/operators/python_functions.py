@@ -97,6 +97,9 @@ class MapRuntime(Stateless):
         if rows is not None and len(rows) and (rows[0] < 0 or rows[-1] >= batch.num_rows or (np.diff(rows) < 0).any()):
             raise _WrongRows(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
         schema = self.operator.schema
+        missing = [name for name in schema.names if name not in table.column_names]
+        if missing:
+            raise ValueError(f"must return a column '{missing[0]}'; got: {', '.join(table.column_names) or 'none'}")
         return pa.table([table.column(f.name).cast(f.type) for f in schema], schema=schema), rows
 
     def _row_by_row(self, block: Block) -> Block:

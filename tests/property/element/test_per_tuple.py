@@ -125,3 +125,11 @@ def test_a_misspelt_key_makes_a_dead_letter_and_no_null() -> None:
     )
     with pytest.raises(OperatorError, match="did you mean 'text'"):
         outcome([0, 1, 2], answers, fails=True)
+
+
+def test_a_misspelt_column_of_a_function_on_blocks_is_named() -> None:
+    app = ps.Application("own")
+    source = app.source("numbers", schema={"x": "int64"})
+    source.map("own", lambda batch: {"yy": batch["x"]}, {"y": "int64"}).sink("out")
+    (letter,) = evaluate(app, {"numbers": {"x": [1]}}).dead_letters.to_pylist()
+    assert letter["reason"] == "failed with ValueError: must return a column 'y'; got: yy"

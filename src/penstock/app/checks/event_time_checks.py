@@ -33,8 +33,8 @@ def event_time_problems(operators: Iterable[Operator]) -> Iterator[Problem]:
     What an expression, a function or an aggregate makes is taken for a time that fits: only the user knows what it is.
     """
     operators = tuple(operators)
-    origins = _origins(operators)
     sources = {own.name: own for own in operators if isinstance(own, Source) and own.out_of_order_s is not None}
+    origins = _origins(operators) if sources else {}
     for operator in operators if sources else ():
         windows = _windows(operator)
         for stream, window in zip(operator.inputs, windows, strict=False):

@@ -474,6 +474,8 @@ def fuzz(
     only: Annotated[
         str | None, typer.Option(metavar="KIND", help="One kind alone: rows, files, spade, options, journals, ...")
     ] = None,
+    inputs: Annotated[int | None, typer.Option(min=1, help="With --only: so many inputs.")] = None,
+    first: Annotated[int, typer.Option(min=0, help="With --only: the number of the first input.")] = 0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same inputs.")] = 1,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Try one input again that went wrong and was kept.")
@@ -492,7 +494,8 @@ def fuzz(
         print("\n".join(text for text in (outcome.trace, f"{outcome.verdict}: {outcome.text}") if text))
         return
     with progress_shown() as show:
-        result = bench.run_fuzz(bench.QUICK if quick else bench.FuzzEffort(), seed, only, folder, show)
+        effort = (bench.QUICK if quick else bench.FuzzEffort()).of_one(only, inputs, first)
+        result = bench.run_fuzz(effort, seed, only, folder, show)
     report(
         "malformed inputs", [bench.fuzz_table(result)], bench.fuzz_notes(result), bench.fuzz_figures(result), json_file
     )

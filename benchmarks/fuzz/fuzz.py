@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ KINDS: Mapping[str, MakeKind] = {
 
 @dataclass(frozen=True, slots=True)
 class FuzzEffort:
-    """How many inputs of each kind at least, and how long one may take."""
+    """How many inputs of each kind at least, and how long one may take; `first`: the number of the first one."""
 
     inputs: Mapping[str, int] = field(
         default_factory=lambda: {
@@ -41,6 +41,15 @@ class FuzzEffort:
     )  # fmt: skip
     limit_s: float = 60.0
     spark_limit_s: float = 300.0
+    first: int = 0
+
+    def of_one(self, only: str | None, inputs: int | None, first: int) -> FuzzEffort:
+        """A part of one kind: so many inputs from a number on, so that a long run can be made in pieces."""
+        if only is None and (inputs is not None or first):
+            raise InputError("--inputs and --first are of one kind; add --only KIND")
+        check_kind(only)
+        wanted = self.inputs if only is None or inputs is None else {**self.inputs, only: inputs}
+        return replace(self, inputs=wanted, first=first)
 
 
 QUICK = FuzzEffort(
@@ -57,6 +66,7 @@ class FuzzResult:
     files: list[Path] = field(default_factory=list)
     faults: Counter[str] = field(default_factory=Counter)
     slowest_s: float = 0.0
+    next: dict[str, int] = field(default_factory=dict)  # by kind, the number behind the last input
 
     def total(self, *verdicts: str) -> int:
         return sum(own[verdict] for own in self.counts.values() for verdict in verdicts)
@@ -71,7 +81,8 @@ def run_fuzz(effort: FuzzEffort, seed: int, only: str | None, folder: Path, show
         counts = result.counts[name] = Counter()
         if wanted:
             limit_s = effort.spark_limit_s if name == "spark" else effort.limit_s
-            for one in _until(wanted, name, seed, limit_s):
+            for one in _until(wanted, name, seed, limit_s, effort.first):
+                result.next[name] = one.number + 1
                 counts[one.outcome.verdict] += one.weight
                 counts["all"] += one.weight
                 result.slowest_s = max(result.slowest_s, one.seconds)
@@ -83,9 +94,9 @@ def run_fuzz(effort: FuzzEffort, seed: int, only: str | None, folder: Path, show
     return result
 
 
-def _until(wanted: int, name: str, seed: int, limit_s: float) -> Iterator[Tried]:
+def _until(wanted: int, name: str, seed: int, limit_s: float, first: int) -> Iterator[Tried]:
     """Inputs until there are as many as wanted, by their weight."""
-    done = number = 0
+    done, number = 0, first
     while done < wanted:
         for one in tried(KINDS[name], name, seed, range(number, number + wanted - done), limit_s):
             number, done = one.number + 1, done + one.weight
@@ -153,7 +164,11 @@ def fuzz_figures(result: FuzzResult) -> dict[str, Any]:
         "hangs": result.total(HANG),
         "wrong_results": result.total(WRONG),
         "by_kind": {
-            name: {"inputs": own["all"], **{key: own[key] for key in (RIGHT, REFUSED, WRONG, TRACEBACK, HANG)}}
+            name: {
+                "inputs": own["all"],
+                "next": result.next.get(name, 0),
+                **{key: own[key] for key in (RIGHT, REFUSED, WRONG, TRACEBACK, HANG)},
+            }
             for name, own in result.counts.items()
         },
     }

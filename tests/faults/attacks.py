@@ -22,6 +22,8 @@ POINTS = ("opening", "opened", "changed", "committing", "committed")
 COPY_POINTS = ("copying", "marked", "rebuilt", "copied")
 DRIVER_POINTS = ("planned", "computed", "published", "renamed", "delivered")
 WITH_ROWS = ("prices", "two_windows")  # whose windows are rows, where orders are met
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # a JVM that lives for seconds: half the CPU of a start
+JAVA = {f"spark.{process}.extraJavaOptions": QUICK_START for process in ("driver", "executor")}
 CONF = {"spark.executor.memory": "512m", "spark.task.maxFailures": "100", "spark.stage.maxConsecutiveAttempts": "100"}
 _DISK_BYTES = "32m"
 
@@ -58,9 +60,9 @@ class Attacks:
         return self._by_kind[round_.kind](round_, random.Random(round_.seed))
 
     def _drivers(self, own: Round, rng: random.Random) -> int:
-        """Drivers that die at a point of a batch, or at any moment, with all their processes or alone."""
-        with self._run(own, faulty=False, total=120_000) as run:
-            for _ in range(8):
+        """Drivers that die at a point of a batch, in a start, or at any moment, with all their processes or alone."""
+        with self._run(own, faulty=False, total=60_000) as run:
+            for _ in range(5):
                 if rng.random() < 0.4:
                     points = [p for p in DRIVER_POINTS if own.sink == "parquet" or p != "renamed"]
                     run.start(replace(run.wish, die=(rng.choice(points), rng.randrange(5))))
@@ -69,7 +71,10 @@ class Attacks:
                         break
                 else:
                     run.start()
-                    run.wait_for_batches(rng.randint(1, 4))
+                    if rng.random() < 0.3:
+                        run.wait_for_lease()
+                    else:
+                        run.wait_for_batches(rng.randint(1, 4))
                     time.sleep(rng.random() * 0.3)
                     if not run.is_running():
                         break
@@ -84,7 +89,7 @@ class Attacks:
                     run.orders.give(f"{stateful(own)}.{point}", "die", after=rng.randint(1, 30))
             run.start()
             run.wait_for_batches(1)
-            while run.kills < 25 and run.is_running():
+            while run.kills < 45 and run.is_running():
                 run.kill_a_worker()
                 time.sleep(rng.uniform(0.05, 0.6))
             run.check(run.finish())
@@ -121,10 +126,10 @@ class Attacks:
 
     def _full_disks(self, own: Round, rng: random.Random) -> int:
         """A disk that fills up under a running driver, which says so in one sentence; once there is room it goes on."""
-        with self._run(own, faulty=False, total=120_000, sink="parquet", master="local[2]") as run:
+        with self._run(own, faulty=False, total=80_000, sink="parquet", master="local[2]") as run:
             folder = run.folder / rng.choice(("checkpoint", "out"))
             with small_disk(folder):
-                for _ in range(6):
+                for _ in range(5):
                     run.start()
                     run.wait_for_batches(rng.randint(1, 4))
                     ballast = fill(folder)
@@ -147,7 +152,7 @@ class Attacks:
         settings = {"spark.python.daemon.module": "tests.faults.daemon"} if faulty else {}
         settings["spark.executorEnv." + VARIABLE] = str(folder / "orders")
         wish = {"application": own.application, "sink": own.sink, "changing": own.changing} | wished
-        run = Run(Wish(str(folder), conf=settings | (conf or {}), **wish), own.seed)
+        run = Run(Wish(str(folder), conf=JAVA | settings | (conf or {}), **wish), own.seed)
         try:
             yield run
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 import time
 import traceback
@@ -75,11 +76,16 @@ class Campaign:
         kills = self.kills
         return kills.total() < self._wanted or kills[kind] < min(LEAST_OF_EACH, self._wanted // len(self._kinds))
 
-    def run(self, tell: Callable[[str], None], most: int | None = None) -> None:
-        """Carries out what is missing, `most` rounds of it at most."""
+    def run(self, tell: Callable[[str], None], most: int | None = None, minutes: float = math.inf) -> None:
+        """Carries out what is missing: `most` rounds of it at most, none begun after so many minutes."""
         over, stop = {own.round for own in self.done}, _MOST_ROUNDS if most is None else len(self.done) + most
+        end_s = time.monotonic() + 60.0 * minutes
         for own in itertools.islice(rounds(self._seed), _MOST_ROUNDS):
-            if len(self.done) >= stop or not any(self.is_needed(kind) for kind in self._kinds):
+            if (
+                len(self.done) >= stop
+                or time.monotonic() >= end_s
+                or not any(self.is_needed(kind) for kind in self._kinds)
+            ):
                 return
             is_asked_for = own.kind in self._kinds and own.application in self._applications
             if own.number in over or not is_asked_for or not self.is_needed(own.kind):

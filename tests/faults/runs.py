@@ -81,6 +81,15 @@ class Run:
         while self.batches() < before + more and self.is_running() and time.monotonic() < deadline:
             time.sleep(0.01)
 
+    def wait_for_lease(self, timeout_s: float = 300.0) -> None:
+        """Waits until the driver has taken the checkpoint over, in the middle of its start."""
+        lease, deadline = self.folder / "checkpoint" / "lease", time.monotonic() + timeout_s
+        before = lease.read_bytes() if lease.is_file() else b""
+        while self.is_running() and time.monotonic() < deadline:
+            if lease.is_file() and lease.read_bytes() not in (b"", before):
+                return
+            time.sleep(0.01)
+
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
         """The driver, its JVM and its workers do nothing meanwhile."""

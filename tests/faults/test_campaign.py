@@ -67,6 +67,11 @@ def test_a_campaign_can_be_carried_out_by_rounds(tmp_path: Path) -> None:
     assert [json.loads(line)["round"] for line in lines] == [0, 1, 2, 3, 4, 5]
 
 
+def test_no_round_begins_after_the_minutes_that_were_given(tmp_path: Path) -> None:
+    Campaign(tmp_path / "rounds", 1, lambda own: KILLS[own.kind]).run(quiet, minutes=0)
+    assert not (tmp_path / "rounds").exists()
+
+
 def test_a_campaign_can_be_of_some_kinds_and_applications(tmp_path: Path) -> None:
     begun: list[Round] = []
 

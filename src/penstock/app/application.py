@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.app.checks.event_time_checks import event_time_problems
 from penstock.app.checks.path_checks import path_problems
 from penstock.app.checks.source_checks import (
     check_connector,
@@ -127,7 +128,8 @@ class Application:
         """Every mistake found so far."""
         if not self._book.operators:
             return (Problem(f"application '{self.name}'", "has no operators", "start with app.source(...)"),)
-        return (*self._book.problems, *self._problems_of_requests(), *path_problems(self._book.operators))
+        whole = (*path_problems(self._book.operators), *event_time_problems(self._book.operators))
+        return (*self._book.problems, *self._problems_of_requests(), *whole)
 
     def _problems_of_requests(self) -> Iterator[Problem]:
         known = [operator.name for operator in self._book.operators]

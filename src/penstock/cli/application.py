@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -30,9 +31,9 @@ def load_application(text: str) -> Application:
 
 def _instead(path: Path) -> str:
     """A file that was perhaps meant: the same with .py, or one of the folder."""
-    near = [path.with_suffix(".py")] if path.suffix == "" else []
-    near += sorted(path.glob("app*.py")) if path.is_dir() else []
-    found = [str(own) for own in near if own.is_file()]
+    near = [path.with_suffix(".py")] if path.name and path.suffix == "" else []
+    near += sorted(path.glob("app*.py")) if os.path.isdir(path) else []
+    found = [str(own) for own in near if os.path.isfile(own)]  # False, too, for names that the system refuses
     return f"; did you mean '{found[0]}'?" if found else ""
 
 

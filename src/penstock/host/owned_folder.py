@@ -13,7 +13,7 @@ import shutil
 import time
 import uuid
 
-_LOCK = "lock"
+LOCK = "lock"
 _WITHOUT_LOCK_S = 24 * 3600.0
 
 
@@ -25,7 +25,7 @@ class OwnedFolder:
 
     def is_there(self) -> bool:
         """Whether the path still leads to the folder that is held."""
-        return _is_same(self._lock, os.path.join(self.path, _LOCK))
+        return _is_same(self._lock, os.path.join(self.path, LOCK))
 
     def release(self) -> None:
         """Lets a sweep have it; the second time, nothing."""
@@ -49,7 +49,7 @@ class OwnedFolder:
             shutil.rmtree(self.path, ignore_errors=True)
         else:
             for entry in os.scandir(self.path):
-                if entry.name == _LOCK or re.fullmatch(but, entry.name):
+                if entry.name == LOCK or re.fullmatch(but, entry.name):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path, ignore_errors=True)
@@ -77,20 +77,20 @@ def _held(path: str) -> int:
     while True:
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
-            lock = os.open(os.path.join(path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            lock = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except (FileNotFoundError, FileExistsError):
             if os.path.lexists(path) and not os.path.isdir(path):
                 raise
             continue  # swept just now
         fcntl.flock(lock, fcntl.LOCK_SH)
-        if _is_same(lock, os.path.join(path, _LOCK)):
+        if _is_same(lock, os.path.join(path, LOCK)):
             return lock
         os.close(lock)
 
 
 def _removed(path: str) -> bool:
     """Deletes a folder that nobody holds; who comes meanwhile waits for the lock, and finds that it is gone."""
-    name = os.path.join(path, _LOCK)
+    name = os.path.join(path, LOCK)
     try:
         # Without a lock it is being made, or an earlier version's, or was half swept when the sweeper died.
         if not os.path.lexists(name) and time.time() - os.stat(path).st_mtime < _WITHOUT_LOCK_S:

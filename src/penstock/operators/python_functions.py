@@ -20,7 +20,7 @@ from penstock.block.dead_letters import DeadLetters
 from penstock.block.emission import emitted
 from penstock.block.position import Frontier, Integers
 from penstock.block.row_dicts import row_dicts
-from penstock.block.value_checks import check_values, checks_of
+from penstock.block.value_checks import check_no_unknown, check_values, checks_of
 from penstock.kernels.snapshot import SnapshotFields
 from penstock.operators.attributes_read import attributes_read, method_attributes_read
 from penstock.operators.protocol import Stateless
@@ -97,6 +97,9 @@ class MapRuntime(Stateless):
         if rows is not None and len(rows) and (rows[0] < 0 or rows[-1] >= batch.num_rows or (np.diff(rows) < 0).any()):
             raise _WrongRows(f"returned '{ORIGIN}' that are not ascending numbers of its {batch.num_rows} rows")
         schema = self.operator.schema
+        missing = [name for name in schema.names if name not in table.column_names]
+        if missing:
+            raise ValueError(f"must return a column '{missing[0]}'; got: {', '.join(table.column_names) or 'none'}")
         return pa.table([table.column(f.name).cast(f.type) for f in schema], schema=schema), rows
 
     def _row_by_row(self, block: Block) -> Block:
@@ -236,11 +239,18 @@ class _Given:
         try:
             values = self._values_of(output) if self._values_of else (output[self._names[0]],)
         except (KeyError, IndexError):  # what is left out is null; a schema may have no attribute
+            self._check_names(output)
             values = map(output.get, self._names)
         self._values.extend(values)
 
+    def _check_names(self, output: dict[str, Any]) -> None:
+        """Where an attribute is left out, an unknown one is its name misspelt; beside all others it does no harm."""
+        if any(name not in output for name in self._names):
+            check_no_unknown(output, self._names, "")
+
     def _add_several(self, number: int, outputs: list[dict[str, Any]]) -> None:
         for output in outputs:
+            self._check_names(output)
             check_values(output, self._checks)
         for output in outputs:
             self._values.extend(map(output.get, self._names))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -189,3 +191,15 @@ def test_punctuated_and_sorted_windows_fire_what_they_hold_at_the_end(table: pa.
     for number, window in enumerate([ps.tumbling(count=4), ps.sliding(count=3), ps.tumbling(punctuation=True)]):
         trades.sort(f"sorted{number}", "n", window=window).sink(f"sorted_{number}")
     check(app, {"trades": table}, data, at_end="fire")
+
+
+def test_times_that_are_none_make_dead_letters_and_no_warnings_of_numpy() -> None:
+    wrong = [None, math.nan, math.inf, -math.inf, 1.5e308, -1e300]
+    app = ps.Application("windows")
+    trades = app.source("trades", schema={"t": "float64"}, event_time="t", out_of_order_s=1)
+    trades.aggregate("w", window=ps.tumbling(time_s=1, on="t"), emit={"n": "count()"}).sink("out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ps.evaluate(app, {"trades": {"t": [0.5, *wrong, 0.7]}}, at_end="fire")
+    assert result["out"].to_pylist() == [{"n": 2}]
+    assert len(result.dead_letters) == len(wrong)

@@ -15,11 +15,11 @@ from penstock.errors import OperatorError
 
 OUT = {"x": "int64", "text": "string", "at": "timestamp"}
 GOOD: list[Any] = [
-    {"x": 1}, {"x": None, "text": "a"}, {"text": "b", "x": 2.0, "more": 1}, None, [], [{"x": 3}, {"x": 4}],
+    {"x": 1}, {"x": None, "text": "a"}, {"text": "b", "x": 2.0, "at": None, "more": 1}, None, [], [{"x": 3}, {"x": 4}],
 ]  # fmt: skip
 BAD: list[Any] = [
     {"x": "no"}, {"x": 2**70}, {"text": 5}, [{"x": 1}, {"text": 1.5}], 7, "text", {"x": 1.5}, {"at": "now"},
-    ZeroDivisionError("x"),
+    ZeroDivisionError("x"), {"texts": "a", "x": 1}, [{"x": 1}, {"X": 2}],
 ]  # fmt: skip
 
 
@@ -111,3 +111,25 @@ def test_a_null_that_the_schema_of_a_map_forbids_makes_a_dead_letter() -> None:
         assert [tuple(letter.values()) for letter in result.dead_letters.to_pylist()] == wanted
         with pytest.raises(OperatorError, match=reason):
             evaluate(app, {"numbers": {"x": [1, None, 3]}}, on_error="fail")
+
+
+def test_a_misspelt_key_makes_a_dead_letter_and_no_null() -> None:
+    """As in `elastic_map`; a key too many beside all others is left out, as a column too many of a block is."""
+    answers = [{"x": 1, "txet": "a", "at": None}, {"x": 2, "text": "b", "at": None, "more": 1}, {"x": 3}]
+    results, letters = outcome([0, 1, 2], answers)
+    assert results == [{"x": 2, "text": "b", "at": None}, {"x": 3, "text": None, "at": None}]
+    (letter,) = letters
+    assert letter["reason"].startswith(
+        "failed with ValueError: must return no keys that the schema does not have; got 'txet'; it has: x, text, at; "
+        "did you mean 'text'?"
+    )
+    with pytest.raises(OperatorError, match="did you mean 'text'"):
+        outcome([0, 1, 2], answers, fails=True)
+
+
+def test_a_misspelt_column_of_a_function_on_blocks_is_named() -> None:
+    app = ps.Application("own")
+    source = app.source("numbers", schema={"x": "int64"})
+    source.map("own", lambda batch: {"yy": batch["x"]}, {"y": "int64"}).sink("out")
+    (letter,) = evaluate(app, {"numbers": {"x": [1]}}).dead_letters.to_pylist()
+    assert letter["reason"] == "failed with ValueError: must return a column 'y'; got: yy"

@@ -71,6 +71,17 @@ def test_faults_are_counted_kept_and_tried_again(tmp_path: Path, monkeypatch: py
     assert again.counts == result.counts
 
 
+def test_a_kind_can_be_tried_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "KINDS", {"numbers": Numbers})
+    effort = fuzz.FuzzEffort({"numbers": 60})
+    whole = fuzz.run_fuzz(effort, 1, None, tmp_path, lambda text: None)
+    one = fuzz.run_fuzz(effort.of_one("numbers", 24, 0), 1, "numbers", tmp_path, lambda text: None)
+    other = fuzz.run_fuzz(effort.of_one("numbers", 36, one.next["numbers"]), 1, "numbers", tmp_path, lambda text: None)
+    assert one.counts["numbers"] + other.counts["numbers"] == whole.counts["numbers"]
+    with pytest.raises(InputError, match="--inputs and --first are of one kind; add --only KIND"):
+        effort.of_one(None, 24, 0)
+
+
 def test_an_input_that_hangs_is_ended_and_the_next_one_is_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

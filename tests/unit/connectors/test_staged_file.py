@@ -59,6 +59,14 @@ def test_a_batch_that_runs_again_with_fewer_replicas_leaves_nothing_of_before(tm
         assert len(names(tmp_path / "out")) == replicas
 
 
+def test_a_batch_that_runs_again_with_nothing_leaves_no_ordered_file_of_before(tmp_path: Path) -> None:
+    own = ps.sinks.parquet(tmp_path / "out", ordered=True)
+    own.publish(delivery(staged(own, part(5, 1, None, 1), {"x": [1]})))
+    assert len(names(tmp_path / "out")) == 1
+    own.publish(delivery())
+    assert names(tmp_path / "out") == []
+
+
 def test_a_delivery_that_was_cut_is_finished_by_the_next_driver(tmp_path: Path) -> None:
     sink = ps.sinks.parquet(tmp_path / "out")
     parts = [staged(sink, part(5, 1, replica), {"x": [replica]}) for replica in range(3)]

@@ -23,6 +23,7 @@ import pytest
 import penstock as ps
 from penstock.app.graph import Graph
 from penstock.app.operators import Source
+from penstock.host.directories import scratch_folder
 from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.slots.state_slots import check_fits, check_same_slots, check_slot_functions
@@ -31,7 +32,7 @@ from penstock.state.checkpoint.batch_plan import BatchPlan
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.essence import differing, operator_digests
 from penstock.state.checkpoint.lease import Lease
-from penstock.state.checkpoint.place import header_line
+from penstock.state.checkpoint.place import check_is_own, header_line
 
 
 class Count:
@@ -347,6 +348,35 @@ def test_a_checkpoint_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").touch()
     with pytest.raises(ps.errors.InputError, match=r"a checkpoint is a directory; got the file '.*notes'"):
         Lease(str(tmp_path / "notes"))
+
+
+@pytest.mark.parametrize("start", [ps.run, ps.start])
+def test_a_directory_with_other_files_is_no_checkpoint_and_loses_none_of_them(tmp_path: Path, start: Any) -> None:
+    """A start sweeps `results`, `warm-up` and drafts, which may have been the user's own."""
+    (tmp_path / "results").mkdir()
+    for name in ("results/of-the-year.csv", "app.py", "notes.md", "plan.txt"):
+        (tmp_path / name).write_text("mine")
+    app = ps.Application("numbers")
+    app.source("s", ps.sources.trace("unbounded", total=1)).sink("out")
+    wanted = r"directory of its own; got '.*', which has other files: app.py, notes.md, plan.txt and 1 more; name a new"
+    with pytest.raises(ps.errors.InputError, match=wanted):
+        start(app, checkpoint=tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
+        "app.py", "notes.md", "of-the-year.csv", "plan.txt"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [(), (".gitkeep", "lost+found"), ("id", "notes"), ("lease",), ("application", "x")])
+def test_an_empty_directory_and_one_that_a_driver_has_begun_are_checkpoints(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+    check_is_own(tmp_path)
+    check_is_own(tmp_path / "new")
+    scratch = scratch_folder()
+    check_is_own(Path(scratch.path))
+    scratch.remove()
 
 
 def with_files(source: str, sink: str) -> Graph:

@@ -23,16 +23,20 @@ def window_values(block: Block, window: Window) -> npt.NDArray[np.float64]:
     values = column.values.astype(np.float64)
     if pa.types.is_timestamp(column.type):
         return values if window.measure == "time" else values / MICROSECONDS
-    return np.round(values * MICROSECONDS) if window.measure == "time" else values
+    if window.measure != "time":
+        return values
+    with np.errstate(over="ignore"):  # beyond `with_value`
+        return np.round(values * MICROSECONDS)
 
 
 def event_times_us(block: Block, window: Window) -> npt.NDArray[np.int64]:
-    """Microseconds since the epoch for a time window."""
+    """Microseconds since the epoch for a time window; any number where a tuple has no value (`with_value`)."""
     assert window.on is not None
     column = block.column(window.on)
     if isinstance(column, FixedColumn) and pa.types.is_timestamp(column.type):
         return column.values
-    return window_values(block, window).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        return window_values(block, window).astype(np.int64)
 
 
 def with_value(block: Block, window: Window) -> Mask | None:

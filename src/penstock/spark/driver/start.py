@@ -63,6 +63,7 @@ from penstock.spark.session.user_code import use_current_code
 from penstock.spark.sources.source_frames import check_sources, prepared, session_of
 from penstock.state.checkpoint.checkpoint import Checkpoint
 from penstock.state.checkpoint.lease import Lease
+from penstock.state.checkpoint.place import check_is_own
 from penstock.state.memory.host_directory import HostState, check_state_directory, sweep_state
 from penstock.state.slots.slot_functions import SlotFunction
 from penstock.watch.run_result import RunResult
@@ -208,6 +209,8 @@ def launch(
         claim_folders(located, letters.folder, run_of(directory, checkpoint_id, is_new=True))
         return prepared(located, directory.directory, letters, durable=durable)
 
+    if scratch is None:
+        check_is_own(directory.directory)
     lease, state = Lease(str(directory.directory), directory.highest_epoch), None
     try:
         directory.sweep()

@@ -1,4 +1,4 @@
-"""Where a checkpoint lies: it may be moved, but a plain copy would pass for the original and is refused."""
+"""Where a checkpoint lies: in a directory of its own; moved it goes on, but a plain copy is refused."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import InputError
+from penstock.errors import InputError, file_error
+from penstock.host.owned_folder import LOCK
 
 APPLICATION = "application"
 HEADER_BYTES = 1 << 24
 _CHECKSUM = "header_checksum"
+_SIGNS = (APPLICATION, "id", "lease")  # each is in every checkpoint that a driver has begun
+_OF_THE_HOST = ("lost+found", LOCK)  # what is in a disk's own root, and in a scratch folder
+_MOST_NAMED = 3
 
 
 def header_of(path: Path) -> dict[str, Any] | None:
@@ -38,6 +42,27 @@ def is_whole(header: dict[str, Any]) -> bool:
 def _checksum(header: dict[str, Any]) -> int:
     own = {name: value for name, value in header.items() if name != _CHECKSUM}
     return zlib.crc32(json.dumps(own, sort_keys=True).encode())
+
+
+def check_is_own(directory: Path) -> None:
+    """InputError where a directory has files of something else: a start sweeps what it takes for its own, `results`
+    among them.
+
+    Hidden files do not count.
+    """
+    if not directory.is_dir() or any((directory / name).is_file() for name in _SIGNS):
+        return
+    try:
+        others = sorted(name for name in os.listdir(directory) if name[0] != "." and name not in _OF_THE_HOST)
+    except OSError as error:
+        raise file_error("reading the checkpoint", str(directory), error) from error
+    if others:
+        more = len(others) - _MOST_NAMED
+        named = ", ".join(others[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        raise InputError(
+            f"a checkpoint is a directory of its own; got '{directory}', which has other files: {named}; "
+            "name a new directory or an empty one"
+        )
 
 
 def check_place(directory: Path, stored: str | None, checkpoint_id: str) -> None:

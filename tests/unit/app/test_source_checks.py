@@ -97,6 +97,9 @@ def test_sources_that_do_not_fit_are_told(source: Any, sentence: str) -> None:
         (ps.sinks.parquet("out", compression="lzx4"), "has the compression 'lzx4'; there are: none, snappy, gzip"),
         (ps.sinks.callback(None), "needs a function of a batch's tuples and its id; got None"),  # type: ignore[arg-type]
         (ps.sinks.foreach_batch(3), "needs a function of a batch's tuples and its id; got 3"),  # type: ignore[arg-type]
+        (ps.sinks.kafka("h:1", "t", key="y"), "has the key 'y', which its stream does not have; it has: x"),
+        (ps.sinks.kafka("h:1", "t", key="x", format="raw"), "writes one attribute in addition to its key"),
+        (ps.sinks.postgres("", "t", upsert_by="y"), "is upserted by 'y', which its stream does not have; it has: x"),
         (ps.sinks.console(-1), "needs rows as a whole number of at least 0; got -1"),
     ],
 )

@@ -132,10 +132,18 @@ def test_json_keeps_named_functions_and_leaves_frames_out() -> None:
     assert again.sources[0].connector.frame is None  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("source", [ps.sources.rate(5), ps.sources.dataframe(Frame(COLUMNS))])
-def test_streams_without_end_are_not_evaluated(source: Any) -> None:
+@pytest.mark.parametrize(
+    ("source", "schema"),
+    [
+        (ps.sources.rate(5), None),
+        (ps.sources.dataframe(Frame(COLUMNS)), None),
+        (ps.sources.kafka("h:1", "t"), {"x": "int64"}),
+        (ps.sources.websocket("ws://h"), {"x": "int64"}),
+    ],
+)
+def test_streams_without_end_are_not_evaluated(source: Any, schema: Any) -> None:
     app = ps.Application("endless")
-    app.source("in", source).sink("out")
+    app.source("in", source, schema).sink("out")
     with pytest.raises(
         ps.errors.InputError, match=r"source 'in' reads .*, which has no end; give its tuples as a table"
     ):

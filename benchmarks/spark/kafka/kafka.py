@@ -171,7 +171,8 @@ class _Peers:
         own = self.effort
         if "spark" not in own.peers:
             return f"{_NAMES['spark']}: not asked for"
-        sizes = Sizes(own.tuples, own.cap_tuples, own.limit_s, _WARM_BATCH_TUPLES, _WARM_S)
+        warm = _WARM_BATCHES * _WARM_BATCH_TUPLES, _WARM_BATCH_TUPLES, _WARM_S
+        sizes = Sizes(own.tuples, own.cap_tuples, own.limit_s, *warm)
         return stock_runs(self.servers, self.topic, self.warm, self.words, sizes, self.folder, self.show)
 
     def quix(self) -> PeerRun | str:

@@ -37,6 +37,7 @@ class Sizes:
     tuples: int
     batch_tuples: int
     limit_s: float
+    warm_tuples: int
     warm_batch_tuples: int
     warm_s: float
 
@@ -57,7 +58,15 @@ def stock_runs(
         with local_session(conf={**STOCK_CONF, "spark.jars": ",".join(map(str, jars))}) as session:
             own, name = folder / f"stock-{number}", f"stock PySpark, {way}"
             small = _trades(session, servers, warm, words, sizes.warm_batch_tuples)
-            _run(f"{name}, warming up", way, small, sizes.tuples, sizes.warm_s, folder / f"stock-warm-{number}", show)
+            _run(
+                f"{name}, warming up",
+                way,
+                small,
+                sizes.warm_tuples,
+                sizes.warm_s,
+                folder / f"stock-warm-{number}",
+                show,
+            )
             frame = _trades(session, servers, topic, words, sizes.batch_tuples)
             run = _run(name, way, frame, sizes.tuples, sizes.limit_s, own, show)
             runs.append(PeerRun(f"{run.name} (connector {of_version})", run.tuples_s, run.tuples, run.sums))

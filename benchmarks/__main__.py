@@ -191,13 +191,23 @@ def kafka(
         typer.Option(metavar="FEED", help="Instead: a latency goal; kafka or files (the rate triples), outage."),
     ] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE", help="With --goal: draw the run, PNG or SVG.")] = None,
-    peers: Annotated[bool, typer.Option(help="Also stock PySpark and quix-streams.")] = True,
+    peers: Annotated[bool, typer.Option(help="Also others: spark, quix, connector.")] = True,
+    peer: Annotated[
+        list[str] | None, typer.Option(help="Only these of them: spark, quix or connector; may be repeated.")
+    ] = None,
+    message: Annotated[
+        list[str] | None, typer.Option("--format", help="Only these messages: json or arrow; may be repeated.")
+    ] = None,
+    messages: Annotated[
+        int | None, typer.Option(min=1_000, help="Tuples of the JSON topic; Arrow has twice as many.")
+    ] = None,
+    paced: Annotated[bool, typer.Option(help="Also the latency of messages that come at a rate.")] = True,
     limit_s: Annotated[float | None, typer.Option(help="Seconds that each run may take; a peer's rate counts.")] = None,
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
     """`vwap_per_ticker` from a Kafka topic of 12 partitions, JSON and Arrow messages, beside a bare consumer."""
-    from benchmarks.spark.kafka.kafka import QUICK, KafkaEffort, run_kafka
+    from benchmarks.spark.kafka.kafka import FORMATS, PEERS, QUICK, KafkaEffort, run_kafka
     from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes, kafka_tables
 
     if goal is not None:
@@ -206,7 +216,10 @@ def kafka(
         report_goal(goal, quick=quick, picture=picture, json_file=json_file, folder=folder)
         return
 
-    effort = replace(QUICK if quick else KafkaEffort(), peers=peers)
+    effort = QUICK if quick else KafkaEffort()
+    effort = effort if messages is None else effort.with_tuples(messages)
+    chosen = tuple(peer or PEERS) if peers else ()
+    effort = replace(effort, peers=chosen, formats=tuple(message or FORMATS), is_paced=paced)
     effort = effort if limit_s is None else replace(effort, limit_s=limit_s)
     result = measured(run_kafka, effort, folder)
     figures = kafka_figures(result, effort)

@@ -108,7 +108,9 @@ class KafkaServer:
 
     def start(self) -> None:
         with open(f"{self._folder}/log", "ab") as log:
-            command = [*self._java(), "kafka.Kafka", self._properties]
+            # Whatever ends the thread that starts it, a time limit of CI for example, ends the broker.
+            ends_with_it = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+            command = [*ends_with_it, *self._java(), "kafka.Kafka", self._properties]
             self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + WITHIN_S
         while time.monotonic() < deadline and self._process.poll() is None:

@@ -262,12 +262,10 @@ def test_a_marker_that_has_expired_while_a_batch_is_in_doubt_stops_the_applicati
     assert numbers(kafka, run.topic) == []
 
 
-def test_a_topic_that_is_not_there_and_a_wrong_key_are_told_at_the_start(kafka: KafkaServer) -> None:
+def test_a_topic_that_is_not_there_is_told_at_the_start(kafka: KafkaServer) -> None:
     claim = ps.sinks.Claim("out", Run("run", ""), schema=SCHEMA)
     with pytest.raises(InputError, match="to the topic 'nowhere', which Kafka does not have; create it first"):
         ps.sinks.kafka(kafka.servers, "nowhere").claim(claim)
-    with pytest.raises(InputError, match=r"the key 'kez', which its stream does not have; it has: n, key"):
-        ps.sinks.kafka(kafka.servers, "nowhere", key="kez").claim(claim)
 
 
 def test_secrets_are_nowhere_but_in_the_driver(kafka: KafkaServer) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from benchmarks.spark.batches import committed_at_s
 from benchmarks.spark.kafka.bare import bare_tuples_s
 from benchmarks.spark.kafka.peer import PeerRun, numbered
 from benchmarks.spark.kafka.quix import quix_run
-from benchmarks.spark.kafka.stock import connector_jars, stock_runs, trades_by_connector
+from benchmarks.spark.kafka.stock import Sizes, connector_jars, stock_runs, trades_by_connector
 from benchmarks.spark.kafka.topics import fill, is_as_sent, new_topic, send_paced, trades
 from benchmarks.spark.sustained import configuration_of
 from benchmarks.spark.vwap.stock_tuples import Sums
@@ -35,7 +36,11 @@ from penstock.measure.observation import Observation, latency_over
 from penstock.spark.driver.start import start
 from penstock.testing import local_session
 
+FORMATS = ("json", "arrow")
+PEERS = ("spark", "quix", "connector")
+_NAMES = {"spark": "stock PySpark", "quix": "quix-streams", "connector": "ours on Spark's connector"}
 _BLOCK_ROWS = 65_536
+_WARM_BATCHES, _WARM_BATCH_TUPLES, _WARM_S = 40, 5_000, 20.0  # before the runs: the JVM compiles what it runs often
 _REBALANCE_MS = 15_000  # for which a broker waits for all members of a new group
 
 
@@ -52,7 +57,16 @@ class KafkaEffort:
     cap_tuples: int = 1_500_000
     arrow_times: int = 2  # as many tuples of Arrow, in batches as much larger: they are over sooner
     limit_s: float = 300.0
-    peers: bool = True
+    formats: tuple[str, ...] = FORMATS
+    peers: tuple[str, ...] = PEERS
+    is_paced: bool = True
+
+    def of(self, format_: str) -> KafkaEffort:
+        return self.times(self.arrow_times) if format_ == "arrow" else self
+
+    def with_tuples(self, tuples: int) -> KafkaEffort:
+        """As many tuples of JSON; the first quarter is warm-up, and a micro-batch has a quarter."""
+        return replace(self, tuples=tuples, warm=tuples // 4, cap_tuples=max(tuples // 4, 1))
 
     def times(self, factor: int) -> KafkaEffort:
         tuples, warm, cap = (factor * own for own in (self.tuples, self.warm, self.cap_tuples))
@@ -88,10 +102,9 @@ class ConnectorRun:
 
 @dataclass(frozen=True, slots=True)
 class KafkaResult:
-    """Everything that one run of the bench measured; peers that are not here are left out, each with a sentence."""
+    """Everything that one run of the bench measured; what is not here is left out, peers with a sentence each."""
 
-    json: KafkaRun
-    arrow: KafkaRun
+    runs: Mapping[str, KafkaRun]  # by format
     spark: tuple[PeerRun, ...]
     quix: tuple[PeerRun, ...]
     p95_ms: float | None
@@ -100,38 +113,87 @@ class KafkaResult:
     by_connector: ConnectorRun | None = None
 
     @property
+    def json_tuples_s(self) -> float | None:
+        return self.runs["json"].tuples_s if "json" in self.runs else None
+
+    @property
     def unequal(self) -> tuple[str, ...]:
         """Peers that have not the results of all tuples, or other ones."""
-        return tuple(run.name for run in (*self.spark, *self.quix) if not run.is_equal(self.json.tuples, self.expected))
+        tuples = self.runs["json"].tuples if "json" in self.runs else 0
+        return tuple(run.name for run in (*self.spark, *self.quix) if not run.is_equal(tuples, self.expected))
 
 
 def run_kafka(effort: KafkaEffort, folder: Path, show: Show) -> KafkaResult:
-    efforts = {"json": effort, "arrow": effort.times(effort.arrow_times)}
-    tables = {kind: trades(own.tuples, own.keys) for kind, own in efforts.items()}
-    table = tables["json"]
-    words = sorted(table["ticker"].unique().to_pylist())
+    _check(effort)
+    tables = {kind: trades(effort.of(kind).tuples, effort.keys) for kind in effort.formats}
+    words = sorted(tables[effort.formats[0]]["ticker"].unique().to_pylist())
     with broker(show) as servers:
-        topics = {kind: new_topic(servers) for kind in efforts}
+        topics = {kind: new_topic(servers) for kind in tables}
+        warm = _warm_topics(servers, effort)
         with local_session() as session:
             runs = {
-                kind: _run(servers, topic, kind, tables[kind], efforts[kind], session, folder, show)
+                kind: _run(servers, (warm[kind], topic), kind, tables[kind], effort.of(kind), session, folder, show)
                 for kind, topic in topics.items()
             }
-            p95_ms = _paced(servers, table, effort, session, folder, show)
-        spark: list[PeerRun] | str = "stock PySpark: not asked for"
-        quix: PeerRun | str = "quix-streams: not asked for"
-        connector: ConnectorRun | str = "ours on Spark's connector: not asked for"
-        if effort.peers:
-            arguments = servers, topics["json"], words
-            spark = stock_runs(*arguments, effort.tuples, effort.cap_tuples, effort.limit_s, folder, show)
-            quix = quix_run(*arguments, effort.cores, effort.limit_s, folder, show)
-            connector = _by_connector(servers, topics["json"], table, effort, folder, show)
+            paced = _paced(servers, effort, session, folder, show) if effort.is_paced else None
+        peers = _Peers(servers, topics.get("json", ""), warm.get("json", ""), words, effort, folder, show)
+        spark, quix, connector = peers.stock(), peers.quix(), peers.connector(tables.get("json"))
     left_out = tuple(own for own in (spark, quix, connector) if isinstance(own, str))
     return KafkaResult(
-        runs["json"], runs["arrow"], () if isinstance(spark, str) else tuple(spark),
-        () if isinstance(quix, str) else (quix,), p95_ms, left_out,
-        sums_in_process(table, words), None if isinstance(connector, str) else connector,
+        runs, () if isinstance(spark, str) else tuple(spark), () if isinstance(quix, str) else (quix,), paced,
+        left_out, sums_in_process(tables["json"], words) if "json" in tables else Sums(),
+        None if isinstance(connector, str) else connector,
     )  # fmt: skip
+
+
+def _check(effort: KafkaEffort) -> None:
+    """InputError where a format or peer is asked for that there is not, or a peer without JSON messages."""
+    for option, given, there in (("--format", effort.formats, FORMATS), ("--peer", effort.peers, PEERS)):
+        if unknown := [name for name in given if name not in there]:
+            raise InputError(f"{option} is one of {', '.join(there)}; got {unknown[0]!r}")
+    if effort.peers and "json" not in effort.formats:
+        raise InputError("peers read JSON messages; take --format json too, or --no-peers")
+
+
+@dataclass(frozen=True, slots=True)
+class _Peers:
+    """Runs of others over the topic of JSON messages; a sentence where one cannot be had, or was not asked for."""
+
+    servers: str
+    topic: str
+    warm: str
+    words: list[str]
+    effort: KafkaEffort
+    folder: Path
+    show: Show
+
+    def stock(self) -> list[PeerRun] | str:
+        own = self.effort
+        if "spark" not in own.peers:
+            return f"{_NAMES['spark']}: not asked for"
+        warm = _WARM_BATCHES * _WARM_BATCH_TUPLES, _WARM_BATCH_TUPLES, _WARM_S
+        sizes = Sizes(own.tuples, own.cap_tuples, own.limit_s, *warm)
+        return stock_runs(self.servers, self.topic, self.warm, self.words, sizes, self.folder, self.show)
+
+    def quix(self) -> PeerRun | str:
+        own = self.effort
+        if "quix" not in own.peers:
+            return f"{_NAMES['quix']}: not asked for"
+        return quix_run(self.servers, self.topic, self.words, own.cores, own.limit_s, self.folder, self.show)
+
+    def connector(self, table: pa.Table | None) -> ConnectorRun | str:
+        if "connector" not in self.effort.peers or table is None:
+            return f"{_NAMES['connector']}: not asked for"
+        return _by_connector(self.servers, self.topic, table, self.effort, self.folder, self.show)
+
+
+def _warm_topics(servers: str, effort: KafkaEffort) -> dict[str, str]:
+    """A topic of each format with what the warm-up reads."""
+    table, found = trades(_WARM_BATCHES * _WARM_BATCH_TUPLES, effort.keys), dict[str, str]()
+    for kind in effort.formats:
+        found[kind] = new_topic(servers)
+        fill(servers, found[kind], table, kind)
+    return found
 
 
 @contextmanager
@@ -177,14 +239,19 @@ def _results(table: pa.Table) -> Iterator[Block]:
 
 
 def _run(
-    servers: str, topic: str, kind: str, table: pa.Table, effort: KafkaEffort, session: Any, folder: Path, show: Show
+    servers: str, topics: tuple[str, str], kind: str, table: pa.Table, effort: KafkaEffort, session: Any, folder: Path,
+    show: Show,
 ) -> KafkaRun:  # fmt: skip
+    warm, topic = topics
     show(f"filling a topic with {kind} messages")
     expected = in_process(table)
     fill(servers, topic, table, kind)
     show(f"a bare consumer of {kind} messages")
     bare = bare_tuples_s(servers, topic, kind, effort.cores)
-    source = sources.kafka(servers, topic, format=kind)
+    small = replace(effort, tuples=_WARM_BATCHES * _WARM_BATCH_TUPLES, cap_tuples=_WARM_BATCH_TUPLES, limit_s=_WARM_S)
+    by_kind = partial(sources.kafka, servers, format=kind)
+    stream(by_kind(topic=warm), small, session, folder / f"warm-{kind}", f"ours, {kind}, warming up", show)
+    source = by_kind(topic=topic)
     rate, found = stream(source, effort, session, folder / f"checkpoint-{kind}", f"ours, {kind}", show)
     lost, repeated = max(expected[0] - found[0], 0), max(found[0] - expected[0], 0)
     equal = found == expected
@@ -237,8 +304,9 @@ def _rate(seen: list[Observation], warm: int) -> float:
     return sum(own.tuples_in for own in some[first:]) / seconds if seconds > 0 else 0.0
 
 
-def _paced(servers: str, table: pa.Table, effort: KafkaEffort, session: Any, folder: Path, show: Show) -> float | None:
+def _paced(servers: str, effort: KafkaEffort, session: Any, folder: Path, show: Show) -> float | None:
     """p95 of messages that come at a rate, under a latency goal, without the first quarter of the time."""
+    table = trades(int(effort.rate_tuples_s * effort.paced_s), effort.keys)
     topic = new_topic(servers)
     handle = start(
         application(sources.kafka(servers, topic)), session=session, checkpoint=folder / "paced",

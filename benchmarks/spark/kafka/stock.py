@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -29,10 +30,25 @@ _CLIENTS = [("org.apache.kafka", "kafka-clients", "3.9.0"), ("org.apache.commons
 _NEWEST = "4.2.0", "4.0.0"  # of connector and tokens, where there are none of PySpark's version
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Tuples of the topic and of a micro-batch, the time of a run, and the same of the run before it that warms up."""
+
+    tuples: int
+    batch_tuples: int
+    limit_s: float
+    warm_tuples: int
+    warm_batch_tuples: int
+    warm_s: float
+
+
 def stock_runs(
-    servers: str, topic: str, words: list[str], tuples: int, batch_tuples: int, limit_s: float, folder: Path, show: Show
+    servers: str, topic: str, warm: str, words: list[str], sizes: Sizes, folder: Path, show: Show
 ) -> list[PeerRun] | str:
-    """Each way over the whole topic, as far as it came in its time; a sentence where there is no connector."""
+    """Each way over the whole topic, as far as it came in its time; a sentence where there is no connector.
+
+    Before it, the same way reads the topic `warm` in small micro-batches, as ours does: the JVM is as warm.
+    """
     found = connector_jars(show)
     if isinstance(found, str):
         return found
@@ -40,9 +56,19 @@ def stock_runs(
     runs = []
     for number, way in enumerate(WAYS):
         with local_session(conf={**STOCK_CONF, "spark.jars": ",".join(map(str, jars))}) as session:
-            own = folder / f"stock-{number}"
-            frame = _trades(session, servers, topic, words, batch_tuples)
-            run = _run(f"stock PySpark, {way}", way, frame, tuples, batch_tuples, limit_s, own, show)
+            own, name = folder / f"stock-{number}", f"stock PySpark, {way}"
+            small = _trades(session, servers, warm, words, sizes.warm_batch_tuples)
+            _run(
+                f"{name}, warming up",
+                way,
+                small,
+                sizes.warm_tuples,
+                sizes.warm_s,
+                folder / f"stock-warm-{number}",
+                show,
+            )
+            frame = _trades(session, servers, topic, words, sizes.batch_tuples)
+            run = _run(name, way, frame, sizes.tuples, sizes.limit_s, own, show)
             runs.append(PeerRun(f"{run.name} (connector {of_version})", run.tuples_s, run.tuples, run.sums))
     return runs
 
@@ -93,9 +119,7 @@ def _decoded(words: list[str], batches: Iterator[pa.RecordBatch], tasks: int = 2
         yield from own.combine_chunks().to_batches()
 
 
-def _run(
-    name: str, way: str, trades: Frame, tuples: int, batch_tuples: int, limit_s: float, folder: Path, show: Show
-) -> PeerRun:
+def _run(name: str, way: str, trades: Frame, tuples: int, limit_s: float, folder: Path, show: Show) -> PeerRun:
     ends_s: list[float] = []
     sums: list[Sums] = []
 

@@ -29,6 +29,9 @@ class Event:
     place: int
     is_end: bool = False
 
+    def __len__(self) -> int:
+        return 7
+
     def topic(self) -> str:
         return "t"
 

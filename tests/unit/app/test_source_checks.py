@@ -97,6 +97,9 @@ def test_sources_that_do_not_fit_are_told(source: Any, sentence: str) -> None:
         (ps.sinks.parquet("out", compression="lzx4"), "has the compression 'lzx4'; there are: none, snappy, gzip"),
         (ps.sinks.callback(None), "needs a function of a batch's tuples and its id; got None"),  # type: ignore[arg-type]
         (ps.sinks.foreach_batch(3), "needs a function of a batch's tuples and its id; got 3"),  # type: ignore[arg-type]
+        (ps.sinks.kafka("h:1", "t", key="y"), "has the key 'y', which its stream does not have; it has: x"),
+        (ps.sinks.kafka("h:1", "t", key="x", format="raw"), "writes one attribute in addition to its key"),
+        (ps.sinks.postgres("", "t", upsert_by="y"), "is upserted by 'y', which its stream does not have; it has: x"),
         (ps.sinks.console(-1), "needs rows as a whole number of at least 0; got -1"),
     ],
 )
@@ -129,10 +132,18 @@ def test_json_keeps_named_functions_and_leaves_frames_out() -> None:
     assert again.sources[0].connector.frame is None  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("source", [ps.sources.rate(5), ps.sources.dataframe(Frame(COLUMNS))])
-def test_streams_without_end_are_not_evaluated(source: Any) -> None:
+@pytest.mark.parametrize(
+    ("source", "schema"),
+    [
+        (ps.sources.rate(5), None),
+        (ps.sources.dataframe(Frame(COLUMNS)), None),
+        (ps.sources.kafka("h:1", "t"), {"x": "int64"}),
+        (ps.sources.websocket("ws://h"), {"x": "int64"}),
+    ],
+)
+def test_streams_without_end_are_not_evaluated(source: Any, schema: Any) -> None:
     app = ps.Application("endless")
-    app.source("in", source).sink("out")
+    app.source("in", source, schema).sink("out")
     with pytest.raises(
         ps.errors.InputError, match=r"source 'in' reads .*, which has no end; give its tuples as a table"
     ):

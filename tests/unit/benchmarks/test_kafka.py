@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks.spark.kafka.goal import GoalEffort
-from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process, sums_in_process
+from benchmarks.spark.kafka.kafka import QUICK, KafkaResult, KafkaRun, _rate, in_process, run_kafka, sums_in_process
 from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes
 from benchmarks.spark.kafka.peer import PeerRun
 from benchmarks.spark.kafka.quix import together
 from benchmarks.spark.kafka.quix_process import _add
 from benchmarks.spark.kafka.topics import PARTITIONS, trades
 from benchmarks.spark.vwap.stock_tuples import Sums
+from penstock.errors import InputError
 from penstock.measure.observation import Observation
 
 
@@ -34,7 +36,9 @@ def test_the_figures_have_the_names_that_others_read() -> None:
     run = KafkaRun(700.0, 1000.0, 1, 2, True, 1000)
     stock = PeerRun("stock", 100.0, 1000, Sums(3, 4, 0.5, 0.5))
     slow = PeerRun("slow", None, 100, Sums())
-    result = KafkaResult(run, run, (stock, slow), (), 250.04, ("quix-streams: not installed",), stock.sums)
+    result = KafkaResult(
+        {"json": run, "arrow": run}, (stock, slow), (), 250.04, ("quix-streams: not installed",), stock.sums
+    )
     figures = kafka_figures(result, QUICK)
     wanted = {"tuples_s_json": 700, "tuples_s_arrow": 700, "ratio_to_bare_consumer_json": 0.7,
               "ratio_to_bare_consumer_arrow": 0.7, "ratio_to_spark": 7.0, "ratio_to_quix": None, "p95_ms": 250.0,
@@ -43,8 +47,21 @@ def test_the_figures_have_the_names_that_others_read() -> None:
     assert {name: figures[name] for name in wanted} == wanted
     assert kafka_notes(result) == ["left out: quix-streams: not installed"]
     other = replace(run, equal=False, sent_as_read=True)
-    assert kafka_notes(replace(result, json=other))[1].endswith("other ones; that comes from the engine's reading")
+    assert kafka_notes(replace(result, runs={"json": other}))[1].endswith(
+        "other ones; that comes from the engine's reading"
+    )
     assert QUICK.times(2) == replace(QUICK, tuples=1_200_000, warm=400_000, cap_tuples=200_000)
+
+
+def test_what_was_not_asked_for_is_null_and_what_there_is_not_is_refused() -> None:
+    run = KafkaRun(700.0, 1000.0, 0, 0, True, 1000)
+    figures = kafka_figures(KafkaResult({"arrow": run}, (), (), None, (), Sums()), QUICK)
+    assert (figures["tuples_s_arrow"], figures["tuples_s_json"], figures["ratio_to_spark"]) == (700, None, None)
+    with pytest.raises(InputError, match="--peer is one of spark, quix, connector; got 'flink'"):
+        run_kafka(replace(QUICK, peers=("flink",)), Path(), print)
+    with pytest.raises(InputError, match="peers read JSON messages"):
+        run_kafka(replace(QUICK, formats=("arrow",)), Path(), print)
+    assert QUICK.with_tuples(8_000).cap_tuples == QUICK.with_tuples(8_000).warm == 2_000
 
 
 def test_the_rate_is_that_after_the_warm_up() -> None:

@@ -64,11 +64,11 @@ def read_connector(
         return connector.table()
     if isinstance(connector, RecordedSource):
         return read_arrow(Path(connector.path), source).select(source.schema.names)
-    if isinstance(connector, DataFrameSource | RateSource):
-        kind = "a streaming DataFrame" if isinstance(connector, DataFrameSource) else "Spark's rate source"
+    if not isinstance(connector, CsvSource | ParquetSource):
+        names = {DataFrameSource: "a streaming DataFrame", RateSource: "Spark's rate source"}
+        kind = names.get(type(connector), type(connector).__name__)
         raise InputError(f"source '{source.name}' reads {kind}, which has no end; give its tuples as a table: "
                          f"ps.evaluate(app, {{'{source.name}': table}}), or run the application on Spark")  # fmt: skip
-    assert isinstance(connector, CsvSource | ParquetSource)
     path = Path(data_dir or ".") / local_path(connector.path, f"the path of source '{source.name}'")
     if not is_growing(path):
         return read_one(_existing(path, source), connector, source, letters)

@@ -24,6 +24,7 @@ _SETTINGS: Mapping[str, Any] = {
     "auto.offset.reset": "error",  # nobody goes on elsewhere in silence
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 10_240,  # read ahead by each consumer
+    "fetch.message.max.bytes": 4 << 20,  # of one answer: with 1 MB a range of large messages needs many of them
     "fetch.queue.backoff.ms": 20,
     "reconnect.backoff.max.ms": 1000,
     "log_level": 0,
@@ -32,7 +33,8 @@ OWN_SETTINGS = ("auto.offset.reset", "enable.auto.commit", "enable.partition.eof
 _WAIT_MS, _SPARE_WAIT_MS = 100, 20  # of a fetch at the end of a partition; who goes elsewhere has to wait for it
 _MOST_OPEN = 24
 _IDLE_S = 30.0
-_LONGEST_SKIP = 32_768  # messages: reading over them takes less time than going elsewhere
+_LONGEST_SKIP, _LONGEST_SKIP_BYTES = 4_096, 1 << 19  # messages to read over: it takes less time than going elsewhere
+_GATHER_S = 0.005  # for more messages, once some are there; after it a hole in the log is no reason to wait
 
 
 class OpenConsumer:
@@ -52,11 +54,14 @@ class OpenConsumer:
         self._is_proved = True
         self.partition: Partition | None = None
         self.position = self.known_to = 0
+        self.message_bytes = 0  # of what it gave last
         self.used_s = time.monotonic()
 
     def stands_before(self, partition: Partition, begin: int) -> bool:
         """Whether it gets to an offset by going on."""
-        return partition == self.partition and self.position <= begin <= self.known_to + _LONGEST_SKIP
+        skip = begin - self.known_to
+        is_near = skip <= _LONGEST_SKIP and skip * self.message_bytes <= _LONGEST_SKIP_BYTES
+        return partition == self.partition and self.position <= begin and is_near
 
     def go_to(self, partition: Partition, begin: int) -> None:
         """The next messages are those from an offset on, and perhaps some before it."""
@@ -71,7 +76,7 @@ class OpenConsumer:
         if self._ahead:
             return [self._ahead.popleft() for _ in range(min(most, len(self._ahead)))]
         assert self._client is not None
-        found = self._client.consume(most, within_s)
+        found = self._client.consume(most, _GATHER_S) or self._client.consume(1, within_s)
         if self.is_spare:  # of a partition where it was before
             found = [event for event in found if (event.topic(), event.partition()) == self.partition]
         if found and not self._is_proved:
@@ -79,6 +84,8 @@ class OpenConsumer:
             if found[0].error() is not None or found[0].offset() != self.position:
                 self._begin_anew()
                 return []
+        if found and found[0].error() is None:
+            self.message_bytes = len(found[0])
         return found
 
     def put_back(self, events: Sequence[Message]) -> None:

@@ -13,11 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json as pa_json
 
+from penstock.block.schema import word_of
 from penstock.connectors.planned.source_port import Reading
+from penstock.connectors.planned.zeros import zeros
+from penstock.connectors.row_checks import converts
+from penstock.errors import InputError
 
 FORMATS = ("json", "avro", "arrow", "raw")
 VALUE = "value"  # the attribute that has the text of a message of format raw
 _SHOWN_BYTES = 200
+_EXACT = 2.0**53  # up to here a float says which integer it is
 _NEWLINE = b"\n"
 _LINE_END, _OPENS, _CLOSES = b"\n{}"
 _REGISTRY_BYTES = 5  # a zero and the number of the schema, in front of what a schema registry's clients write
@@ -40,7 +45,7 @@ def decode(
     if format_ == "json":
         return _json(values, schema, reject)
     if format_ == "arrow":
-        return _arrow(values, schema, reject)
+        return _arrow(values, schema, reading, reject)
     return _row_by_row(values, schema, _raw_row if format_ == "raw" else _avro_row(avro_schema or ""), reject)
 
 
@@ -49,6 +54,9 @@ def _json(values: Sequence[bytes | None], schema: pa.Schema, reject: Reject) -> 
     whole = _parsed(values, schema) if values else "nothing"
     if isinstance(whole, pa.Table):  # nearly always
         return whole, range(len(values))
+    again = _with_whole_numbers(values, schema)
+    if again != values:
+        return _json(again, schema, reject)
     tables, places, left = list[pa.Table](), list[int](), [(0, len(values))]
     while left:
         begin, end = left.pop()
@@ -81,6 +89,30 @@ def _parsed(values: Sequence[bytes | None], schema: pa.Schema) -> pa.Table | str
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         return str(error)[:_SHOWN_BYTES]
     return table if table.num_rows == len(values) else "it is not one JSON object"
+
+
+def _with_whole_numbers(values: Sequence[bytes | None], schema: pa.Schema) -> Sequence[bytes | None]:
+    """The messages with 7 in place of 7.0 where a whole number is wanted: JSON has one kind of number.
+
+    Python and pandas write whole numbers so; Arrow's parser takes none of them for an integer.
+    """
+    names = [field.name for field in schema if pa.types.is_integer(field.type)]
+    return [_with_integers(value, names) if value and names else value for value in values]
+
+
+def _with_integers(value: bytes, names: Sequence[str]) -> bytes:
+    try:
+        row = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    if not isinstance(row, dict):
+        return value
+    whole = {name: int(row[name]) for name in names if _is_whole(row.get(name))}
+    return json.dumps(row | whole).encode() if whole else value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT
 
 
 def _is_line_by_line(text: bytes, lines: int) -> bool:
@@ -149,21 +181,81 @@ def _avro_row(text: str) -> Callable[[bytes], Mapping[str, Any]]:
     return read
 
 
-def _arrow(values: Sequence[bytes | None], schema: pa.Schema, reject: Reject) -> Decoded:
-    """Each message is a stream of Arrow's IPC format with any number of tuples."""
-    tables, places, rows = list[pa.Table](), list[int](), list[int]()
+def _arrow(values: Sequence[bytes | None], schema: pa.Schema, reading: Reading, reject: Reject) -> Decoded:
+    """Each message is a stream of Arrow's IPC format with any number of tuples; attributes nobody reads are zeros."""
+    tables, places = list[pa.Table](), list[int]()
+    checked = _Checked(schema, reading)
     for place, value in enumerate(values):
         try:
             if value is None:
-                raise ValueError("it has no value")
-            own = pa.ipc.open_stream(value).read_all().select(schema.names)
-        except (pa.ArrowException, KeyError, ValueError) as error:
+                raise InputError("it has no value")
+            stream = pa.ipc.open_stream(value)
+            checked.check(stream.schema)
+            tables.append(stream.read_all())
+        except (pa.ArrowException, OSError, EOFError, ValueError) as error:
             reject(place, f"has a message that cannot be decoded: {str(error)[:_SHOWN_BYTES]}")
             continue
-        tables.append(own)
         places.append(place)
-        rows.append(own.num_rows)
     if not tables:
         return _empty(schema), []
-    whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-    return whole, np.repeat(places, rows)
+    rows = [table.num_rows for table in tables]
+    return checked.together(tables), np.repeat(places, rows)
+
+
+class _Checked:
+    """Schemas of messages against the source's: messages of types that do not fit cost only themselves."""
+
+    def __init__(self, schema: pa.Schema, reading: Reading) -> None:
+        self._schema, self._unused = schema, reading.unused
+        self._good: pa.Schema | None = None
+
+    def check(self, given: pa.Schema) -> None:
+        """InputError where an attribute is missing, is there twice, or is of another kind."""
+        if self._good is not None and given.equals(self._good):  # nearly always
+            return
+        for field in self._schema:
+            found = given.names.count(field.name)
+            if found != 1:
+                raise InputError(f"it has {'no' if not found else 'more than one'} attribute '{field.name}'")
+            own = given.field(field.name).type
+            if not converts(own, field.type):
+                raise InputError(f"it has '{field.name}' as {own}, which is no {word_of(field.type)}")
+        self._good = given
+
+    def together(self, tables: Sequence[pa.Table]) -> pa.Table:
+        """The tuples of all, in order; attributes that nobody reads are zeros."""
+        chosen = [table.select(self._schema.names) for table in tables]
+        try:
+            whole = pa.concat_tables(chosen, promote_options="permissive")
+        except pa.ArrowException:  # types of one kind that Arrow does not put together, as text and coded text
+            whole = _concatenated([_plain_table(table, self._schema) for table in chosen])
+        # A row that does not fit is reported with all of its attributes, so that all must be there.
+        fits = all(_fits(column, field) for column, field in zip(whole.columns, self._schema, strict=True))
+        left_out = [field for field in self._schema if fits and field.name in self._unused]
+        whole = whole.drop_columns([field.name for field in left_out]).combine_chunks()
+        for field in left_out:
+            whole = whole.append_column(field, zeros(field.type, whole.num_rows))
+        return whole
+
+
+def _concatenated(tables: Sequence[pa.Table]) -> pa.Table:
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise InputError(f"messages of types that do not go together: {str(error)[:_SHOWN_BYTES]}") from None
+
+
+def _plain_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with codes written out, and moments of the schema's unit and zone."""
+    for place, field in enumerate(schema):
+        wanted, given = _plain(field.type), table.schema.field(place).type
+        if pa.types.is_dictionary(given) or (pa.types.is_timestamp(given) and given != wanted):
+            own = wanted if pa.types.is_timestamp(given) else given.value_type
+            table = table.set_column(place, field.name, table.column(place).cast(own, safe=False))
+    return table
+
+
+def _fits(column: pa.ChunkedArray, field: pa.Field) -> bool:
+    """Whether every value fits its attribute, so that no row of it becomes a dead letter."""
+    is_same = column.type in (field.type, _plain(field.type))
+    return bool(is_same and not pa.types.is_nested(field.type) and (field.nullable or not column.null_count))

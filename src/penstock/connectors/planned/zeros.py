@@ -19,16 +19,16 @@ def with_zeros(batch: pa.RecordBatch, left_out: Sequence[pa.Field]) -> pa.Record
     """
     if not left_out:
         return batch
-    arrays = [*batch.columns, *(_zeros(field.type, batch.num_rows) for field in left_out)]
+    arrays = [*batch.columns, *(zeros(field.type, batch.num_rows) for field in left_out)]
     return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, *(field.name for field in left_out)])
 
 
-def _zeros(type_: pa.DataType, rows: int) -> pa.Array:
+def zeros(type_: pa.DataType, rows: int) -> pa.Array:
     """Rows of zeros, or of empty texts, over memory that all of them share."""
     if pa.types.is_dictionary(type_):
-        return pa.DictionaryArray.from_arrays(_zeros(type_.index_type, rows), pa.array([""], type_.value_type))
-    zeros = pa.py_buffer(_zero_bytes(max(1 << (8 * (rows + 1)).bit_length(), 1 << 20)))
-    buffers = [None, zeros, zeros] if pa.types.is_string(type_) else [None, zeros]
+        return pa.DictionaryArray.from_arrays(zeros(type_.index_type, rows), pa.array([""], type_.value_type))
+    data = pa.py_buffer(_zero_bytes(max(1 << (8 * (rows + 1)).bit_length(), 1 << 20)))
+    buffers = [None, data, data] if pa.types.is_string(type_) else [None, data]
     return pa.Array.from_buffers(type_, rows, buffers)
 
 

@@ -55,11 +55,18 @@ class KafkaSink:
         for name in sorted(set(OWN_SETTINGS) & set(self.options)):
             yield Problem("", f"has {name} among its options, which ps.sinks.kafka sets itself")
 
+    def schema_problems(self, schema: pa.Schema) -> Iterator[Problem]:
+        if self.key is not None and self.key not in schema.names:
+            yield Problem("", f"has the key '{self.key}', which its stream does not have; it has: "
+                          f"{', '.join(schema.names)}", did_you_mean(self.key, schema.names))  # fmt: skip
+        values = [name for name in schema.names if name != self.key]
+        if self.format == "raw" and len(values) != 1:
+            yield Problem("", "with format 'raw' writes one attribute in addition to its key; the stream has: "
+                          f"{', '.join(values)}")  # fmt: skip
+
     def claim(self, claim: Claim) -> None:
         """Checks that the topic can be written; a new run gets its markers, so that a missing one has expired."""
         require("ps.sinks.kafka", "kafka")
-        if claim.schema is not None:
-            self._check(claim.sink, claim.schema)
         if claim.only_checks:
             return
         with _client_errors(claim.sink, self.topic):
@@ -92,16 +99,6 @@ class KafkaSink:
 
     def sweep(self, sweep: Sweep) -> None:
         """Parts are in the checkpoint."""
-
-    def _check(self, sink: str, schema: pa.Schema) -> None:
-        if self.key is not None and self.key not in schema.names:
-            hint = did_you_mean(self.key, schema.names)
-            raise InputError(f"sink '{sink}' has the key '{self.key}', which its stream does not have; it has: "
-                             f"{', '.join(schema.names)}" + (f"; {hint}" if hint else ""))  # fmt: skip
-        values = [name for name in schema.names if name != self.key]
-        if self.format == "raw" and len(values) != 1:
-            raise InputError(f"sink '{sink}' with format 'raw' writes one attribute in addition to its key; "
-                             f"the stream has: {', '.join(values)}")  # fmt: skip
 
 
 class EncodedPart:

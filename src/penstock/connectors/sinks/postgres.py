@@ -20,7 +20,7 @@ from penstock.connectors.sinks.arrow_part import ArrowPart
 from penstock.connectors.sinks.copy_text import column_type, copy_text
 from penstock.connectors.sinks.plain_types import plain_schema
 from penstock.connectors.sinks.sink_port import Claim, Delivery, Part, SinkPromise, Sweep
-from penstock.errors import InputError, OperatorError, StateError
+from penstock.errors import InputError, OperatorError, Problem, StateError, did_you_mean
 from penstock.host.extras import require
 
 if TYPE_CHECKING:
@@ -47,6 +47,11 @@ class PostgresSink:
     @property
     def promise(self) -> SinkPromise:
         return SinkPromise("exactly once", "replicas", in_order=bool(self.upsert_by))
+
+    def schema_problems(self, schema: pa.Schema) -> Iterator[Problem]:
+        for name in (own for own in self.upsert_by if own not in schema.names):
+            yield Problem("", f"is upserted by '{name}', which its stream does not have; it has: "
+                          f"{', '.join(schema.names)}", did_you_mean(name, schema.names))  # fmt: skip
 
     def claim(self, claim: Claim) -> None:
         """Checks that the table takes the stream's rows; makes it where it is not there."""

@@ -45,7 +45,7 @@ _MOST_MB = 1 << 30
 @checked_calls("JournalSettings")
 @dataclass(frozen=True, slots=True)
 class JournalSettings:
-    """How much of the disk a run's journal may take, in all its files; whether samples of dead letters are in it.
+    """The most disk space of a run's journal, over all its files, and whether it has samples of dead letters.
 
     >>> JournalSettings(disk_mb=64).part_bytes
     25165824

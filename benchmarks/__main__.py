@@ -137,12 +137,21 @@ def spark_threads(quick: QuickOption = False, json_file: JsonOption = None, fold
 
 
 @app.command()
-def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
-    """Throughput and latency of `vwap_per_ticker` on local Spark, beside the in-process engine and stock PySpark."""
+def vwap(
+    way: Annotated[
+        list[str] | None, typer.Option(help="Only ways of stock PySpark that begin so; may be repeated.")
+    ] = None,
+    stock_tuples: Annotated[list[int] | None, typer.Option(help="Tuples of their micro-batches; repeatable.")] = None,
+    stock_limit_s: Annotated[float | None, typer.Option(help="The longest time for each of them.")] = None,
+    quick: QuickOption = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """Throughput and latency of `vwap_per_ticker` on local Spark, with the in-process engine and stock PySpark."""
     from benchmarks.spark.vwap.vwap import QUICK, VwapEffort, run_vwap
     from benchmarks.spark.vwap.vwap_report import vwap_figures, vwap_notes, vwap_tables
 
-    effort = QUICK if quick else VwapEffort()
+    effort = (QUICK if quick else VwapEffort()).with_stock(way or (), tuple(stock_tuples or ()), stock_limit_s)
     result = measured(run_vwap, effort, folder)
     figures = vwap_figures(result, effort)
     report("vwap_per_ticker on local[2]", vwap_tables(result), vwap_notes(result, figures), figures, json_file)

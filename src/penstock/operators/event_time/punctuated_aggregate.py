@@ -84,10 +84,10 @@ class PunctuatedAggregate(AggregateRuntime):
         groups, zeros = keys + np.int32(1), np.zeros(own.rows)  # group 0 is that of ticks, which there are none of
         firings, taken = self.held.process(columns, groups, self.keys.count + 1, zeros, marks.offsets)
         results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups - 1)
-        kept = np.delete(np.arange(len(firings.triggers)), sorted(self.failed))
+        selected = np.delete(np.arange(len(firings.triggers)), sorted(self.failed))
         self.failed.clear()
-        oldest = [column.take(firings.offsets[:-1][kept]) for column in taken[len(taken) - self._tag_count :]]
-        return firings.triggers[kept], oldest, {call: column.take(kept) for call, column in results.items()}
+        oldest = [column.take(firings.offsets[:-1][selected]) for column in taken[len(taken) - self._tag_count :]]
+        return firings.triggers[selected], oldest, {call: column.take(selected) for call, column in results.items()}
 
     def changed(self, slots: Integers) -> Integers:
         touched, before = self._slots.touched(), self._clock

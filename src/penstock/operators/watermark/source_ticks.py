@@ -47,8 +47,8 @@ class SourceTicks:
         times = event_times_us(block, self._window)[rows]
         if not len(times):
             return None
-        kept = self._thinned(times)
-        return ticks_at(block.position.take(rows[kept]), TIME, self._place, partition, times[kept])
+        chosen = self._thinned(times)
+        return ticks_at(block.position.take(rows[chosen]), TIME, self._place, partition, times[chosen])
 
     def _thinned(self, times: Integers) -> Integers:
         highest = np.maximum.accumulate(times)

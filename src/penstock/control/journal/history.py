@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from penstock.plan.fusion.groups import Fused
 
 SAMPLES_EACH = 3  # by operator and reason
-MOST_REASONS = 1_000  # that are told apart: a reason may have a text of each tuple in it
+MOST_REASONS = 1_000  # that are distinguished: a reason may contain a text of each tuple
 SAMPLE_BYTES = 1_000
 _NUMBER = re.compile(r"\d[\d.,]*")
 Display = Callable[["Fused"], DisplayGraph]

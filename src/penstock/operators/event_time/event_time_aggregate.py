@@ -1,4 +1,4 @@
-"""Aggregates over time windows by key, told the clock of the whole stream: each replica has its groups.
+"""Keyed aggregates over time windows with a broadcast watermark: each replica has its groups.
 
 A tick stands among the tuples at its place and counts for a group of its own (number 0), whose outputs are dropped; so
 windows fire where they fire on one replica.  Within a firing groups go by their oldest tuple; its position takes the

@@ -1,4 +1,4 @@
-"""Aggregates over windows by punctuation and by key, told all punctuations of the stream: each replica has its groups.
+"""Keyed aggregates over punctuation windows with broadcast punctuations: each replica has its groups.
 
 A punctuation fires the groups of each replica at its place among the replica's tuples.  Within a firing groups go by
 their oldest tuple; its position takes the place of the output's number, so that the outputs of several replicas can be

@@ -1,4 +1,4 @@
-"""Ticks: what a source's tuples say about its event time, told to every operator that goes by a watermark.
+"""Ticks: what a source's tuples say about its event time, for every operator with a watermark.
 
 They are made of the source's own blocks, before any filter, and stand at the positions of its tuples.
 """

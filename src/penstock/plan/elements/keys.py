@@ -15,7 +15,7 @@ Scope = Literal["none", "key", "stream"]
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """How far an operator's work can be told apart; `keys` are attributes of each input, in the order of the inputs."""
+    """How an operator's work can be divided; `keys` are attributes of each input, in the order of the inputs."""
 
     scope: Scope
     because: str

@@ -1,4 +1,4 @@
-"""Groups of operators -> the pipeline: how the tuples of each element may be told apart over replicas."""
+"""Groups of operators -> the pipeline: how the tuples of each element may be divided over replicas."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _by_key(graph: Graph, names: set[str], members: Sequence[ops.Operator], keye
         inside = [graph.producer(s).name for s in clocked.inputs if graph.producer(s).name in names]
         ahead = [
             member.name for member in members[: members.index(clocked)]
-        ]  # an element is told for its first operator
+        ]  # ticks come to an element for its first operator
         if inside or others or ahead:
             by = "clock" if has_time_windows(clocked) else "punctuations"
             return _whole(f"'{clocked.name}' goes by the {by} of the whole stream and follows or runs next to "

@@ -1,4 +1,4 @@
-"""What `elastic_map` is called with, looked at before anything runs; all that is wrong is told at once."""
+"""What `elastic_map` is called with, checked before anything runs; all mistakes are reported together."""
 
 from __future__ import annotations
 

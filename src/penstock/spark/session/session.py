@@ -52,7 +52,7 @@ _starting = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """Where Spark runs: its URL as Spark is told, and the addresses that must answer before a JVM is started.
+    """Where Spark runs: its URL for Spark, and the addresses that must answer before a JVM is started.
 
     `parallelism` is how many tasks a local one is asked to run at once; it may have more task slots.
     """

@@ -1,4 +1,4 @@
-"""Calls of operators, told apart into computing and waiting."""
+"""Calls of operators, divided into computing and waiting."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ TracesOption = Annotated[
 ]
 
 app = typer.Typer(
-    cls=PlainGroup, rich_markup_mode=None, help="Measure ours beside limits and peers, in one process and run."
+    cls=PlainGroup, rich_markup_mode=None, help="Measure Penstock, the machine's limits and peers in one process."
 )
 
 
 @app.callback()
 def bench() -> None:
-    """Measure ours beside limits and peers, in one process and run."""
+    """Measure Penstock, the machine's limits and peers in one process."""
 
 
 @app.command()
@@ -102,7 +102,7 @@ def kernels(
     json_file: JsonOption = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw the ratios into this file (PNG, SVG, PDF).")] = None,
 ) -> None:
-    """Kernels of an element on one thread, beside the plain numba loop for the same job and beside batch engines."""
+    """Kernels of an element on one thread, against the plain numba loop for the same job and batch engines."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before anything imports polars
     from benchmarks.kernels.cases.kernel_cases import chosen_cases
     from benchmarks.kernels.measurement import QUICK, Effort, run_cases
@@ -141,12 +141,21 @@ def spark_threads(quick: QuickOption = False, json_file: JsonOption = None, fold
 
 
 @app.command()
-def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
-    """Throughput and latency of `vwap_per_ticker` on local Spark, beside the in-process engine and stock PySpark."""
+def vwap(
+    way: Annotated[
+        list[str] | None, typer.Option(help="Only ways of stock PySpark that begin so; may be repeated.")
+    ] = None,
+    stock_tuples: Annotated[list[int] | None, typer.Option(help="Tuples of their micro-batches; repeatable.")] = None,
+    stock_limit_s: Annotated[float | None, typer.Option(help="The longest time for each of them.")] = None,
+    quick: QuickOption = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
+    """Throughput and latency of `vwap_per_ticker` on local Spark, with the in-process engine and stock PySpark."""
     from benchmarks.spark.vwap.vwap import QUICK, VwapEffort, run_vwap
     from benchmarks.spark.vwap.vwap_report import vwap_figures, vwap_notes, vwap_tables
 
-    effort = QUICK if quick else VwapEffort()
+    effort = (QUICK if quick else VwapEffort()).with_stock(way or (), tuple(stock_tuples or ()), stock_limit_s)
     result = measured(run_vwap, effort, folder)
     figures = vwap_figures(result, effort)
     report("vwap_per_ticker on local[2]", vwap_tables(result), vwap_notes(result, figures), figures, json_file)
@@ -154,7 +163,7 @@ def vwap(quick: QuickOption = False, json_file: JsonOption = None, folder: Folde
 
 @app.command()
 def files(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
-    """`vwap_per_ticker` from Parquet and CSV files and from a DataFrame, beside a no-op, stock PySpark and polars."""
+    """`vwap_per_ticker` from Parquet and CSV files and from a DataFrame, against a no-op, stock PySpark and polars."""
     from benchmarks.spark.files.files import QUICK, FilesEffort, run_files
     from benchmarks.spark.files.files_report import files_figures, files_notes, files_tables
 
@@ -171,7 +180,7 @@ def operators(
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
-    """Maps, user state, sinks, time windows, joins, several sources, late tuples, beside stock PySpark's way."""
+    """Maps, user state, sinks, time windows, joins, several sources, late tuples, against stock PySpark's way."""
     from benchmarks.spark.operators.operator_cases import chosen_cases
     from benchmarks.spark.operators.operator_jobs import QUICK, OperatorsEffort, run_operators
     from benchmarks.spark.operators.operators_report import operators_figures, operators_notes, operators_tables
@@ -206,7 +215,7 @@ def kafka(
     json_file: JsonOption = None,
     folder: FolderOption = None,
 ) -> None:
-    """`vwap_per_ticker` from a Kafka topic of 12 partitions, JSON and Arrow messages, beside a bare consumer."""
+    """`vwap_per_ticker` from a Kafka topic of 12 partitions, JSON and Arrow messages, against a plain consumer."""
     from benchmarks.spark.kafka.kafka import FORMATS, PEERS, QUICK, KafkaEffort, run_kafka
     from benchmarks.spark.kafka.kafka_report import kafka_figures, kafka_notes, kafka_tables
 
@@ -239,7 +248,7 @@ def floor(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
 
 @app.command()
 def start(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
-    """From a new process to the first result, by phase, beside plain PySpark with one Python stage."""
+    """From a new process to the first result, by phase, against plain PySpark with one Python stage."""
     from benchmarks.spark.start import start as bench
 
     result = measured(bench.run_start, bench.QUICK if quick else bench.StartEffort(), folder)
@@ -250,7 +259,7 @@ def start(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
 
 @app.command()
 def rescale(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
-    """From 2 to 4 replicas at half of the highest rate, beside Spark's own way: stop, repartition, restart."""
+    """From 2 to 4 replicas at half of the highest rate, against Spark's own way: stop, repartition, restart."""
     from benchmarks.spark.rescale import rescale as bench
 
     effort = bench.QUICK if quick else bench.RescaleEffort()
@@ -303,7 +312,7 @@ def migrate(
 
 @app.command()
 def control(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
-    """What measuring and control cost under a goal that is kept anyway, of all CPU."""
+    """What measuring and control cost under a goal that is met anyway, of all CPU."""
     from benchmarks.spark import control_cost as bench
 
     effort = bench.QUICK if quick else bench.ControlEffort()
@@ -320,7 +329,7 @@ def elastic_map(
     json_file: JsonOption = None,
     picture: Annotated[Path, typer.Option(help="Draw throughput by level into this file.")] = Path("elastic_map.png"),
 ) -> None:
-    """A function that calls a service, inside Spark: the elastic pool beside plain calls and fixed pools."""
+    """A function that calls a service, inside Spark: the elastic pool against plain calls and fixed pools."""
     from benchmarks.elastic_map.elastic_map import QUICK, Effort, measure
     from benchmarks.elastic_map.report import draw, print_report
 
@@ -421,7 +430,7 @@ def simulator(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer events and sizes; figures are rougher.")] = False,
     json_file: JsonOption = None,
 ) -> None:
-    """Events per second of the twin's simulator on one core, beside SimPy and a plain event list, by size."""
+    """Events per second of the twin's simulator on one core, against SimPy and a plain event list, by size."""
     from benchmarks.simulator.simulator import QUICK, SimulatorEffort, measure, print_report, summary
 
     with progress_shown() as show:
@@ -491,7 +500,7 @@ def fuzz(
     first: Annotated[int, typer.Option(min=0, help="With --only: the number of the first input.")] = 0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same inputs.")] = 1,
     replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Try one input again that went wrong and was kept.")
+        Path | None, typer.Option(metavar="FILE", help="Try one input again that went wrong and was saved.")
     ] = None,
     folder: Annotated[Path, typer.Option(metavar="DIR", help="Where to keep inputs that went wrong.")] = Path(
         "out/fuzz"

@@ -101,9 +101,9 @@ def print_report(console: Console, found: Cloud, machine: Machine) -> None:
     console.print(by_scope)
     figures = summary(found)
     over = f"{figures['optimum_gap_median']:.2%} above the optimum in the median"
-    beside = f"{figures['ga_over_random']:.3f} of random search"
+    against_random = f"{figures['ga_over_random']:.3f} of random search"
     better = f"better in {figures['ga_better_than_random']} of {figures['seeds']}"
-    console.print(f"figure 4b: {over}, {beside}, {better}", soft_wrap=True)
+    console.print(f"figure 4b: {over}, {against_random}, {better}", soft_wrap=True)
     console.print(f"figure 4a: seeded needs fewer simulations in {figures['seeded_faster']} of {figures['seeds']}")
     console.print(f"packing: at worst {found.packing_ratio:.3f} of brute force")
     console.print(verdict(figures["goals_missed"]))

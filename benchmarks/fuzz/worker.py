@@ -118,8 +118,8 @@ def _serve(pipe: Connection, make: MakeKind, name: str, seed: int, numbers: rang
         begin_s = time.monotonic()
         with _folder() as folder, contextlib.chdir(folder):
             outcome = judged(kind, body, folder)
-        kept = body if outcome.trace or outcome.verdict not in ("right", "refused") else None
-        pipe.send(Tried(number, kind.weight(body), outcome, kept, time.monotonic() - begin_s))
+        saved = body if outcome.trace or outcome.verdict not in ("right", "refused") else None
+        pipe.send(Tried(number, kind.weight(body), outcome, saved, time.monotonic() - begin_s))
     pipe.close()
 
 

@@ -63,16 +63,16 @@ def measure(block_rows: int, tuples: int, pairs: int) -> MeasuringCost:
     for _ in range(3):
         _bare_s(bare, blocks)
         _metered_s(metered, meters, blocks)
-    ratios, told, timed = [], [], []
+    ratios, reported, timed = [], [], []
     for pair in range(pairs):
         gc.collect()
         first_s = _bare_s(bare, blocks) if pair % 2 else None
-        own_s, told_s, timed_ratio = _metered_s(metered, meters, blocks)
+        own_s, reported_s, timed_ratio = _metered_s(metered, meters, blocks)
         bare_s = _bare_s(bare, blocks) if first_s is None else first_s
         ratios.append(own_s / bare_s - 1)
-        told.append(told_s / own_s)
+        reported.append(reported_s / own_s)
         timed.append(timed_ratio)
-    return MeasuringCost(block_rows, tuple(ratios), median(told), float(np.mean(timed)))
+    return MeasuringCost(block_rows, tuple(ratios), median(reported), float(np.mean(timed)))
 
 
 def _bare_s(element: Element, blocks: Sequence[Block]) -> float:

@@ -77,8 +77,8 @@ def _printed(program: str, last: str, folder: Path) -> Graph:
     """A printed program up to an operator, whose tuples are counted."""
     printed = ps.spade.load((SPADE / f"{program}.spade").read_text(), data_dir=folder, file=program).graph
     names = [operator.name for operator in printed.operators]
-    kept = printed.operators[: names.index(last) + 1]
-    app = Application.from_graph(replace(printed, operators=kept, requests=()))
+    leading = printed.operators[: names.index(last) + 1]
+    app = Application.from_graph(replace(printed, operators=leading, requests=()))
     app.stream(last).sink("result", ps.sinks.discard())
     own = folder / f"{program} {last}"  # sources of several programs have the same name, and their files too
     own.mkdir(exist_ok=True)

@@ -88,7 +88,7 @@ def run_model(effort: Effort, folder: Path, show: Show) -> Findings:
 
 
 def tried(name: str, found: Findings, part: Callable[[], None]) -> None:
-    """Does a part; one that cannot be done, or takes too long, is told, and the others go on."""
+    """Does a part; one that fails or takes too long is reported, and the others go on."""
     try:
         part()
     except PenstockError as error:

@@ -49,8 +49,8 @@ def width_case(columns: int) -> Case:
     """A costly operator and a functor that keeps one column, each in its own element."""
     app = ps.Application(f"{8 * columns} bytes")
     wide = app.source("wide", tuples_by_function(WideTuples(columns)))
-    kept = wide.load(OPERATORS[0], flop_per_tuple=300).functor(OPERATORS[1], emit={"y": "x0 * 2 + 1"})
-    kept.sink("out", ps.sinks.discard())
+    computed = wide.load(OPERATORS[0], flop_per_tuple=300).functor(OPERATORS[1], emit={"y": "x0 * 2 + 1"})
+    computed.sink("out", ps.sinks.discard())
     return Case(f"width {columns}", app.graph, tuple((name,) for name in OPERATORS), ())
 
 

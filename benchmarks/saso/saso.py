@@ -130,9 +130,9 @@ def missed_against(mpc: Saso, rivals: Sequence[Saso]) -> list[str]:
     parts, allowed = [], allowed_violations(rivals)
     if mpc.violations > allowed:
         parts.append(f"violations {mpc.violations} > {allowed}")
-    kept = keeping(rivals)
-    cheaper = [r for r in kept if r.mean_replicas < mpc.mean_replicas]
-    reactive = [r for r in kept if not r.policy.startswith("static")] if mpc.reconfigurations else []  # none: fewest
+    fair = keeping(rivals)
+    cheaper = [r for r in fair if r.mean_replicas < mpc.mean_replicas]
+    reactive = [r for r in fair if not r.policy.startswith("static")] if mpc.reconfigurations else []  # none: fewest
     calmer = [r for r in reactive if r.reconfigurations <= mpc.reconfigurations]
     parts += [f"resources {mpc.mean_replicas:.2f} > {r.mean_replicas:.2f} of {_named(r)}" for r in cheaper]
     parts += [f"{mpc.reconfigurations} changes, {_named(r)} {r.reconfigurations}" for r in calmer]

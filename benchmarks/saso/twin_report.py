@@ -37,14 +37,14 @@ def judged(rows: Sequence[Row], restart_s: float, mpc: str = "mpc") -> dict[str,
     for row in rows:
         if row.kind != "rival" or row.restart_s == restart_s:
             by_case[row.case].append(row)
-    kept = lucky = fewest = near = 0
+    met = lucky = fewest = near = 0
     over: list[float] = []
     for own in by_case.values():
         ours = next(row for row in own if row.policy == mpc)
         oracle = next(row for row in own if row.kind == "oracle")
         others = [row for row in own if row.kind == "rival"]
         allowed = min(row.violations for row in others) + 1
-        kept += ours.violations <= allowed
+        met += ours.violations <= allowed
         lucky += any(row.violations <= allowed for row in own if row.kind == "luck")
         keeping = [row for row in others if row.violations <= max(allowed, ours.violations)]
         fewest += all(ours.mean_replicas < row.mean_replicas for row in keeping)
@@ -52,7 +52,7 @@ def judged(rows: Sequence[Row], restart_s: float, mpc: str = "mpc") -> dict[str,
         over.append(ours.mean_replicas / oracle.mean_replicas)
     number = len(by_case)
     return {
-        "restart_s": restart_s, "cases": number, "goal_kept": kept / number,
+        "restart_s": restart_s, "cases": number, "goal_kept": met / number,
         "static_kept": lucky / number, "fewest_replicas": fewest / number,
         "within_10_percent_of_oracle": near / number, "replicas_over_oracle": mean(over),
         "mpc_violations": mean(r.violations for r in rows if r.policy == mpc),

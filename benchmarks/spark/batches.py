@@ -60,9 +60,9 @@ def committed_at_s(observation: Observation) -> float:
 
 def measuring_ratio(observations: Sequence[Observation]) -> float | None:
     """CPU of measuring to all CPU; None where Observations do not tell."""
-    told = [o.cpu for o in observations if o.cpu is not None]
-    total_s = sum(cpu.total_s for cpu in told)
-    return sum(cpu.measuring_s for cpu in told) / total_s if total_s > 0 else None
+    measured = [o.cpu for o in observations if o.cpu is not None]
+    total_s = sum(cpu.total_s for cpu in measured)
+    return sum(cpu.measuring_s for cpu in measured) / total_s if total_s > 0 else None
 
 
 def throughput(observations: Sequence[Observation], pieces: int = 6) -> Throughput:

@@ -71,9 +71,9 @@ def run_floor(effort: FloorEffort, folder: Path, show: Show) -> FloorResult:
     app = vwap_on(sources.trace(rate="unbounded", ticker="int32"), sinks.discard())
     block_rows = max(effort.tuples // 2, 1)  # a block for each of two tasks
     own = replace(configuration_of(app), micro_batch_tuples=effort.tuples, block_rows=block_rows)
-    kept = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
+    settings = {"spark.sql.streaming.numRecentProgressUpdates": str(effort.batches + 50)}
     count, bare, results = -(-effort.batches // effort.rounds), list[float](), list[FloorResult]()
-    with local_session(conf=kept) as session:
+    with local_session(conf=settings) as session:
         for number in range(effort.rounds):
             warm, place = effort.again_batches if number else effort.warm_batches, folder / str(number)
             bare += bare_batches_ms(session, effort.tuples, warm, count, place / "bare", show)

@@ -113,8 +113,8 @@ def _draw_shares(axes: Any, overheads: dict[str, OverheadRow], goal: float) -> N
         ("by calls", [row.calls_share for row in overheads.values()], _GREY, 0.0),
         ("machinery: the difference", [row.machinery_share for row in overheads.values()], _COLOURS[2], 0.25),
     )
-    for label, shares, colour, beside in parts:
-        axes.bar([place + beside for place in places], [100 * s for s in shares], 0.25, color=colour, label=label)
+    for label, shares, colour, offset in parts:
+        axes.bar([place + offset for place in places], [100 * s for s in shares], 0.25, color=colour, label=label)
     axes.axhline(100 * goal, color=_COLOURS[1], linewidth=1, label="goal of the difference")
     axes.set_xticks(list(places), list(overheads))
     axes.set_yscale("symlog", linthresh=1)

@@ -81,8 +81,8 @@ def add_by_swap(grid, places, side):  # type: ignore[no-untyped-def]
 def places_of(visibilities: int, side: int, seed: int = 1) -> Places:
     """Where visibilities fall: dense in the middle, as baselines are."""
     random = np.random.default_rng(seed)
-    room = side - _SUPPORT
-    spots = np.clip(random.normal(room / 2, room / 8, (visibilities, 2)).astype(np.int64), 0, room - 1)
+    extent = side - _SUPPORT
+    spots = np.clip(random.normal(extent / 2, extent / 8, (visibilities, 2)).astype(np.int64), 0, extent - 1)
     places: Places = spots[:, 0] * side + spots[:, 1]
     return places
 

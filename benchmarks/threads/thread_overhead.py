@@ -80,7 +80,7 @@ def in_turns(one: Callable[[], Figure], other: Callable[[], Figure], pairs: int)
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Seconds of one run: on the CPU, by the clock, and, where it was told apart, CPU outside of operators."""
+    """Seconds of one run: on the CPU, by the clock, and, if measured separately, CPU outside of operators."""
 
     cpu_s: float
     wall_s: float

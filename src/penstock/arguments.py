@@ -28,7 +28,7 @@ class Rule:
 
     words: str
     fits: Callable[[Any], bool]
-    is_secret: bool = False  # a value may hold a password: its type alone is told
+    is_secret: bool = False  # a value may hold a password: only its type is shown
 
     def problem(self, what: str, value: object) -> str | None:
         """The sentence for a value that breaks the rule, None for one that keeps it."""

@@ -44,17 +44,19 @@ def evaluate(
     master: str = "local[*]",
     session: Session | None = None,
 ) -> Tables:
-    """Runs an application over finite input and gives what each sink (and tap) got, in order.
+    """Runs an application over finite input and returns a table for each sink (and tap), in order.
 
-    `inputs` has a table (or a DataFrame, a dict of columns, a list of rows, a file's path) per source; a source that is
-    not in it reads its own connector.
-    A sink with a directory of its own (`ps.sinks.parquet`, `ps.sinks.csv`) is written there, too; one that calls back
-    is called once, with batch 0.  `progress` is called with (tuples done, tuples in all).  With `at_end="fire"` windows
-    fire what they hold at the end of the input; by default that stays in them.  In-process, `threads` work
-    at once, a number or as many as a policy finds (`"elastic"`, `"multilevel"`, `ps.ElasticThreads(...)`); they take
-    blocks from queues in front of the operators that `queued` names (by default the first ones), as `schedule` says.
-    `engine='spark'` gives the same tables, to the bit and in order, on `session` or a new one on `master`, with the
-    replicas, routes and sizes of `configuration`, which need not name every element.
+    `inputs` has the input of each source: a table, a DataFrame, a dict of columns, a list of rows, or a file's path.  A
+    source that is not named reads its own connector.  Sinks with a directory (`ps.sinks.parquet`, `ps.sinks.csv`) write
+    it, too; sinks with a function call it once, with batch 0.  `progress` is called with (tuples done, tuples in all).
+    With `at_end="fire"` windows fire what they hold at the end of the input; by default they do not.
+
+    In this process, `threads` is the number of threads that work at once, or the policy that finds it (`"elastic"`,
+    `"multilevel"`, `ps.ElasticThreads(...)`).  They take blocks from queues in front of the operators in `queued` (by
+    default those that read a source), in the order that `schedule` says.
+
+    `engine="spark"` gives the same tables, to the bit and in order.  It uses `session`, or a new one on `master`, and
+    the replicas, routes and sizes of `configuration`, which need not name every element.
 
     >>> app = Application("halves")
     >>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")

@@ -113,7 +113,7 @@ def callback(function: Callable[[pa.Table, int], object]) -> CallbackSink:
     """Tuples given to `function(table, batch_id)` in order, once per micro-batch that has any.
 
     After a failure the last batch may come again, under the same batch_id and with the same tuples.  `batch_id` is an
-    int with one more attribute, `run_id`: write under both, since another checkpoint's batches begin at 0 again.
+    int with one more attribute, `run_id`: write under both, since the batches of a new checkpoint begin at 0 again.
 
     >>> seen = []
     >>> _ = callback(lambda table, batch_id: seen.append((batch_id, table.num_rows)))
@@ -127,7 +127,7 @@ def foreach_batch(function: Callable[[Any, int], object]) -> ForeachBatchSink:
 
     After a failure the last batch may come again, under the same batch_id and with the same tuples.  `batch_id` is an
     int with one more attribute, `run_id`, the id of the checkpoint (`handle.run_id`).  Write under both, and writing
-    twice does no harm; under `batch_id` alone, a new checkpoint's batches, which begin at 0, pass for those of an old.
+    twice does no harm.  `batch_id` alone is not enough: the batches of a new checkpoint begin at 0 again.
 
     >>> def write(dataframe, batch_id):
     ...     dataframe.write.mode("overwrite").parquet(f"out/run={batch_id.run_id}/batch={batch_id}")

@@ -82,8 +82,9 @@ def csv(
 ) -> CsvSource:
     """Lines of CSV files, attributes by name (header) or by number from 1 (`columns`).
 
-    `path` is a file, or a directory or pattern (`in/*.csv`) whose files are read in the order of their names; on Spark
-    those are streams that grow by whole files, at most `files_per_batch` in one micro-batch.
+    `path` is a file, a directory, or a pattern (`in/*.csv`) whose files are read in the order of their names.  On Spark
+    a directory or pattern is a stream without an end: new files are read as they appear, at most `files_per_batch` in
+    one micro-batch.
 
     >>> csv("in/*.csv", columns=[1, 3]).columns
     (1, 3)
@@ -107,7 +108,7 @@ def parquet(path: str | Path, *, files_per_batch: int = FILES_PER_BATCH) -> Parq
 
 @checked_call("ps.sources.dataframe")
 def dataframe(frame: Any) -> DataFrameSource:
-    """Rows of a streaming DataFrame: Kafka, Delta, whatever Spark reads; its schema is the source's, too.
+    """Rows of a streaming DataFrame: of Kafka, Delta, or anything else that Spark reads; it brings its schema.
 
     `ps.sources.dataframe(spark.readStream.format("kafka").option(...).load())`
     """
@@ -127,15 +128,15 @@ def kafka(
     patience_s: float | None = 60.0,
     options: Mapping[str, str] | None = None,
 ) -> KafkaSource:
-    """Messages of topics: names, or patterns which begin with ^, one or several.  Needs the extra `kafka`.
+    """Messages of one or several Kafka topics; a name that begins with ^ is a pattern.  Needs the extra `kafka`.
 
-    `format`: `json`, an object a message; `avro`, a record of `avro_schema`, a schema registry's prefix or none before;
-    `arrow`, a stream of Arrow's IPC format with any number of tuples; `raw`, text, as the attribute `value`.
-    `start`: where a new checkpoint begins: earliest, latest, or offsets by partition of the only topic, or by topic and
-    partition.  `include`: of key, partition, offset, timestamp, headers (as JSON) and topic, attributes of these names,
-    which the schema has to have.  `on_expired`: what to do with offsets that retention took before they were read:
-    fail, or a dead letter that names them.  `patience_s`: how long brokers may be away; None: for ever.
-    `options`: more settings of librdkafka, such as those of SASL and TLS; never stored, logged or shown.
+    `format`: what a message holds.  `json`: one object.  `avro`: a record of `avro_schema`, with or without the prefix
+    of a schema registry.  `arrow`: an Arrow IPC stream with any number of tuples.  `raw`: text, as the attribute
+    `value`.  `start`: where a new checkpoint begins: earliest, latest, or offsets by partition (with several topics, by
+    topic and partition).  `include`: which of key, partition, offset, timestamp, headers (as JSON) and topic become
+    attributes; the schema must have them under these names.  `on_expired`: "fail" or "dead_letter", for offsets that
+    Kafka deleted before they were read.  `patience_s`: how long brokers may be unreachable; None: for ever.
+    `options`: further settings of librdkafka, such as those of SASL and TLS; never stored, logged or shown.
 
     >>> kafka("localhost:9092", "trades", start={0: 100}).start
     '{"0": 100}'
@@ -191,13 +192,14 @@ def trace(
     ticker: TickerType = "symbol",
     function: TupleFunction | None = None,
 ) -> TraceSource:
-    """Trades and quotes that can be replayed: the tuple at an offset is always the same.
+    """Synthetic trades and quotes that can be replayed: the tuple at an offset is always the same.
 
-    `rate`: constant, step, spike, diurnal, random_walk, trading_day, unbounded (as fast as the engine takes them), or
-    CSV files with the columns timestamp and value, or seconds and rate; several files are one per key.
-    `rate_tuples_s`: the mean rate as it reaches the engine, 150,000 where not given; a file has its own, x `speed_up`.
-    `key_distribution`: uniform, zipf, or traces (each file's tuples are one key's, the default for several files).
-    `function`: makes the tuples of an array of offsets, in place of seq, ticker, ttype, price and volume.
+    `rate`: how the rate changes: constant, step, spike, diurnal, random_walk, trading_day, unbounded (as fast as the
+    engine reads), or CSV files with the columns timestamp and value, or seconds and rate; of several files each has
+    the rate of one key.  `rate_tuples_s`: the mean rate, 150,000 by default; files have their own, times `speed_up`.
+    `key_distribution`: uniform, zipf, or traces (a key per file; the default for several files).  `total`: how many
+    tuples there are; None: no end.  `function` makes the tuples for an array of offsets, instead of seq, ticker, ttype,
+    price and volume.
 
     >>> trace(keys=3, total=2).table().column_names
     ['seq', 'ticker', 'ttype', 'price', 'volume']

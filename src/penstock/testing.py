@@ -46,7 +46,7 @@ __all__ = ["source_of", "collected", "check_policy", "local_session", "loopback_
 def source_of(
     rows: Sequence[Mapping[str, Any]] | pa.Table, schema: Mapping[str, str | pa.DataType] | pa.Schema | None = None
 ) -> ReplayableSource:
-    """A source of these rows, in this order and with an end, for every engine.
+    """A source of these rows in this order, for every engine; it ends after the last row.
 
     Types are Arrow's guess where no `schema` is given; an attribute that is null in all rows needs one.
 

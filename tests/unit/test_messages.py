@@ -23,6 +23,7 @@ VAGUE = re.compile(
 PROPER = ("Spark", "Kafka", "PostgreSQL", "Java", "JSON", "CSV", "Parquet", "Delta", "Python", "Penstock", "MODEL")
 _SECOND_SENTENCE = re.compile(r"[a-z0-9'})][.?] +[A-Z]")
 _GOT = re.compile(r"(?<!; )(?<!, and )(?<!, )(?<!and )(?<!^)\bgot\b(?! no\b)")
+_PERCENT = re.compile(r"%(?:\.\d)?[sdrf]")
 MOST_PARTS, MOST_CHARACTERS = 5, 420
 
 
@@ -53,7 +54,7 @@ def text_of(node: ast.AST) -> str | None:
     """A literal, with what is put in as `{...}`; None where it is made elsewhere."""
     match node:
         case ast.Constant(value=str() as text):
-            return text
+            return _PERCENT.sub("{...}", text)
         case ast.JoinedStr(values=values):
             return "".join(str(own.value) if isinstance(own, ast.Constant) else "{...}" for own in values)
         case ast.BinOp(op=ast.Add(), left=left, right=right):
@@ -63,7 +64,7 @@ def text_of(node: ast.AST) -> str | None:
 
 
 def messages_in(tree: ast.Module, place: str) -> Iterator[Message]:
-    """Of errors that are made, warnings, and what functions called `..._problems` list."""
+    """Of errors that are made, warnings, logged warnings, and what functions called `..._problems` list."""
     for node in ast.walk(tree):
         found: list[ast.AST] = []
         if isinstance(node, ast.Call) and node.args and _is_message(node.func):
@@ -98,7 +99,34 @@ def _listed(node: ast.Return | ast.Yield) -> list[ast.AST]:
 def _is_message(function: ast.expr) -> bool:
     if isinstance(function, ast.Attribute) and function.attr == "append":
         return "problem" in ast.unparse(function.value)
-    return _name(function) in ERRORS | {"warn"}
+    return _name(function) in ERRORS | {"warn"} or _is_logged(function)
+
+
+def _is_logged(function: ast.expr) -> bool:
+    """Whether it logs what a user has to know: INFO lines are for those who look for them."""
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in {"warning", "error"}
+        and "log" in ast.unparse(function.value).lower()
+    )
+
+
+def reasons_in(tree: ast.Module, place: str) -> Iterator[Message]:
+    """Of decisions to hold, as the console and the journal show them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and _name(node.func) == "Hold":
+            text = text_of(node.args[0])
+            if text is not None:
+                yield Message(f"{place}:{node.lineno}", text)
+
+
+def helps_in(tree: ast.Module, place: str) -> Iterator[Message]:
+    """Of options and arguments of the command line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in {"Option", "Argument"}:
+            for text in (text_of(own.value) for own in node.keywords if own.arg == "help"):
+                if text is not None:
+                    yield Message(f"{place}:{node.lineno}", text)
 
 
 def _name(function: ast.expr) -> str:
@@ -106,18 +134,43 @@ def _name(function: ast.expr) -> str:
 
 
 @cache
-def messages() -> tuple[Message, ...]:
+def trees() -> tuple[tuple[ast.Module, str], ...]:
+    """Every module of the package, with its path."""
     package = ROOT / "src" / "penstock"
     return tuple(
-        message
+        (ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(package)))
         for path in sorted(package.rglob("*.py"))
-        for message in messages_in(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(package)))
     )
+
+
+@cache
+def messages() -> tuple[Message, ...]:
+    return tuple(message for tree, place in trees() for message in messages_in(tree, place))
 
 
 def test_every_message_is_in_the_form_of_the_style_guide() -> None:
     found = [f"{own.place}: {', '.join(own.faults())}: {own.text}" for own in messages() if own.faults()]
     assert not found, "\n".join(found)
+
+
+def test_reasons_of_holds_have_no_vague_word() -> None:
+    reasons = [own for tree, place in trees() for own in reasons_in(tree, place)]
+    assert len(reasons) > 10
+    assert not [own for own in reasons if VAGUE.search(own.text) or own.text.endswith(".")]
+
+
+def test_help_of_options_is_made_of_sentences_without_a_vague_word() -> None:
+    helps = [own for tree, place in trees() for own in helps_in(tree, place)]
+    assert len(helps) > 60
+    assert not [own for own in helps if VAGUE.search(own.text) or not own.text.endswith(".") or "; else" in own.text]
+
+
+def test_logged_warnings_are_among_the_messages() -> None:
+    program = """
+_log.warning("rates are %s or more", rate)
+_log.info("it's fine here")
+"""
+    assert [own.text for own in messages_in(ast.parse(program), "here.py")] == ["rates are {...} or more"]
 
 
 def test_the_list_is_long() -> None:

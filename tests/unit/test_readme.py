@@ -71,11 +71,30 @@ def test_the_mistake_in_the_readme_is_said_as_shown(tmp_path: Path) -> None:
     assert len([line for line in lines if line]) <= 12
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "ARCHITECTURE.md"], ids=lambda d: str(d.relative_to(ROOT)))
+LINKING = [*DOCUMENTS, *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+
+
+@pytest.mark.parametrize("document", LINKING, ids=lambda d: str(d.relative_to(ROOT)))
 def test_links_lead_to_files_that_are_there(document: Path) -> None:
     links = LINK.findall(document.read_text(encoding="utf-8"))
     missing = [link for link in links if not (document.parent / link).exists()]
     assert missing == []
+
+
+def anchors_of(document: Path) -> set[str]:
+    """What its headings are called in links."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()) for heading in headings]
+    return {re.sub(r"[ -]+", "-", heading.strip()) for heading in plain}
+
+
+@pytest.mark.parametrize("document", LINKING, ids=lambda d: str(d.relative_to(ROOT)))
+def test_links_lead_to_headings_that_are_there(document: Path) -> None:
+    links = re.findall(r"\]\(([^):#]*)#([^)]*)\)", document.read_text(encoding="utf-8"))
+    own = [(document.parent / path if path else document, anchor) for path, anchor in links]
+    assert [
+        (path.name, anchor) for path, anchor in own if path.suffix == ".md" and anchor not in anchors_of(path)
+    ] == []
 
 
 def test_there_are_examples_in_docstrings() -> None:

@@ -19,9 +19,9 @@ _NEVER = -1000
 
 def join_outputs(rows: int) -> dict[str, Array]:
     """Room for the results of one block of `rows` tuples; as many as if all were of one product."""
-    room = rows * BIDS
-    return {"bidder": np.zeros(room, np.int32), "product": np.zeros(room, np.int32),
-            "bid": np.zeros(room), "offer": np.zeros(room)}  # fmt: skip
+    capacity = rows * BIDS
+    return {"bidder": np.zeros(capacity, np.int32), "product": np.zeros(capacity, np.int32),
+            "bid": np.zeros(capacity), "offer": np.zeros(capacity)}  # fmt: skip
 
 
 def chained_state(products: int) -> tuple[Array, ...]:

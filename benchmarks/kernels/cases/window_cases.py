@@ -35,10 +35,10 @@ def window_cases() -> list[Case]:
 
 
 def _note(kind: str, size: int, keys: int, key_type: KeyType) -> str:
-    running = ["running add/subtract sum"] if (kind, size) == ("sliding", 1000) else []
+    sums = ["running add/subtract sum"] if (kind, size) == ("sliding", 1000) else []
     # the engine's kernels ask for memory ahead and the plain loop does not, so that a ratio may exceed 1 here
     waiting = ["limit does not prefetch"] if kind == "sliding" and keys == KEY_COUNTS[-1] else []
-    return "; ".join(text for text in (*running, *waiting, _NOTES[key_type]) if text)
+    return "; ".join(text for text in (*sums, *waiting, _NOTES[key_type]) if text)
 
 
 def _window(kind: str, size: int, case_keys: int, key_type: KeyType, scale: Scale) -> Job:

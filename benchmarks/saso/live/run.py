@@ -142,8 +142,8 @@ def as_a_user_gets_it(policy: str | Policy, goal: Goal, limits: Limits, highest:
 
 def since(records: Sequence[Record], time_s: float) -> list[Record]:
     """What was seen from a moment on; times count from there.  Before it, a query and its workers grow warm."""
-    kept = [r for r in records if r.seen.ended_at_s > time_s]
-    return [replace(r, seen=replace(r.seen, ended_at_s=r.seen.ended_at_s - time_s)) for r in kept]
+    after = [r for r in records if r.seen.ended_at_s > time_s]
+    return [replace(r, seen=replace(r.seen, ended_at_s=r.seen.ended_at_s - time_s)) for r in after]
 
 
 def _wait(handle: Handle, patience_s: float, meanwhile: Meanwhile | None) -> None:

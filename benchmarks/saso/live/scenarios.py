@@ -29,7 +29,7 @@ _REPLICA_TUPLES_S = 1000 * EVERY_QUOTES / SERVICE_MS  # of one that does nothing
 class Live:
     """A situation on Spark: by seconds, how many replicas the service alone keeps busy; when it is slower, by how much.
 
-    Told by the service and not by the machine's capacity, the replicas that are needed are known beforehand.
+    The service sets how many replicas are needed, not the machine, so their number is known beforehand.
     """
 
     name: str

@@ -34,7 +34,7 @@ QUICK = StartEffort(repeats=2)
 
 @dataclass(frozen=True, slots=True)
 class StartResult:
-    """What each trial told, of ours and of plain PySpark with one Python stage."""
+    """The results of each trial, of ours and of plain PySpark with one Python stage."""
 
     ours: tuple[Mapping[str, Any], ...]
     plain: tuple[Mapping[str, Any], ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from benchmarks.spark.vwap.stock_tuples import sums_of_blocks
 from penstock import sinks, sources
 from penstock.connectors.trace.source import TraceSource
 from penstock.connectors.trace.trades import TickerType
+from penstock.errors import InputError
 from penstock.plan.configuration import Configuration
 from penstock.testing import local_session
 
@@ -40,6 +41,14 @@ class VwapEffort:
     stock_budget: Budget = _BUDGET
     ways: tuple[str, ...] = WAYS
     keys: int = 2836
+
+    def with_stock(self, ways: Sequence[str], sizes: tuple[int, ...], limit_s: float | None) -> VwapEffort:
+        """The same with the ways of stock PySpark that begin so, in these micro-batches, for so long at most."""
+        chosen = tuple(own for own in WAYS if not ways or own.startswith(tuple(ways)))
+        if not chosen:
+            raise InputError(f"--way is one of {', '.join(WAYS)}, or how one begins; got {', '.join(ways)}")
+        budget = self.stock_budget if limit_s is None else replace(self.stock_budget, limit_s=limit_s)
+        return replace(self, ways=chosen, stock_sizes=sizes or self.stock_sizes, stock_budget=budget)
 
 
 QUICK = VwapEffort(

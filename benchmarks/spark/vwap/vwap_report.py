@@ -61,9 +61,9 @@ def vwap_tables(result: VwapResult) -> list[Table]:
 
 def vwap_notes(result: VwapResult, figures: dict[str, Any]) -> list[str]:
     half, p95 = result.half, figures["p95_ms_at_half_rate"]
-    spread, kept = Spread.of(half.batches_ms), "kept up" if half.keeps_up else "fell behind"
+    spread, pace = Spread.of(half.batches_ms), "kept up" if half.keeps_up else "fell behind"
     notes = [
-        f"at half of that rate, {half.offered_tuples_s:,.0f} tuples/s, it {kept}: "
+        f"at half of that rate, {half.offered_tuples_s:,.0f} tuples/s, it {pace}: "
         f"latency p50 {figures['p50_ms_at_half_rate']:,.0f} ms, p95 {p95:,.0f} ms; a micro-batch took "
         f"{spread.median:,.0f} ms ({spread.lowest:,.0f}-{spread.highest:,.0f})",
         f"ratio to the best stateful stock variant: {_text(figures['ratio_to_best_stock_state'])}; to the best of all: "

@@ -65,12 +65,12 @@ def elastic_runs(effort: RealEffort, cores: int, note: Note) -> list[elastic_ope
         note(f"{case.name}: fixed levels")
         static = case.fixed_rates()
         best, again = max(static, key=static.__getitem__), effort.periods // 10
-        beside = [case.fixed_rate(best, again)]
+        static_rates = [case.fixed_rate(best, again)]
         for policy in effort.policies:
             note(f"{case.name}: {policy}")
             seen = _periods(case.elastic(POLICY_OF_ENGINE[policy], effort.periods), case.period_s)
-            beside.append(case.fixed_rate(best, again))
-            runs.append(elastic_run(case.name, "measured", policy, 0, static, seen, mean(beside[-2:])))
+            static_rates.append(case.fixed_rate(best, again))
+            runs.append(elastic_run(case.name, "measured", policy, 0, static, seen, mean(static_rates[-2:])))
     return runs
 
 

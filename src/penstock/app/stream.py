@@ -104,7 +104,10 @@ class Stream:
         where: str | None = None,
         emit: Mapping[str, str] | Sequence[Mapping[str, str]] | None = None,
     ) -> Stream:
-        """Filter, projection and new attributes; a list of emits gives several tuples per tuple, no emit copies."""
+        """Keeps the tuples for which `where` is true, and computes the attributes in `emit`.
+
+        Without `emit` tuples are copied.  A list of emits gives one tuple for each of them.
+        """
         entry, scope = self._book.entry(name, "functor"), self._scope
         condition = entry.condition(where, scope, "where", numbered=True)
         if emit is None:
@@ -122,7 +125,7 @@ class Stream:
         by: Names = None,
         functions: Mapping[str, ops.AggregateFunction] | None = None,
     ) -> Stream:
-        """Aggregates over a window, per group of `by` where given."""
+        """Computes aggregates over a window; with `by`, for each group of its attributes."""
         entry = self._book.entry(name, "aggregate")
         entry.argument(functions, "functions", or_none(_FUNCTIONS))
         own = dict(functions) if isinstance(functions, Mapping) else {}
@@ -146,7 +149,7 @@ class Stream:
         on: str | Sequence[str | tuple[str, str]] | None = None,
         where: str | None = None,
     ) -> Stream:
-        """Pairs of this stream's (left) and the right one's tuples that agree `on` attributes and satisfy `where`."""
+        """Joins this stream (left) with another: pairs of tuples that agree in `on` and satisfy `where`."""
         entry = self._book.entry(name, "join")
         (right,) = self._checked(entry, right)
         for window, side in ((left_window, self), (right_window, right)):
@@ -161,7 +164,7 @@ class Stream:
         )
 
     def split(self, name: str, branches: Mapping[str, str | None] | None = None, **more: str | None) -> Branches:
-        """Several streams: each tuple goes to the first branch whose condition holds; None takes the rest.
+        """Splits the stream: each tuple goes to the first branch whose condition is true; None takes the rest.
 
         `cheap, rest = stream.split("by_price", {"cheap": "price < 10", "rest": None})`
         """
@@ -177,14 +180,14 @@ class Stream:
         return Branches({p.port: Stream(self._book, f"{name}.{p.port}", self.schema) for p in ports})
 
     def union(self, name: str, *others: Stream) -> Stream:
-        """This stream and others of the same schema, merged in order."""
+        """Merges this stream and others of the same schema, in order."""
         entry = self._book.entry(name, "union")
         others = self._checked(entry, *others)
         schema = union_schema(entry, (self, *others))
         return self._add(entry, ops.Union(name, (self.name, *(o.name for o in others)), schema, place=entry.place))
 
     def sort(self, name: str, by: Names, *, window: Window) -> Stream:
-        """Tuples in order within a window; 'price desc' sorts downwards.
+        """Sorts the tuples of a window; 'price desc' sorts downwards.
 
         A tumbling window emits its tuples sorted when it is full; a sliding count window emits its lowest tuple when
         one more arrives than it holds.
@@ -205,7 +208,7 @@ class Stream:
         return self._add(entry, ops.Punctor(name, (self.name,), self.schema, condition, before, place=entry.place))
 
     def barrier(self, name: str, *others: Stream, emit: Mapping[str, str]) -> Stream:
-        """The n-th tuples of all streams as one tuple; attributes are read as `port.name`, ports being the streams."""
+        """Joins the n-th tuples of all streams into one; `emit` reads attributes as `stream.name`."""
         entry = self._book.entry(name, "barrier")
         others = self._checked(entry, *others)
         ports, scope = barrier_ports(entry, (self, *others))
@@ -214,13 +217,13 @@ class Stream:
         return self._add(entry, ops.Barrier(name, inputs, schema, ports, emits, place=entry.place))
 
     def delay(self, name: str, delay_s: float) -> Stream:
-        """Every tuple `delay_s` seconds later in the order of all streams."""
+        """Moves each tuple `delay_s` seconds later in the order of all streams."""
         entry = self._book.entry(name, "delay")
         seconds = entry.number(delay_s, "delay_s", at_least_0=True)
         return self._add(entry, ops.Delay(name, (self.name,), self.schema, seconds, place=entry.place))
 
     def throttle(self, name: str, rate_tuples_s: float) -> Stream:
-        """Tuples at most `rate_tuples_s` in a second; those that come faster arrive later."""
+        """Passes at most `rate_tuples_s` tuples a second; tuples that come faster get later places in the order."""
         entry = self._book.entry(name, "throttle")
         rate = entry.number(rate_tuples_s, "rate_tuples_s")
         return self._add(entry, ops.Throttle(name, (self.name,), self.schema, rate, place=entry.place))
@@ -228,7 +231,7 @@ class Stream:
     def load(
         self, name: str, flop_per_tuple: int = 0, *, wait_ms_per_tuple: float = 0.0, wait_ms_per_block: float = 0.0
     ) -> Stream:
-        """For benchmarks: every tuple as it came, after so many floating-point operations and so much waiting."""
+        """For benchmarks: copies each tuple after some floating-point operations, or after waiting."""
         entry = self._book.entry(name, "load")
         flop = entry.number(flop_per_tuple, "flop_per_tuple", at_least_0=True)
         tuple_ms = entry.number(wait_ms_per_tuple, "wait_ms_per_tuple", at_least_0=True)
@@ -237,7 +240,11 @@ class Stream:
         return self._add(entry, operator)
 
     def map(self, name: str, function: Callable[..., Any], schema: Schema, *, per_tuple: bool = False) -> Stream:
-        """A Python function on blocks (Arrow record batch in, one of as many rows out) or, per tuple, on dicts."""
+        """Calls a Python function for each block, or with `per_tuple` for each tuple.
+
+        A block is an Arrow record batch; the result has as many rows.  A tuple is a dict; the result is a dict, a list
+        of dicts, or None for no tuple.
+        """
         entry = self._book.entry(name, "map")
         if not callable(function):
             entry.problem(f"needs a function; got {function!r}")
@@ -256,7 +263,7 @@ class Stream:
         inner: bool = False,
         refresh_s: float | None = None,
     ) -> Stream:
-        """Adds the columns of a table's row with the tuple's key; null where the table has none.
+        """Adds to each tuple the columns of the table's row with the same key; nulls if there is no such row.
 
         `table`: an Arrow table, a dict of columns, a batch DataFrame of Spark or pandas, or a path to Parquet.  `on`:
         the key's attributes, by the table's names for them where those differ.  `inner`: tuples whose key the table
@@ -286,7 +293,7 @@ class Stream:
         return self._add(entry, ops.Map(name, (self.name,), pa.schema(fields), function, False, place=entry.place))
 
     def operator(self, name: str, instance: Any, *, schema: Schema, by: Names = None) -> Stream:
-        """A user-defined operator: `instance.state()` makes a key's state, `process(row, state)` gives tuples."""
+        """An operator of your own: `instance.state()` makes a key's state, `process(row, state)` returns tuples."""
         entry = self._book.entry(name, "operator")
         for method in ("state", "process"):
             if not callable(getattr(instance, method, None)):
@@ -296,7 +303,7 @@ class Stream:
         return self._add(entry, ops.Custom(name, (self.name,), entry.schema(schema), instance, keys, place=entry.place))
 
     def sink(self, name: str, sink: SinkPort | None = None) -> None:
-        """Where the stream's tuples leave."""
+        """Writes the stream's tuples to a sink; without one they stay in memory, for the caller."""
         entry = self._book.entry(name, "sink")
         check_sink(entry, sink, self.schema)
         entry.add(

@@ -41,7 +41,7 @@ def unseal(payload: pa.Buffer, schema: pa.Schema) -> Block:
 
 
 def sent(column: Column) -> pa.Array:
-    """A column as it is written: `column_of` gives it back, told the attribute's type."""
+    """A column as it is written: `column_of` reads it, given the attribute's type."""
     if isinstance(column, WordColumn):
         return column.to_wire()
     found = column.to_arrow()

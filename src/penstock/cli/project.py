@@ -30,7 +30,7 @@ def build(source, sink) -> ps.Application:
         "prices",
         by="ticker",
         window=ps.sliding(count=100, every=10, per_group=True),
-        emit={{"ticker": "any(ticker)", "average": "avg(price)", "volume": "sum(volume)"}},
+        emit={{"ticker": "any(ticker)", "average": "round(avg(price), 2)", "volume": "sum(volume)"}},
     )
     prices.sink("out", sink)
     return app

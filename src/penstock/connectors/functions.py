@@ -72,7 +72,7 @@ class ForeachBatchSink(_FunctionSink):
 
 
 def _call(name: str, function: Callable[[Any, int], object] | None, given: Any, batch: BatchId) -> None:
-    """Gives a batch's tuples to the sink's function; what that raises is told with the sink's name."""
+    """Gives a batch's tuples to the sink's function; its exceptions get the sink's name."""
     if function is None:
         raise InputError(f"sink '{name}' lost its function when the application was stored as text; "
                          "build the application again in Python")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a running application can be told: passive or active, paused, another goal, limits, a Configuration, stop."""
+"""Commands for a running application: passive or active, paused, another goal, limits, a Configuration, stop."""
 
 from __future__ import annotations
 

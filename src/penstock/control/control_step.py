@@ -12,8 +12,8 @@ from penstock.control.setting import Setting
 class ElementLoad:
     """One element in a step, for policies that go through the graph: true rate = tuples_in / busy_s per replica.
 
-    `cpu_s`: the part of `busy_s` in which it computed; `stalled_s`: in which it stood in line for a core.
-    `load_by_slot`: seconds of work by slot where it goes by key.
+    `cpu_s`: the part of `busy_s` in which it computed; `stalled_s`: the part in which it waited for a core.
+    `load_by_slot`: seconds of work by slot, if it is keyed.
 
     >>> load = ElementLoad("window", replicas=2, tuples_in=900.0, tuples_out=90.0, busy_s=1.5)
     >>> load.tuples_in / load.busy_s
@@ -33,24 +33,27 @@ class ElementLoad:
 
 @dataclass(frozen=True, slots=True)
 class ControlStep:
-    """A whole number of micro-batches, at least one control period long.
+    """What was measured in one control step: a whole number of micro-batches, at least one control period long.
 
-    `service_s`: mean computation time of a tuple on one replica at the frequency in force, waiting for services
-    included; None where nothing was served.  `imbalance`: busiest over mean replica.  `overhead_s`: the part of a
-    micro-batch that does not depend on its tuples.  `backlog_tuples`: arrived and not served at the step's end,
-    those put off included.  `load_by_slot`: of the busiest element that goes by key.  `split_slots`: slots of that
-    element whose load is spread over all replicas.  `replicas_ready`: fewer than in the setting while some are on
-    their way.  `executor_start_s`: from asking for an executor to having it, where that is needed.  `last_batch`:
-    the micro-batch that the step ends with.  `highest_cap_tuples`: larger micro-batches would hold up decisions.
-    `latest_tuples_s`: the rate of arrivals since the last micro-batch began.  `joules`: that the cores have used, None
-    where the machine does not count them.  `measured`: what arrived is known of every source; else it is taken to be
-    what was taken.  `timed`: its results have a latency, or there are none.  `highest_replicas`: more
-    would not help, as far as is known.  `cap_may_shrink`: not while the input grows and the latency leaves out how long
-    tuples waited to be taken, since a smaller cap would only hide the waiting.
+    Load.  `backlog_tuples`: arrived and not served at the end of the step, deferred tuples included.
+    `latest_tuples_s`: the rate of arrivals since the last micro-batch began.  `load_by_slot`: seconds of work by slot,
+    of the busiest keyed element; `split_slots`: its slots whose load is spread over all replicas.  `measured`: the
+    arrivals of every source are known; otherwise the tuples that were read count as arrivals.
 
-    The loop adds what it knows itself.  `requested`: the setting that was asked for last, in force or on its way.
-    `cpu_share_by_element`: the share of its time in which each element computes.  `goal_broken`: whether this step
-    breaks the goal.  `frequency_fixed`: nobody sets frequencies now.  `paused`: a user has paused tuning.
+    Work.  `service_s`: the mean time for a tuple on one replica at the frequency in force, waiting for services
+    included; None if nothing was served.  `imbalance`: the busiest replica's load / the mean.  `overhead_s`: the part
+    of a micro-batch that does not depend on its tuples.  `joules`: energy of the cores; None if the machine does not
+    count it.  `timed`: its results have a latency, or there are no results.
+
+    State.  `replicas_ready`: less than the setting's replicas while some are starting.  `executor_start_s`: from the
+    request for an executor to its start, if executors are requested at all.  `last_batch`: the number of the step's
+    last micro-batch.  `highest_cap_tuples`: with a higher cap, micro-batches would delay decisions.
+    `highest_replicas`: more replicas are not known to help.  `cap_may_shrink`: false while the input grows and latency
+    does not include the time before a tuple is read, since a lower cap would only move the waiting out of sight.
+
+    The control loop adds: `requested`, the setting requested last, in force or not; `cpu_share_by_element`, the share
+    of its time in which each element computes; `goal_broken`, whether this step breaks the goal; `frequency_fixed`,
+    frequencies are not set now; `paused`, a user has paused tuning.
     """
 
     step: int
@@ -94,7 +97,7 @@ class ControlStep:
 
     @property
     def rate_tuples_s(self) -> float:
-        """Arrivals, not what was served: the load that a policy has to follow."""
+        """Arrivals per second (not served tuples): the load that a policy has to follow."""
         return self.arrived_tuples / self.period_s
 
     @property
@@ -107,18 +110,18 @@ class ControlStep:
 
     @property
     def is_partial(self) -> bool:
-        """Whether its setting came with it, or is not in force on all replicas yet."""
+        """Whether the setting changed within the step, or is not yet in force on all replicas."""
         return self.reconfigured or (self.replicas_ready is not None and self.replicas_ready < self.setting.replicas)
 
     @property
     def queued_tuples(self) -> float:
-        """The backlog without what a micro-batch of usual length collects anyway."""
+        """The backlog, less the tuples that a micro-batch of usual length collects by design."""
         collected_s = min(self.micro_batch_s or 0.0, self.period_s / max(self.micro_batches, 1), 1.0)
         return max(self.backlog_tuples - self.rate_tuples_s * collected_s, 0.0)
 
     @property
     def offered_ratio(self) -> float | None:
-        """Utilization that the arrivals ask for, above 1 where they are too many; None where costs are unknown."""
+        """The utilization that the arrivals would cause, above 1 if they are too many; None if costs are unknown."""
         if self.service_s is None:
             return None
         return self.rate_tuples_s * self.service_s * self.imbalance / self.setting.replicas

@@ -25,7 +25,7 @@ class PolicyText:
 
 
 def policy_text(text: str) -> PolicyText:
-    """What a text says; all its mistakes are told together.
+    """What a text says; all its mistakes are reported together.
 
     >>> policy_text("th-node:switching=no,horizon=3")
     PolicyText(name='th-node', parameters={'horizon': 3, 'switching': False}, text='th-node:horizon=3,switching=no')

@@ -49,18 +49,20 @@ _side_by_side: LiveSet[ElementThreads] = LiveSet()  # the elastic engines of thi
 
 @checked_calls("Engine")
 class Engine:
-    """An application at work in this process; `feed` it batches, `finish` it, and read what its sinks and taps got.
+    """An application that runs in this process: `feed` takes input and returns results, `finish` returns the rest.
 
-    Sources may be fed piecemeal: tuples are processed up to the lowest last stamp of all sources that are merged with
-    others; a source that was fed nothing for `idle_timeout_s` seconds (None: for ever) does not hold the others back,
-    and what it delivers behind them goes to the dead letters.
+    Sources may be fed one at a time.  Where sources are merged, tuples are processed up to the lowest of their last
+    stamps.  A source that was fed nothing for `idle_timeout_s` seconds (None: for ever) no longer delays the others;
+    tuples that it delivers behind them become dead letters.
 
-    On one thread operators are called as functions in program order. With `threads` that many take blocks from queues
-    in front of the operators named by `queued` (by default those that read a source), in the order that `schedule`
-    says: `oldest_first`, `round_robin` or `nearest_to_sink`. With `threads="elastic"` (or `"elastic:2-16"`,
-    `"multilevel"`, `ps.ElasticThreads(...)`) a policy finds how many while blocks come; `found` says what it has found.
-    Results are the same, but `feed` gives only what is complete by then, and `finish` the rest. Functions of `map` are
-    called on several threads at once. With `at_end="fire"` windows fire what they hold when it finishes.
+    With one thread, operators are called as functions in program order.  With several `threads`, these take blocks from
+    queues in front of the operators in `queued` (by default those that read a source), in the order of `schedule`:
+    `oldest_first`, `round_robin` or `nearest_to_sink`.  With `threads="elastic"` (or `"elastic:2-16"`, `"multilevel"`,
+    `ps.ElasticThreads(...)`) a policy chooses the number while the engine runs, and `found` reports it.  Results are
+    the same, but `feed` returns only those that are complete.  Functions of `map` are called on several threads at
+    once.
+
+    With `at_end="fire"` windows fire what they hold when the engine finishes.
 
     >>> app = Application("halves")
     >>> app.source("numbers", schema={"x": "int64"}).functor("half", emit={"h": "x / 2"}).sink("out")

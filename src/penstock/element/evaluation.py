@@ -32,7 +32,7 @@ _ROWS_SHOWN = 10
 class Tables(dict[str, pa.Table]):
     """Tables by sink (and tap); `dead_letters` has the tuples that could not be used, with operator and reason.
 
-    `written` names the files of sinks that have a directory of their own; `advice` says which operators threads do not
+    `written` lists the files that sinks with a directory have written; `advice` names operators that threads do not
     speed up.
 
     >>> tables = Tables(out=pa.table({"x": [1, 2]}))

@@ -85,7 +85,7 @@ class IntakeElement:
         return self._steps.frontier
 
     def note_logged(self) -> None:
-        """All that waits now was logged: what is told next is what changes from here on."""
+        """All that waits now was logged: the next log has what changes from here on."""
         for intake in self._steps.intakes.values():
             intake.note_logged()
 

@@ -1,4 +1,4 @@
-"""What something long is doing: phases with names and seconds, told to whoever listens."""
+"""What something long is doing: phases with names and seconds, reported to listeners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Phases:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """What happens within counts as a phase of this name; listeners are told of it when it begins."""
+        """What happens within counts as a phase of this name; listeners are called when it begins."""
         began_s = self._clock()
         _tell.get()(name)
         try:

@@ -182,22 +182,23 @@ class CpuObservation:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A micro-batch as it was: when, how long, what went through each element, and the lag behind the sources.
+    """Everything measured in one micro-batch: when and how long it ran, the work of each element, latency and backlog.
 
     `tuples_in` came from the sources, `tuples_out` went into the sinks.  `micro_batch_s` ends with the commit.
-    `latency` is None without results.  `latency_from` says when tuples count as arrived: at their time in the
-    `schedule`, when the source took them up (`append`), when their producer made them (`create`), what a `column` says,
-    when their `file` came, or when their micro-batch was planned (`intake`); of several sources the least exact.  An
-    intake's latency has the backlog over the rate added; `latency_excludes_waiting` where that is not known.
-    `ahead_tuples` had arrivals ahead of the clock, and count as arrived when they were read.
-    `backlog_age_s` (of the oldest tuple not taken yet) is None for sources without a schedule of arrivals,
-    `backlog_tuples` where no source tells what waits.  `slot_tuples_by_element` counts the tuples of each
-    slot in front of a keyed element; `slot_cpu_us_by_element` is the CPU of each where slots run apart, as those with
-    calls of Python do.
-    `waiting_tuples` were taken, and put off until their slots have come to another host; `resumed_tuples` were put
-    off before, and went on in this micro-batch.
-    `watermark_s`: no tuple older than that, in event time, is on time any more; None where no source has a bound for
-    tuples out of order, or one has delivered nothing yet.
+
+    `latency` is None without results.  `latency_from` says when a tuple arrives: at its time in the `schedule`, when
+    the source took it up (`append`), when its producer made it (`create`), at the time in a `column`, with its `file`,
+    or when its micro-batch was planned (`intake`); with several sources, the least exact.  With `intake`, backlog /
+    rate is added; if the backlog is unknown, `latency_excludes_waiting` is set.  `ahead_tuples` carried times in the
+    future, and count as arrived when they were read.
+
+    `backlog_tuples` wait at the sources; None if no source reports it.  `backlog_age_s` is the age of the oldest of
+    them; None unless arrivals have a schedule.  `waiting_tuples` were read and are deferred until the state of their
+    slots has moved to another host; `resumed_tuples` were deferred before and are processed now.
+
+    `slot_tuples_by_element` counts the tuples of each slot of a keyed element; `slot_cpu_us_by_element` is the CPU of
+    each slot, if slots run one after the other, as with Python functions.  `watermark_s`: tuples with an earlier event
+    time are late; None if no source has `out_of_order_s`, or if one has delivered nothing yet.
 
     >>> Observation(batch=0, started_at_s=0.0, micro_batch_s=0.5, tuples_in=1000, tuples_out=10).rate_tuples_s
     2000.0
@@ -252,7 +253,7 @@ class Observation:
 
     @property
     def event_time_lag_s(self) -> float | None:
-        """How far the watermark is behind the clock at the commit; None where there is none."""
+        """How far the watermark is behind the clock at the commit; None without a watermark."""
         if self.watermark_s is None or self.committed_at_s is None:
             return None
         return self.committed_at_s - self.watermark_s
@@ -267,7 +268,7 @@ class Observation:
 
     @property
     def settled(self) -> bool:
-        """Whether no element is trying anything out."""
+        """Whether the thread policies of all elements have settled."""
         return all(r.settled for replicas in self.replicas_by_element.values() for r in replicas)
 
     def without_slots(self) -> Observation:

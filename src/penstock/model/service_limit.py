@@ -41,11 +41,11 @@ class ServiceLimit:
     def learn(self, replicas: int, computation_s: float, clock_ghz: float = 1.0) -> ServiceLimit:
         """One more step; what other replicas did at another clock cannot be compared."""
         step = self.step + 1
-        kept = [
+        earlier = [
             s for s in self.seen if s.replicas != replicas and step - s.step <= self.memory and s.clock_ghz == clock_ghz
         ]
         own = Seen(replicas, computation_s, step, clock_ghz, not self.moved)
-        return replace(self, seen=(*kept, own), step=step, moved=False)
+        return replace(self, seen=(*earlier, own), step=step, moved=False)
 
     def checked(self, replicas: int, computation_s: float) -> ServiceLimit:
         """Without anything seen before, where the same replicas take clearly longer now, or less long.

@@ -1,4 +1,4 @@
-"""What the user is told of an exception in an operator, on any thread."""
+"""The sentence for an exception in an operator, on any thread."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ class _Given:
         return batch
 
     def _leave_out_misfits(self) -> None:
-        width, fitting = len(self._names), list[Any]()
+        width, gathered = len(self._names), list[Any]()
         stops = np.cumsum(self._counts()) * width
         for number, (start, stop) in enumerate(pairwise([0, *stops.tolist()])):
             values = self._values[start:stop]
@@ -292,8 +292,8 @@ class _Given:
             if forbidden:
                 self._fail(number, _null_in(forbidden[0]))
                 continue
-            fitting += values
-        self._values = fitting
+            gathered += values
+        self._values = gathered
 
     def _batch(self, values: list[Any]) -> pa.RecordBatch:
         width = len(self._names)

@@ -71,10 +71,10 @@ _ELEMENTS = many("a tuple of what Configuration.element gives", _ELEMENT)
 class Configuration:
     """Replicas and routes of every element, and the sizes of blocks and micro-batches.
 
-    `micro_batch_tuples` caps what one micro-batch takes from sources; `unfused` are operators that begin an element of
-    their own although they could run in the one before; `frequency_ghz` is that of the cores in use, None where it is
-    left alone.  `fusion` names the operators of each element where these are not the default ones.  `of` makes one for
-    an application, and `with_...` another one of it.
+    `micro_batch_tuples` is the cap: the most tuples of one micro-batch.  `unfused` names operators that begin an
+    element of their own although they could be fused with the one before.  `fusion` lists the operators of each
+    element; None is the default fusion.  `frequency_ghz` is set on the cores in use; None leaves them alone.
+    `Configuration.of(app)` makes one; the methods `with_...` return a changed copy.
 
     >>> from penstock.app.application import Application
     >>> app = Application("halves")
@@ -131,7 +131,7 @@ class Configuration:
         raise InputError(f"there is no element '{name}'; there are: {', '.join(known)}" + (f"; {hint}" if hint else ""))
 
     def with_replicas(self, name: str, replicas: int) -> Configuration:
-        """The same with an element on another number of replicas, its slots dealt out anew as evenly as can be."""
+        """A copy with another number of replicas for one element, its slots spread evenly over them."""
         old = self.element(name)
         if not is_whole(replicas, 1):
             raise InputError(f"an element has at least one replica; got {shown(replicas)} for '{name}'")
@@ -139,12 +139,12 @@ class Configuration:
         return self.with_element(replace(old, replicas=replicas, route=route))
 
     def with_threads(self, name: str, threads: int | ElasticThreads) -> Configuration:
-        """The same with an element on another number of threads."""
+        """A copy with another number of threads for one element."""
         check_threads(name, threads)
         return self.with_element(replace(self.element(name), threads=threads))
 
     def with_unfused(self, graph: Application | Graph, unfused: Iterable[str], slots: int = SLOTS) -> Configuration:
-        """The same with operators fused otherwise; an element that is cut in two has its replicas in both parts."""
+        """A copy in which these operators begin elements; both parts of a split element keep its replicas."""
         from penstock.app.application import graph_of
         from penstock.plan.fusion.groups import Fused
 
@@ -156,7 +156,7 @@ class Configuration:
     def with_fusion(
         self, graph: Application | Graph, fusion: Iterable[Iterable[str]] | None, slots: int = SLOTS
     ) -> Configuration:
-        """The same with other elements: the names of the operators of each; None is the default fusion.
+        """A copy with other elements, as lists of operator names; None is the default fusion.
 
         A source that is not named is an element with the other such sources, a sink that is not named is in the element
         of the operator it reads, and any other operator is an element of its own.
@@ -188,7 +188,7 @@ class Configuration:
         return replace(self, elements=tuple(elements), unfused=fused.unfused, fusion=fused.groups)
 
     def with_element(self, element: ElementConfiguration) -> Configuration:
-        """The same with one element's part replaced."""
+        """A copy with the configuration of one element replaced."""
         check_arguments("Configuration.with_element", element=(element, _ELEMENT))
         return replace(self, elements=tuple(element if e.name == element.name else e for e in self.elements))
 

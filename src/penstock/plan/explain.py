@@ -147,12 +147,12 @@ def _windows(operator: ops.Operator) -> list[str]:
 def _order(graph: Graph, operator: ops.Operator) -> str:
     """In which order an operator must see its tuples, and whether they must carry their positions."""
     if isinstance(operator, ops.Source):
-        need = "gives the order"
+        need = "sets the order"
     elif len(operator.inputs) > 1 and partitioning_of(operator).scope != "key":
-        need = "all inputs in their one order"
+        need = "all inputs, merged in order"
     else:
         scope = partitioning_of(operator).scope
         need = {"none": "any", "key": "by key", "stream": "the whole stream"}[scope]
     positioned = streams_with_positions(graph)
     carries = any(stream in positioned for stream in operator.outputs)
-    return need + ("; tuples carry positions, as they are merged further on" if carries else "")
+    return need + ("; tuples carry positions, since they are merged further on" if carries else "")

@@ -35,10 +35,10 @@ class GroupBytes:
 
     def __str__(self) -> str:
         if self.own is None:
-            return "as its kernel lays a group out"
+            return "in its compiled kernel"
         tuples = "tuple" if self.every == 1 else f"{self.every:,} tuples"
         return (f"{self.own:,} for a key, and {self.entry:,} to {1.25 * self.entry:g} for each {tuples} that it holds, "
-                f"{self.least} of these at least; {self.full:,} once its window is full")  # fmt: skip
+                f"at least {self.least} of these; {self.full:,} once its window is full")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ def state_of(graph: Graph, operator: ops.Operator, kernel_bytes: Mapping[str, Gr
         case ops.Barrier():
             return State("stream", None, "every tuple that waits for its partners")
         case ops.Custom():
-            return State(scope, None, "whatever its state() makes")
+            return State(scope, None, "depends on its state()")
         case _:
-            return State("none", 0, "keeps nothing")
+            return State("none", 0, "no state")
 
 
 def row_bytes(schema: pa.Schema) -> int:

@@ -18,18 +18,18 @@ _PERIODS_S = {"multilevel": 5.0}  # the papers': 1 s in ELASTIC, 5 s in MULTILEV
 @checked_calls("ElasticThreads")
 @dataclass(frozen=True, slots=True)
 class ElasticThreads:
-    """From `least` to `most` threads in each replica, found anew every period of busy time.
+    """Between `least` and `most` threads in each replica; a policy chooses how many while the element runs.
 
-    Computing elements keep to the cores whatever `most` says. Policies: the elastic operator that leaps (`elastic`), as
-    it is printed in ELASTIC (`elastic_operator`), or queues and threads together (`multilevel`), whose period is 5 s
-    where none is given, and 1 s otherwise.
+    `policy` is `elastic` (the elastic operator with doubling steps), `elastic_operator` (the algorithm as printed in
+    ELASTIC) or `multilevel` (queues and threads together, as in MULTILEVEL; `least` is 1).  It decides once per
+    `period_s` of busy time: 1 s, or 5 s for `multilevel`.  An element that computes gets no more threads than it has
+    cores, whatever `most` says.
 
-    The elastic operator goes by `tolerance`, the least relative difference that counts, and by `decay_rate`, by which a
-    peak that is not reached any more is forgotten. Multi-level: `sensitivity` (SENS), the least relative gain for
-    which a search goes on (None: 0.01, and the paper's 0.05 for its groups); more than `satisfaction` of what the same
-    efficiency would bring keeps the queues (None: always look again); `as_printed` follows the paper's figures where
-    ours differ (queues by groups of like cost, the last setting kept). It begins at one
-    thread, which works alone where there are no queues.
+    Of `elastic_operator`: `tolerance` is the least relative difference that counts, `decay_rate` how fast a peak is
+    forgotten that is no longer reached.  Of `multilevel`: `sensitivity` (SENS) is the least relative gain for which the
+    search goes on (None: 0.01, or the paper's 0.05 with `as_printed`); queues stay as they are if a change of threads
+    brings more than `satisfaction` of what equal efficiency would bring (None: they are always searched again);
+    `as_printed` uses the paper's groups of similar cost and ends with the last setting tried.
 
     >>> ElasticThreads(least=2, most=16).busy_period_s
     1.0

@@ -14,13 +14,13 @@ from penstock.watch.summary import Summary, summary_of
 
 @dataclass(slots=True, repr=False)
 class RunResult:
-    """What a run gave: tables of memory sinks, counts and checksums of discarding ones, and every Observation.
+    """The results of a run: tables of memory sinks, counts and checksums of discarding sinks, Observations.
 
-    `dead_letters` has the first of them, `dead_letter_count` says how many there were; `dropped` counts, by sink, the
-    tuples that a bounded sink in memory has dropped.  While an application runs, its `observations` may be a second
-    behind; `Handle.observe` is not.  Of a long run they are the newest 2,000 at least, fewer where they have figures of
-    more than 10,000 replicas; counts by slot are in the newest 500.  The journal has all, and
-    `earlier` has the figures of the micro-batches before them, added up.
+    `dead_letters` has the first 10,000 of them, `dead_letter_count` is their number.  `dropped` counts, by sink, the
+    tuples that a bounded memory sink has dropped.  `observations` are those of the newest 2,000 micro-batches or more
+    (fewer if they hold figures of more than 10,000 replicas), with counts by slot in the newest 500; `earlier` has the
+    sums over all micro-batches before them, and the journal has every one.  While an application runs, `observations`
+    may be a second behind; `Handle.observe` is not.
 
     >>> RunResult(tables={"out": pa.table({"x": [1, 2]})})
     RunResult

@@ -30,10 +30,11 @@ from benchmarks.spark.spark_threads import (
 )
 from benchmarks.spark.state import StateEffort, only_cases
 from benchmarks.spark.state_case import needed_bytes
-from benchmarks.spark.vwap.stock import Cell
+from benchmarks.spark.vwap.stock import Budget, Cell
 from benchmarks.spark.vwap.stock_state import PandasProcessor, RowProcessor, apply_with_state
 from benchmarks.spark.vwap.stock_tuples import BLOCK_TUPLES, RESULTS, Sums, sums_of_blocks, trade_maker
 from benchmarks.spark.vwap.stock_vectorised import window_task
+from benchmarks.spark.vwap.vwap import QUICK
 from penstock import sinks, sources
 from penstock.block.block import block_of
 from penstock.element.evaluation import evaluate
@@ -265,3 +266,12 @@ def test_elastic_threads_are_compared_with_the_best_fixed_number() -> None:
     text = screen.export_text()
     assert "12 s" in text
     assert "never" in text
+
+
+def test_a_run_may_measure_some_ways_of_stock_pyspark_alone() -> None:
+    effort = QUICK.with_stock(["transformWithStateIn"], (8_000_000,), 60.0)
+    assert (effort.ways, effort.stock_sizes) == (("transformWithStateInPandas",), (8_000_000,))
+    assert effort.stock_budget == Budget(QUICK.stock_budget.measure_s, 60.0)
+    assert QUICK.with_stock((), (), None) == QUICK
+    with pytest.raises(InputError, match="got mine"):
+        QUICK.with_stock(["mine"], (), None)

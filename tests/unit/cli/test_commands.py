@@ -242,7 +242,7 @@ def test_explain_draws_says_and_pictures(penstock: Run) -> None:
         "┌",
         "▼",
         "sliding count 4 every 1 per group",
-        "bytes per key (as its kernel lays a group out)",
+        "bytes per key (in its compiled kernel)",
         "512",
     ):
         assert expected in ended.out

@@ -50,6 +50,7 @@ def test_a_module_is_found_in_the_working_directory(file: str, monkeypatch: pyte
     ("name", "sentence"),
     [
         ("Bussy", "has no policy 'Bussy'; did you mean 'Busy'"),
+        ("Quick", "has no policy 'Quick'; it has: Busy"),
         ("Needs", "cannot be used: TypeError"),
         ("number", "no name, start, decide"),
     ],

@@ -191,6 +191,14 @@ def test_a_short_simulation_has_a_warm_up_of_its_own(run: Run) -> None:
     assert (code, err) == (0, "")
 
 
+def test_json_that_is_neither_a_model_nor_an_application_gets_the_form_of_both(run: Run) -> None:
+    Path("other.json").write_text('{"a": 1}')
+    for command in ("simulate", "search"):
+        code, _, err = run(command, "other.json")
+        assert code == 2
+        assert "written by Application.to_json; got {'a': 1}; a model is an object with the lists 'sources'" in err
+
+
 def test_the_rate_of_a_model_is_in_its_file(run: Run) -> None:
     code, _, err = run("simulate", "model.json", "--rate", "3")
     assert code == WRONG

@@ -71,19 +71,19 @@ def add(stream: ps.Stream, kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "limit", "reason"),
     [
-        ("functor", None, "on its own"),
+        ("functor", None, "processed independently"),
         ("numbering functor", 1, "seq_num()"),
-        ("map", None, "how the stream is cut"),
-        ("per group", SLOTS, "state is kept by k"),
-        ("grouped whole-stream window", 1, "one over the whole stream, although results are grouped"),
-        ("ungrouped", 1, "holds the whole stream"),
+        ("map", None, "any share of the tuples"),
+        ("per group", SLOTS, "state is stored by k"),
+        ("grouped whole-stream window", 1, "is over the whole stream, although results are grouped"),
+        ("ungrouped", 1, "is over the whole stream"),
         ("time by key", SLOTS, "clock of the whole stream"),
         ("time with mcnt", 1, "mcnt() counts the tuples of all groups"),
         ("sort", 1, "sorting compares"),
         ("throttle", 1, "the one before it"),
-        ("delay", None, "on its own"),
-        ("load", None, "on its own"),
-        ("custom by key", SLOTS, "state is kept by k"),
+        ("delay", None, "processed independently"),
+        ("load", None, "processed independently"),
+        ("custom by key", SLOTS, "state is stored by k"),
         ("custom", 1, "one state for the whole stream"),
         ("sink", 1, "one writer"),
     ],
@@ -128,7 +128,7 @@ def test_an_element_is_as_parallel_as_its_least_parallel_operator() -> None:
     graph = app.graph
     found = parallelism_of_element(graph, fuse(graph).element_of("window"))
     assert found.limit == SLOTS
-    assert found.because.startswith("window: state is kept by ticker")
+    assert found.because.startswith("window: state is stored by ticker")
 
 
 def two_keyed(second_key: str) -> tuple[ps.Application, str]:
@@ -179,11 +179,11 @@ def test_state_is_asked_of_the_kernel_where_there_is_one_and_else_rows_times_wid
     window = graph.operator("window")
     asked = state_of(graph, window, {"window": GroupBytes(72)})
     assert str(asked) == "72 bytes per key"
-    assert asked.because == "as its kernel lays a group out"
+    assert asked.because == "in its compiled kernel"
     growing = state_of(graph, window, {"window": GroupBytes(8_096, 96, 8, 1, 8)})
     assert str(growing) == "8,096 bytes per key"
     assert growing.because == (
-        "96 for a key, and 8 to 10 for each tuple that it holds, 8 of these at least; 8,096 once its window is full"
+        "96 for a key, and 8 to 10 for each tuple that it holds, at least 8 of these; 8,096 once its window is full"
     )
     assert state_of(graph, window).because == "4 tuples x (24 bytes a tuple + 8)"
 
@@ -241,6 +241,6 @@ def test_order_names_positions_only_where_streams_are_merged_further_on() -> Non
     right = app.source("r", schema=SCHEMA)
     left.functor("f").union("u", right).sink("out")
     orders = {o.name: o.order for o in explain(app.graph).operators}
-    assert orders["f"] == "any; tuples carry positions, as they are merged further on"
-    assert orders["u"] == "all inputs in their one order"
+    assert orders["f"] == "any; tuples carry positions, since they are merged further on"
+    assert orders["u"] == "all inputs, merged in order"
     assert orders["out"] == "the whole stream"

@@ -127,7 +127,7 @@ def test_explain_says_why_a_punctor_has_one_replica() -> None:
     marked_stream(app).aggregate("all", window=SEGMENT, emit={"n": "count()"}).sink("two")
     told = explain(app.graph).elements[-1].parallelism
     assert told.limit == 1
-    assert told.because.startswith("marks: its punctuations are heard in the order of the whole stream")
+    assert told.because.startswith("marks: its punctuations need the order of the whole stream")
 
 
 def test_copies_of_marks_are_counted_by_one_replica() -> None:

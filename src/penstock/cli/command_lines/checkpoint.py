@@ -14,11 +14,11 @@ def checkpoint_copy(
     sinks: Annotated[
         list[str] | None,
         typer.Option(
-            "--sink", metavar="NAME=DIR", help="Where a sink of the copy writes its files; else to NEW-sinks/NAME."
+            "--sink", metavar="NAME=DIR", help="Where a sink of the copy writes its files. Default: NEW-sinks/NAME."
         ),
     ] = None,
 ) -> None:
-    """Copy a checkpoint, running or not, to go on from it beside the original.
+    """Copy a checkpoint, running or not, to run it next to the original.
 
     The copy goes on after the newest micro-batch that is done, with a run id and sink folders of its own.
 

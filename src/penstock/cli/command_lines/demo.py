@@ -10,15 +10,13 @@ import typer
 
 def demo(
     seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="How long the stream is; else 60, or 20 with --quick.")
+        float | None, typer.Option(metavar="S", help="Length of the stream. Default: 60, or 20 with --quick.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/demo"),
     master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs: local[N], spark://host:port, ...")] = (
         "local[*]"
     ),
-    rate: Annotated[
-        float | None, typer.Option(metavar="N", help="Quotes a second, the day's mean; else 6,000.")
-    ] = None,
+    rate: Annotated[float | None, typer.Option(metavar="N", help="Mean quotes a second. Default: 6,000.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="20 seconds of stream.")] = False,
 ) -> None:
     """Stream a day of load through local Spark under a latency goal, let it tune itself, and draw what happened.
@@ -52,9 +50,7 @@ def init(
 
 
 def generate(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME|all", help="Which data; see the list below.", show_default=False)
-    ],
+    name: Annotated[str, typer.Argument(metavar="NAME|all", help="One of the names above.", show_default=False)],
     rows: Annotated[int, typer.Option(metavar="N", help="Rows of each file.")] = 100_000,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same bytes.")] = 7,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("out/data"),
@@ -82,9 +78,9 @@ def candlesticks(
         typer.Argument(metavar="ESTIMATES", help="A Parquet file, or a directory of them.", show_default=False),
     ],
     symbol: Annotated[
-        list[str] | None, typer.Option(metavar="S", help="A symbol to draw; may be repeated; else the busiest four.")
+        list[str] | None, typer.Option(metavar="S", help="A symbol to draw; repeatable. Default: the busiest four.")
     ] = None,
-    candles: Annotated[int, typer.Option(metavar="N", help="How many candles at most.")] = 60,
+    candles: Annotated[int, typer.Option(metavar="N", help="The most candles to draw.")] = 60,
     picture: Annotated[Path, typer.Option(metavar="FILE.svg|png", help="Where to draw.")] = Path(
         "out/candlesticks.svg"
     ),

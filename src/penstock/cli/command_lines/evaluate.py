@@ -23,10 +23,10 @@ def evaluate(
     ] = None,
     taps: Annotated[
         list[str] | None,
-        typer.Option("--tap", metavar="STREAM[=DIR]", help="Also keep a stream that no sink keeps."),
+        typer.Option("--tap", metavar="STREAM[=DIR]", help="Also return a stream that no sink writes."),
     ] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the sources' own files are; else the current directory.")
+        Path | None, typer.Option(metavar="DIR", help="Directory of the sources' own files. Default: the current one.")
     ] = None,
     format_: Annotated[str, typer.Option("--format", metavar="parquet|csv", help="How to write files.")] = "parquet",
     block_rows: Annotated[int, typer.Option(metavar="N", help="Tuples per block.")] = 8192,
@@ -48,7 +48,9 @@ def evaluate(
     queues: Annotated[
         list[str] | None,
         typer.Option(
-            "--queue", metavar="OPERATOR", help="An operator with a queue in front; else those that read a source."
+            "--queue",
+            metavar="OPERATOR",
+            help="Put a queue in front of this operator. Default: those that read a source.",
         ),
     ] = None,
     schedule: Annotated[

@@ -33,14 +33,14 @@ def explain(
         typer.Option("--fuse", help="With --rate: the chosen fusion compared with none, all and the requested one."),
     ] = False,
     profile: Annotated[
-        Path | None, typer.Option(metavar="FILE.json", help="What operators cost; else what the store knows.")
+        Path | None, typer.Option(metavar="FILE.json", help="Costs of operators. Default: those in the store.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help=f"As in penstock run: {SETTING_FORMS}.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
-    """Say what an application is made of: operators, state, order, parallelism, elements.
+    """Show what an application is made of: operators, state, order, parallelism, elements.
 
     Examples:
 
@@ -65,13 +65,13 @@ def profile(
     show: Annotated[bool, typer.Option("--show", help="Print what the store has, and run nothing.")] = False,
     rates: Annotated[
         str | None,
-        typer.Option(metavar="N,N,N", help="Source tuples/s to run at; else shares of the highest rate."),
+        typer.Option(metavar="N,N,N", help="Source tuples/s to run at. Default: shares of the highest rate."),
     ] = None,
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long to run at each rate, at most.")] = 10.0,
+    seconds: Annotated[float, typer.Option(metavar="S", help="The longest time to run at each rate.")] = 10.0,
     master: Annotated[str, typer.Option(metavar="URL", help="A local master.")] = "local[2]",
     inputs: Annotated[
         list[str] | None,
-        typer.Option("--input", "-i", metavar="NAME=FILE", help="Tuples of a source, which are repeated."),
+        typer.Option("--input", "-i", metavar="NAME=FILE", help="Tuples of a source; they are repeated."),
     ] = None,
     from_journal: Annotated[
         Path | None,
@@ -79,7 +79,7 @@ def profile(
     ] = None,
     node: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The name of this node in the store; else its processor's."),
+        typer.Option(metavar="NAME", help="Name of this node in the store. Default: its processor's."),
     ] = None,
     contention: Annotated[
         bool, typer.Option("--contention", help="Also run next to a neighbour that writes 10 MB of memory.")

@@ -30,22 +30,22 @@ def replay(
     willingness: OldPaybackFlag = None,
     limit: LimitFlag = None,
     p95_ms: Annotated[
-        float | None, typer.Option(metavar="MS", help="Short for --goal 'latency p95_ms=MS'; else as in the run.")
+        float | None, typer.Option(metavar="MS", help="Short for --goal 'latency p95_ms=MS'. Default: as in the run.")
     ] = None,
     max_replicas: Annotated[
-        int | None, typer.Option(metavar="N", help="Short for --limit max_replicas=N; else as in the run.")
+        int | None, typer.Option(metavar="N", help="Short for --limit max_replicas=N. Default: as in the run.")
     ] = None,
     speed_up: Annotated[
         float | None,
         typer.Option(
-            metavar="X", help="How many times as fast the trace was replayed: rivals follow; else as the journal says."
+            metavar="X", help="How many times as fast as real time the trace was replayed. Default: as in the journal."
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
     """Show what another policy would have decided in a recorded run.
 
-    Goal, limits and the speed-up of a trace are those of the run where none are given.
+    Goal, limits and the speed-up of a trace are those of the run, unless you give others.
 
     Examples:
 

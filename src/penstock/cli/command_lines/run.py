@@ -36,9 +36,7 @@ def run(
             rich_help_panel=_CHECKPOINT,
         ),
     ] = None,
-    duration: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop so many seconds after Spark is up.")
-    ] = None,
+    duration: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop this long after Spark is up.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help=SETTING_FORMS),
@@ -101,7 +99,7 @@ def run(
         ),
     ] = False,
     journal_mb: Annotated[
-        int, typer.Option(metavar="N", help="Most disk space for the journal, in MB.", rich_help_panel=_WATCHING)
+        int, typer.Option(metavar="N", help="The most disk space for the journal, in MB.", rich_help_panel=_WATCHING)
     ] = 512,
     dead_letter_samples: Annotated[
         bool,

@@ -13,7 +13,7 @@ _ModelArgument = Annotated[
 
 
 _NodesOption = Annotated[
-    Path | None, typer.Option("--nodes", metavar="FILE.toml", help="The machines; else one core of speed 1.")
+    Path | None, typer.Option("--nodes", metavar="FILE.toml", help="The machines. Default: one core of speed 1.")
 ]
 
 
@@ -38,38 +38,41 @@ def simulate(
     schedule: Annotated[
         str,
         typer.Option(
-            metavar="oldest_first|fifo|nearest_to_sink|JSON", help='Who works on what, as in {"pinned": {"n1": ["a"]}}.'
+            metavar="oldest_first|fifo|nearest_to_sink|JSON",
+            help='Which block a core takes next; JSON pins operators to nodes: {"pinned": {"n1": ["a"]}}.',
         ),
     ] = _SCHEDULE,
     seconds: Annotated[float, typer.Option(metavar="S", help="Simulated time.")] = _SECONDS,
     warm_up: Annotated[
         float | None,
-        typer.Option(metavar="S", help="Simulated time before anything counts; else a tenth of --seconds."),
+        typer.Option(metavar="S", help="Simulated warm-up, which does not count. Default: a tenth of --seconds."),
     ] = None,
     seed: _SimulationSeedOption = 1,
     mode: Annotated[
         str | None,
         typer.Option(
             metavar="continuous|micro_batch",
-            help="How blocks are worked on; a model's default is continuous, an application's micro_batch.",
+            help="How blocks are processed. Default: continuous for a model, micro_batch for an application.",
         ),
     ] = None,
     from_journal: _FromJournalOption = None,
     from_profile: _FromProfileOption = None,
     rate: Annotated[
-        float | None, typer.Option(metavar="TUPLES/S", help="Of an application's sources together; else as it was.")
+        float | None, typer.Option(metavar="TUPLES/S", help="Rate of all sources together. Default: as in the run.")
     ] = None,
     what_if: Annotated[
         str | None,
-        typer.Option(metavar="'rate x F'", help="Cores, executors, latency and bill at another rate, by nodes."),
+        typer.Option(metavar="'rate x F'", help="Print cores, executors, latency and cost at another rate, by nodes."),
     ] = None,
-    price: Annotated[list[str] | None, typer.Option(metavar="NAME=X", help="core_hour=X: for --what-if.")] = None,
+    price: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=X", help="Price of resources for --what-if: core_hour=X.")
+    ] = None,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg|png", help="Also draw what --what-if found.")
+        Path | None, typer.Option(metavar="FILE.svg|png", help="Also draw the result of --what-if.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
 ) -> None:
-    """Simulate a graph of operators on machines: throughput, latency, queues, how busy nodes are.
+    """Simulate a graph of operators on machines: throughput, latency, queues, utilization.
 
     Examples:
 
@@ -104,12 +107,12 @@ def simulate(
 def search(
     model: _ModelArgument,
     nodes: _NodesOption = None,
-    goal: Annotated[str, typer.Option(metavar="latency_mean|latency_p95", help="What is to be low.")] = "latency_mean",
-    simulations: Annotated[int, typer.Option(metavar="N", help="How many candidates are simulated at most.")] = 1000,
-    method: Annotated[str, typer.Option(metavar="genetic|random", help="How candidates are found.")] = "genetic",
+    goal: Annotated[str, typer.Option(metavar="latency_mean|latency_p95", help="What to minimise.")] = "latency_mean",
+    simulations: Annotated[int, typer.Option(metavar="N", help="The most candidates to simulate.")] = 1000,
+    method: Annotated[str, typer.Option(metavar="genetic|random", help="How to find candidates.")] = "genetic",
     start: Annotated[
         list[str] | None,
-        typer.Option(metavar="OPERATOR=PARTITIONS", help="Begin from these; may be repeated."),
+        typer.Option(metavar="OPERATOR=PARTITIONS", help="Begin from these; repeatable."),
     ] = None,
     seed: _SimulationSeedOption = 1,
     from_journal: _FromJournalOption = None,

@@ -15,12 +15,12 @@ CheckpointArgument = Annotated[
 def watch(
     checkpoint: CheckpointArgument,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0: any that is free.")] = 0,
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="0 takes any free port.")] = 0,
     token_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write the token of the controls, instead of stderr.")
     ] = None,
     terminal: Annotated[bool, typer.Option("--terminal", help="Show it in this terminal instead of a page.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON line for each look instead of a page.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of serving a page.")] = False,
     metrics: Annotated[
         str | None, typer.Option(metavar="[HOST:]PORT", help="Also serve Prometheus metrics there.")
     ] = None,
@@ -60,7 +60,7 @@ def report(
 
 def compare(
     one: Annotated[Path, typer.Argument(metavar="A", help="The checkpoint of a run.", show_default=False)],
-    other: Annotated[Path, typer.Argument(metavar="B", help="That of another run.", show_default=False)],
+    other: Annotated[Path, typer.Argument(metavar="B", help="The checkpoint of another run.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
 ) -> None:
     """Set two runs side by side: what arrived, how late results were, what it took.

@@ -40,7 +40,7 @@ class ControlOptions:
 
 
 def control_arguments(options: ControlOptions) -> dict[str, Any]:
-    """The keyword arguments of `start`; whatever is wrong with any of them is told together."""
+    """The keyword arguments of `start`; all mistakes are reported together."""
     from penstock.control.loop.control_request import DEFAULT_POLICY, control_request
 
     problems: list[str] = []

@@ -36,7 +36,7 @@ def _policy(module: ModuleType, name: str, where: str) -> Policy:
     if not hasattr(module, name):
         own = [n for n, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__]
         hint = did_you_mean(name, own)
-        raise InputError(f"{where} has no policy '{name}'" + (f"; {hint}" if hint else ""))
+        raise InputError(f"{where} has no policy '{name}'; " + (hint or f"it has: {', '.join(own) or 'no class'}"))
     found: Any = getattr(module, name)
     if inspect.isclass(found) or inspect.isfunction(found):
         with in_one_sentence(f"policy {where}:{name}", file_of(module)):

@@ -45,7 +45,7 @@ class RequestedConfiguration:
 
 
 def settings_of(texts: Sequence[str], graph: Graph) -> RequestedConfiguration:
-    """The settings; whatever is wrong with any of them is told together, before Spark starts."""
+    """The settings; all mistakes are reported together, before Spark starts."""
     parts = [tuple(part.strip() for part in text.partition("=")) for text in texts]
     names = [name for name, separator, _ in parts if separator]
     problems = [f"--set names '{name}' more than once" for name in dict.fromkeys(names) if names.count(name) > 1]

@@ -49,9 +49,15 @@ def rate_of(subject: Model | Fit) -> float:
 
 
 def model_or_application(what: str) -> Model | Application:
-    if Path(what).suffix.lower() == ".json" and (is_model_file(what) or not Path(what).is_file()):
+    is_json = Path(what).suffix.lower() == ".json"
+    if is_json and (is_model_file(what) or not Path(what).is_file()):
         return read_model(Path(what))
-    return load_application(what)
+    try:
+        return load_application(what)
+    except InputError as error:
+        if not is_json:
+            raise
+        raise InputError(f"{error}; a model is an object with the lists 'sources' and 'operators'") from error
 
 
 def machines_of(path: Path | None) -> Nodes:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 LatencyFrom = Literal["schedule", "append", "create", "column", "file", "intake"]
-# From the most exact to the least: of several sources the last one is told.
+# From the most exact to the least: of several sources the last one is reported.
 LATENCY_FROM: Final[tuple[LatencyFrom, ...]] = ("schedule", "append", "file", "create", "column", "intake")
 INTAKE: Final = "intake"
 

@@ -128,7 +128,7 @@ def _report(lines: pa.Table, wrong: np.ndarray, reason: str, source: SourceSpec,
 def _text_fields(
     path: Path, data: pa.Buffer, names: list[str], skip: int, source: SourceSpec, letters: DeadLetters
 ) -> pa.Table:
-    torn: list[pa.csv.InvalidRow] = []  # told afterwards, since Arrow prints what a handler raises and goes on
+    torn: list[pa.csv.InvalidRow] = []  # raised afterwards, since Arrow prints what a handler raises and goes on
 
     def skipped(row: pa.csv.InvalidRow) -> str:
         torn.append(row)

@@ -164,8 +164,8 @@ class Broker:
             self._times_without_ids += 1
             if self._times_without_ids < _IDS_TIMES:  # a broker that has just started may be late
                 return {}
-            _log.warning("Kafka at %s does not tell the ids of topics (%s): one that is deleted and made again is not "
-                         "told from the one before", self._servers, error or "no answer")  # fmt: skip
+            _log.warning("Kafka at %s does not give the ids of topics (%s); a topic that is deleted and made again "
+                         "will not be noticed", self._servers, error or "no answer")  # fmt: skip
             return {}
 
     def _offsets(self, partitions: Sequence[Partition], spec: Any) -> dict[Partition, int]:

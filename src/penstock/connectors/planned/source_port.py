@@ -27,10 +27,10 @@ _ABSENT = object()
 class Split:
     """Some tuples of a partition of a source, read by one task.
 
-    `part` says which: the source's own, of what JSON has.  `tuples` is how many there are, or about how many; tasks get
-    about equal shares.  `first` is the number of the first tuple within its `partition`: numbers grow from split to
-    split and from batch to batch, and no tuple of the split has the number of another.  Partitions count from 0; tuples
-    of one keep their order, and each has a watermark of its own.
+    `part` says which tuples they are, in the source's own terms and in types that JSON has.  `tuples` is their number,
+    or an estimate; tasks get about equal shares.  `first` is the number of the first tuple within its `partition`:
+    numbers grow from split to split and from batch to batch, and no two tuples share one.  Partitions count from 0; the
+    tuples of a partition stay in order, and each partition has its own watermark.
 
     >>> Split.from_json(Split({"path": "/in/a"}, first=0, tuples=3).to_json())
     Split(part={'path': '/in/a'}, first=0, tuples=3, partition=0)
@@ -51,10 +51,10 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """What the driver tells a source when it plans a micro-batch.
+    """The arguments with which a source plans a micro-batch, in the driver.
 
-    `path`: where the source may keep a file or folder of its own in the checkpoint; nobody else uses it.
-    `most_tuples`: its share of the cap.  `time_s`: seconds since the checkpoint was made.
+    `path`: a place in the checkpoint for a file or folder of the source's own.  `most_tuples`: the most that this
+    source may take, its share of the cap.  `time_s`: seconds since the checkpoint was made.
 
     >>> Planning(Path("own"), most_tuples=1000, time_s=2.0).most_tuples
     1000
@@ -67,10 +67,10 @@ class Planning:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What a task tells a source that it reads from.
+    """The arguments with which a source reads a split, in a task.
 
-    `source` has the name and the schema that the application gave.  Nobody reads the attributes in `unused`: they must
-    be there, with any values.
+    `source` has the name and the schema that the application gave.  No operator reads the attributes in `unused`: their
+    columns must exist, with any values.
 
     >>> from types import SimpleNamespace
     >>> reading = Reading(SimpleNamespace(name="trades"), DeadLetters())
@@ -87,16 +87,16 @@ class Reading:
     def arrived(
         self, moments_s: float | npt.NDArray[np.float64] | Sequence[float], latency_from: LatencyFrom = "append"
     ) -> None:
-        """Says when the rows of the batch that is given next arrived: one moment for all of them, or one for each.
+        """Sets when the rows of the next batch arrived: one moment for all rows, or one for each.
 
-        Moments are in seconds since 1970 UTC.  Without it the rows arrived when `arrivals` said of their split.
+        Moments are in seconds since 1970 UTC.  Without this call the rows arrived when `arrivals` says for their split.
         """
         is_one = isinstance(moments_s, int | float)
         own = float(moments_s) if is_one else np.asarray(moments_s, np.float64)  # type: ignore[arg-type]
         self.moments[:] = [Arrived(own, latency_from)]
 
     def reject(self, reason: str, row: dict[str, Any]) -> None:
-        """Makes a row that cannot be used a dead letter; `reason` goes on from the name of the source: 'has ...'."""
+        """Makes a dead letter of a row that cannot be used; `reason` continues "source NAME", as in "has no price"."""
         self.letters.add(self.source.name, reason, row)
 
 
@@ -104,8 +104,8 @@ class SourcePort(Protocol):
     """A source of your own: an object with these members, which can be pickled.
 
     The driver calls `latest` before each micro-batch and `splits` for the batch between two offsets; Spark's log keeps
-    the offsets.  A batch that runs again has the same offsets, and must get the same tuples: `splits` and `read` depend
-    on their arguments and on data that do not change.
+    the offsets.  A batch that runs again has the same offsets and must get the same tuples: `splits` and `read` may
+    depend only on their arguments and on data that never changes.
 
     docs/how-to/write-a-source.md has a whole one.
 
@@ -128,11 +128,11 @@ class SourcePort(Protocol):
         ...
 
     def latest(self, start: Offset, planning: Planning) -> Offset:
-        """How far a micro-batch goes that begins at an offset: `start` itself where nothing has come."""
+        """The offset where a micro-batch that begins at `start` ends; `start` itself if nothing new is there."""
         ...
 
     def splits(self, start: Offset, end: Offset, path: Path) -> Sequence[Split]:
-        """What lies between two offsets, in order; `path` as in `Planning`."""
+        """The splits between two offsets, in order; `path` as in `Planning`."""
         ...
 
     def read(self, split: Split, reading: Reading) -> Iterable[pa.RecordBatch | pa.Table]:
@@ -143,13 +143,14 @@ class SourcePort(Protocol):
         ...
 
     def backlog(self, after: Offset, path: Path) -> float | None:
-        """Tuples that have come and lie behind an offset; None where that is not known."""
+        """How many tuples wait after an offset; None if that is not known."""
         ...
 
     def arrivals(self, splits: Sequence[Split], path: Path) -> Sequence[float | None]:
-        """When each split arrived, in seconds since 1970 UTC; None where that is not known.
+        """When each split arrived, in seconds since 1970 UTC; None if that is not known.
 
-        `read` may tell it of every tuple by `Reading.arrived`; where nobody does, tuples arrive when they are planned.
+        `read` may report it for single tuples with `Reading.arrived`.  Without either, tuples arrive when their
+        micro-batch is planned.
         """
         ...
 

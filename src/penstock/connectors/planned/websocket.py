@@ -198,11 +198,11 @@ def websocket(
     subscribe: str | Sequence[str] = (),
     headers: Mapping[str, str] | None = None,
 ) -> WebSocketSource:
-    """Messages of a websocket, at most once: to start playing with.  Needs the extra `websocket`.
+    """Messages of a websocket, at most once: for first experiments.  Needs the extra `websocket`.
 
     `format`: `json`, an object a message, or `raw`, text, as the attribute `value`.  `subscribe`: texts that are sent
     once the connection is open, each time.  `headers`: of the request; never stored, logged or shown.  The url and
-    `subscribe` are stored: what is secret belongs into the headers.
+    `subscribe` are stored: secrets belong in the headers.
 
     >>> websocket("ws://localhost:9001", subscribe='{"op": "subscribe"}')
     WebSocketSource(url='ws://localhost:9001', format='json', subscribe=('{"op": "subscribe"}',))

@@ -93,7 +93,7 @@ class PostgresSink:
 
     @contextlib.contextmanager
     def _connected(self, sink: str) -> Iterator[Connection[Any]]:
-        """A transaction: all of it counts, or nothing; what the server says is told in one sentence."""
+        """A transaction: all of it counts, or nothing; errors of the server become one sentence."""
         import psycopg
 
         if not self.dsn:

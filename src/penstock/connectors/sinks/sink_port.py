@@ -39,10 +39,10 @@ class SinkPromise:
     """What a sink promises, and how engines serve it.
 
     `delivery`: `exactly once`; `at least once` (a batch may be published again, under the same id and with the same
-    tuples); `this run` (a restart publishes nothing of before).  `staged_by`: `driver` for one part a batch, with all
-    tuples in the total order; `replicas` for one part of each, which never goes through the driver's memory.
-    `in_order`: whether tuples know their place in the total order, so that parts of replicas can be merged.
-    `keeps`: a run keeps the tuples for its caller, within these bounds.  `needs_spark`: `publish` needs a session.
+    tuples); `this run` (a restart does not publish earlier results).  `staged_by`: `driver` for one part per batch,
+    with all tuples in the total order; `replicas` for one part per replica, which never passes through the driver's
+    memory.  `in_order`: tuples carry their place in the total order, so that parts of replicas can be merged.  `keeps`:
+    a run holds the tuples for its caller, within these bounds.  `needs_spark`: `publish` needs a session.
 
     >>> SinkPromise("exactly once")
     SinkPromise(delivery='exactly once', staged_by='driver', in_order=True, keeps=None, needs_spark=False)
@@ -59,7 +59,7 @@ class SinkPromise:
 class Claim:
     """A run that asks for a sink's target, for tuples of this schema.
 
-    Every sink is asked twice, first with `only_checks`: nothing is taken where one sink of a run is refused.
+    `claim` is called twice for every sink, first with `only_checks`: if one sink refuses, no target is taken.
 
     >>> Claim("out", Run("4f0c", "checkpoint"), only_checks=True).run_id
     '4f0c'
@@ -79,9 +79,8 @@ class Claim:
 class Part:
     """What one replica (or, where `replica` is None, the driver) has of a batch's tuples for a sink.
 
-    `label` is the same whenever the batch comes again, `name` is unique for the sink: a task that runs again stages
-    another part.
-    `folder` is a folder of the checkpoint, which all hosts see.
+    `label` is the same each time the batch runs; `name` is unique for the sink, since a task that runs again stages
+    another part.  `folder` is a folder of the checkpoint, which all hosts see.
 
     >>> part = Part("out", pa.schema({"x": pa.int64()}), BatchId(7, "4f0c"), epoch=2, replica=1, attempt=5)
     >>> part.label, part.name
@@ -117,12 +116,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A batch's parts on their way to a sink: what `close` gave of each, nothing where the sink got no tuples.
+    """The parts of one batch for a sink, as their `close` named them; none if the batch had no tuples for it.
 
-    `batch` is the number of the batch, with the id of the run as `batch.run_id`: the two name the delivery for ever.
-    `epoch` is the driver's, higher than any before.  `fence()` raises where another driver has taken over.  `is_again`:
-    a driver before this one may have delivered the batch, or some of it.  `may_replace`: the batch may have been
-    computed and delivered before, so that files of that which have other names must go.
+    `batch` is the number of the batch and `batch.run_id` the id of the run; no other delivery has both.  `epoch` is the
+    driver's number, higher than that of any driver before.  `fence()` raises if another driver has taken over.
+    `is_again`: an earlier driver may have delivered the batch, or a part of it.  `may_replace`: the batch may have been
+    computed and delivered before; then files from that time under other names must be deleted.
 
     >>> Delivery("out", pa.schema({"x": pa.int64()}), BatchId(7, "4f0c"), parts=()).table().num_rows
     0
@@ -152,7 +151,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What a sink tells the user of a delivery: the files it wrote, or how many tuples, with a checksum of them.
+    """What a sink reports after a delivery: the files that it wrote, or the number of tuples and their checksum.
 
     >>> Delivered().files
     ()
@@ -165,7 +164,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Which parts nobody needs any more: of batches before one, and of drivers before one, but not the `excluded`.
+    """Which parts are stale: of batches before `before_batch` and drivers before `before_epoch`, not `excluded`.
 
     >>> Sweep(before_epoch=3, excluded=frozenset({"batch-000000000007@2-5"})).is_stale("batch-000000000007@2-4")
     True
@@ -176,7 +175,7 @@ class Sweep:
     excluded: frozenset[str] = frozenset()
 
     def is_stale(self, name: str) -> bool:
-        """Whether a part of this name can go; what is no name of a part stays."""
+        """Whether the part of this name may be deleted; False for a name that no part has."""
         found = _NAME.match(name)
         if found is None or name in self.excluded:
             return False
@@ -201,10 +200,10 @@ class OpenPart(Protocol):
 
 @runtime_checkable
 class SinkPort(Protocol):
-    """What every sink is: a value that can be pickled, with these methods.
+    """A sink: an object with these members, which can be pickled.
 
     Engines call `claim` at a start, `open` and `write` where tuples are staged (mostly on other hosts), `publish` in
-    the driver once the batch counts, and `sweep` now and then.  docs/connectors.md has an example.
+    the driver once the batch counts, and `sweep` from time to time.  docs/how-to/write-a-sink.md has a whole one.
 
     >>> isinstance(object(), SinkPort)
     False
@@ -216,11 +215,11 @@ class SinkPort(Protocol):
         ...
 
     def claim(self, claim: Claim) -> None:
-        """Takes the target for a run; InputError where it is another's."""
+        """Takes the target for a run; raises InputError if another run has it."""
         ...
 
     def open(self, part: Part) -> Any:
-        """Begins a part; what it gives goes to `write`, and has a method `close` as `OpenPart` says."""
+        """Begins a part; returns an object with a method `close` (an `OpenPart`), which `write` is called with."""
         ...
 
     def write(self, opened: Any, tuples: Block) -> None:
@@ -228,9 +227,9 @@ class SinkPort(Protocol):
         ...
 
     def publish(self, delivery: Delivery) -> Delivered | None:
-        """Delivers a batch's parts; called again for the same batch after a failure, never with other tuples."""
+        """Delivers a batch's parts; called again for the same batch after a failure, always with the same tuples."""
         ...
 
     def sweep(self, sweep: Sweep) -> None:
-        """Deletes parts that are stale, where they are not in the checkpoint."""
+        """Deletes stale parts that are not in the checkpoint; those in the checkpoint are deleted already."""
         ...

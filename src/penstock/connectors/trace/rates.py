@@ -62,7 +62,7 @@ def random_walk(seed: int) -> tuple[Floats, Floats]:
 
 
 def trading_day(seed: int) -> tuple[Floats, Floats]:
-    """From 09:30 to 16:00: a rush at the open that fades, a quiet noon, a rise to the close, all of it noisy."""
+    """From 09:30 to 16:00: a rush at the open that fades, a slack noon, a rise to the close, all of it noisy."""
     share = _middles(_TRADING_PIECES)
     calm = 0.55 + 0.9 * (2 * share - 1) ** 2
     rush = 2.2 * np.exp(-share / 0.025) + 1.6 * np.exp(-(1 - share) / 0.02)

@@ -14,7 +14,7 @@ def breaks(goal: Goal, seen: ControlStep) -> bool:
 
 
 def is_measured(goal: Goal, seen: ControlStep) -> bool:
-    """Whether it can be told that a step kept its goal; one that broke it is told in any case."""
+    """Whether it is known that a step met its goal; a broken goal is always known."""
     return seen.measured if goal.mean_s is None and goal.p95_s is None else seen.timed
 
 

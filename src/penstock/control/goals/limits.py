@@ -13,10 +13,11 @@ from penstock.control.setting import Grid
 @checked_calls("Limits")
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None: as much as the master has when the application starts.  `frequencies_ghz`: none, and cores are left alone.
+    """Bounds on what control may use; None: what the master has when the application starts.
 
-    `max_imbalance`: how far the busiest replica may be above the mean before slots are dealt out anew (record 0032).
-    `frequency_dry_run`: frequencies are chosen, and what would be written for them is told and not written.
+    Without `frequencies_ghz` the frequency of cores is not changed.  `max_imbalance`: how far the load of the busiest
+    replica may exceed the mean before slots are assigned anew (record 0032).  `frequency_dry_run`: log the frequencies
+    that would be set, and set none.
 
     >>> Limits(max_replicas=8).problems()
     ()

@@ -23,7 +23,7 @@ class DisplayOperator:
 
 @dataclass(frozen=True, slots=True)
 class DisplayElement:
-    """An element; `scope` says how its tuples may be told apart: 'none' (freely), 'key' or 'stream' (not at all)."""
+    """An element; `scope`: which tuples a replica may get: 'none' (any), 'key' or 'stream' (all of them)."""
 
     name: str
     scope: str = "none"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from penstock.plan.fusion.groups import Fused
 
 SAMPLES_EACH = 3  # by operator and reason
-MOST_REASONS = 1_000  # that are told apart: a reason may have a text of each tuple in it
+MOST_REASONS = 1_000  # that are distinguished: a reason may contain a text of each tuple
 SAMPLE_BYTES = 1_000
 _NUMBER = re.compile(r"\d[\d.,]*")
 Display = Callable[["Fused"], DisplayGraph]
@@ -45,7 +45,7 @@ _MOST_MB = 1 << 30
 @checked_calls("JournalSettings")
 @dataclass(frozen=True, slots=True)
 class JournalSettings:
-    """How much of the disk a run's journal may take, in all its files; whether samples of dead letters are in it.
+    """The most disk space of a run's journal, over all its files, and whether it has samples of dead letters.
 
     >>> JournalSettings(disk_mb=64).part_bytes
     25165824

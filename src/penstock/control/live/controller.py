@@ -129,7 +129,7 @@ class Controller:
         self._thread.start()
 
     def is_due(self, committed_at_s: float, configuration: Configuration, tuples: int) -> bool | None:
-        """Whether something may follow a micro-batch: until then `committed` need not be told of those before it.
+        """Whether something may follow a micro-batch: until then `committed` need not be called for those before it.
 
         None where nobody controls any more.
         """

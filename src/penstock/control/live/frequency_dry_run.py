@@ -15,7 +15,7 @@ class FrequencyDryRun:
         self._shown_ghz: float | None = None
 
     def sentences(self, record: Record) -> list[str]:
-        """What a step's decision would write; nothing where it stays as it was told."""
+        """What a step's decision would write; nothing if the last one wrote the same."""
         wanted_ghz = record.wanted.setting.frequency_ghz if isinstance(record.wanted, Change) else None
         if wanted_ghz is None or wanted_ghz == self._shown_ghz:
             return []

@@ -18,7 +18,7 @@ _LEFT_ALONE = "cores are left alone, and watts are estimated"
 class FrequencySetter:
     """Sets frequencies where the machine has them; only a local master's tasks run on this machine.
 
-    One that cannot be set after all is told once; cores are given back and left alone from then on.
+    If one cannot be set after all, one warning says so; cores are restored and left alone from then on.
     """
 
     def __init__(self, frequencies: Frequencies) -> None:

@@ -218,7 +218,7 @@ def _arrival_cv(observed: Sequence[Observation]) -> float:
 
 
 def _service_cv(observed: Sequence[Observation]) -> float:
-    """Over replicas that told a variance, weighed by their tuples."""
+    """Over replicas that reported a variance, weighed by their tuples."""
     known = [
         (r.tuples_in, r.service_variance_s2 / r.service_s**2)
         for o in observed

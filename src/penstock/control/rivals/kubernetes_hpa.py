@@ -43,7 +43,7 @@ class KubernetesHpa:
     def decide(self, state: HpaState, seen: ControlStep) -> tuple[HpaState, Decision]:
         now_s, at = seen.ended_at_s, seen.setting.replicas
         if state.looked_at_s is not None and now_s < state.looked_at_s + self.sync_s - 1e-9:
-            return state, Hold("between two looks")
+            return state, Hold("between two evaluations")
         utilization = min(seen.busy_ratio / max(seen.imbalance, 1.0), 1.0)  # the mean over replicas
         ratio = utilization / self.target
         raw = at if abs(ratio - 1) <= self.tolerance else self.bounds.within(math.ceil(at * ratio - 1e-9))

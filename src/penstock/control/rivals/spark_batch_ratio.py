@@ -38,7 +38,7 @@ class SparkBatchRatio:
         ratios = state.ratios if ratio is None else (*state.ratios, ratio)
         looked_at_s = seen.ended_at_s - seen.period_s if state.looked_at_s is None else state.looked_at_s
         if seen.ended_at_s < looked_at_s + self.scaling_s - 1e-9 or not ratios:
-            return RatioState(ratios, looked_at_s), Hold("between two looks")
+            return RatioState(ratios, looked_at_s), Hold("between two evaluations")
         mean = sum(ratios) / len(ratios)
         step = max(round(mean), 1) if mean >= self.up else -1 if mean <= self.down else 0
         decision = self.bounds.to(seen, seen.setting.replicas + step, f"processing time over interval {mean:.2f}")

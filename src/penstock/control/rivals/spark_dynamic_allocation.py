@@ -45,7 +45,7 @@ class SparkDynamicAllocation:
         if not waits:
             return replace(state, waiting_since_s=None, next_step=1), Hold("no task waits long enough")
         if state.waiting_since_s is not None and seen.ended_at_s < state.asked_at_s + self.sustained_s - 1e-9:
-            return state, Hold("asked a moment ago")
+            return state, Hold("executors were requested a moment ago")
         wanted = min(seen.setting.replicas + state.next_step, self.tasks)
         since_s = state.waiting_since_s if state.waiting_since_s is not None else seen.ended_at_s
         grows = self.bounds.within(wanted) > seen.setting.replicas

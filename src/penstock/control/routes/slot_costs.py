@@ -33,7 +33,7 @@ class SlotCosts:
         self._times = np.zeros(slots)  # a slot was timed
 
     def learn(self, counts: Sequence[int], own: ElementConfiguration, replicas: Sequence[ReplicaObservation]) -> None:
-        """Takes one micro-batch in; where it cannot be told who served which slot, nothing."""
+        """Takes one micro-batch in; if it is unknown who served which slot, nothing."""
         tuples = np.asarray(counts, np.float64)
         spent = _spent_s(own, replicas)
         if spent is None or len(counts) != len(own.route) or not tuples.sum():

@@ -31,7 +31,7 @@ class SlotLoads:
 
         `configurations` are those of the micro-batches: what a slot costs is learned from the replicas that served it;
         without them, all tuples of an element cost the same.  An element without tuples, or one whose tuples were not
-        counted by slot, keeps what is known of it: its routes must not change for a quiet moment.
+        counted by slot, keeps what is known of it: its routes must not change for a pause.
         """
         for observation, configuration in zip(observed, configurations, strict=False):
             self._learn_costs(observation, configuration)

@@ -11,7 +11,7 @@ State = TypeVar("State")
 
 
 class ThreadPolicy(Protocol[State]):
-    """`start` is told what the element looks like; `decide` gives the setting of the next period and why."""
+    """`start` gets the shape of the element; `decide` gives the setting of the next period and why."""
 
     def start(self, observation: ElementObservation) -> tuple[State, ElementSetting]: ...
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from penstock.errors import StateError
 from penstock.host.directories import temporary_directory
 
-_OLD_S = 3600.0  # after which what was told of an `elastic_map` that is over is removed
+_OLD_S = 3600.0  # after which the file of an `elastic_map` that has ended is removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LevelHint:
 
 
 def read_level_hint(path: Path | None) -> LevelHint:
-    """What others told; one call at a time where nobody did."""
+    """The level that other workers found; 1 if none has."""
     try:
         found = json.loads(path.read_text()) if path is not None else {}
         computing = found.get("computing")

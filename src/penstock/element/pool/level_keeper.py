@@ -1,4 +1,4 @@
-"""The level of a pool: found by a policy from the rate of whole periods, kept between tasks, told to new workers."""
+"""The level of a pool, found from the rate of whole periods, stored between tasks, shared with new workers."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ class Runtime:
                 self.space.notify()
 
     def _fail(self, thread_slot: ThreadSlot, error: BaseException) -> None:
-        """The first failure ends the element: nothing more is started, and the feeding thread is told."""
+        """The first failure ends the element: nothing more is started, and the feeding thread gets it."""
         with self.lock:
             if self.failure is None:
                 self.failure = failure_of(None if thread_slot.stage is None else thread_slot.stage.operator, error)

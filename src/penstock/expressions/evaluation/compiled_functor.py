@@ -100,13 +100,13 @@ class FunctorKernel:
     def _emit(self, expression: Expression) -> _Emit:
         evaluator = Evaluator(expression, self._scope)
         node, place = evaluator.root, None
-        is_kept_apart = kind_of(node.type) == "unknown"
+        is_separate = kind_of(node.type) == "unknown"
         if isinstance(node.node, Attribute):
             place = int(self._schema.get_field_index(node.node.name))
-            is_kept_apart = self._where is None or not (is_fixed_width(node.type) or pa.types.is_dictionary(node.type))
+            is_separate = self._where is None or not (is_fixed_width(node.type) or pa.types.is_dictionary(node.type))
         elif not is_fixed_width(node.type) or needs_hoisting(node):
-            is_kept_apart = True
-        if is_kept_apart:
+            is_separate = True
+        if is_separate:
             return _Emit(evaluator, evaluator.type, place, None)
         self._outputs.append(Output(node, is_copy=place is not None))
         return _Emit(evaluator, evaluator.type, place, len(self._outputs) - 1)

@@ -45,22 +45,22 @@ def evaluate(expression: Expression, environment: Environment) -> Column:
 def evaluator_of(expression: Expression, environment: Environment) -> Evaluator:
     """The evaluator of an expression for an environment's types; the newest are kept."""
     keys = {key: environment.key(key) for key in attributes(expression)}
-    types = tuple((kept, str(environment.columns[kept].type)) for kept in keys.values())
+    types = tuple((column, str(environment.columns[column].type)) for column in keys.values())
     place = id(expression), types
-    kept = _evaluators.get(place)
-    if kept is None or kept[0] is not expression:
-        kept = expression, Evaluator(expression, _scope(keys, environment))
-        _evaluators[place] = kept
+    cached = _evaluators.get(place)
+    if cached is None or cached[0] is not expression:
+        cached = expression, Evaluator(expression, _scope(keys, environment))
+        _evaluators[place] = cached
         if len(_evaluators) > _MOST_EVALUATORS:
             _evaluators.popitem(last=False)
-    return kept[1]
+    return cached[1]
 
 
 def _scope(keys: Mapping[Key, Key], environment: Environment) -> Scope:
     """The attributes that an expression reads, as it names them."""
     ports: dict[str | None, list[pa.Field]] = {}
-    for (port, name), kept in keys.items():
-        ports.setdefault(port, []).append(pa.field(name, environment.columns[kept].type))
+    for (port, name), column in keys.items():
+        ports.setdefault(port, []).append(pa.field(name, environment.columns[column].type))
     return Scope(tuple((port, pa.schema(fields)) for port, fields in ports.items()))
 
 

@@ -1,4 +1,4 @@
-"""When tuples of a source arrived, by their numbers, as the tasks of this and earlier micro-batches have told."""
+"""When tuples of a source arrived, by their numbers, as reported by the tasks of this and earlier micro-batches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ArrivalTable:
         self._newest: list[Piece] = []
 
     def note(self, pieces: Sequence[Piece]) -> None:
-        """What a micro-batch has read; what it reads again counts as it is told now."""
+        """What a micro-batch has read; for rows that it reads again, the newest report counts."""
         self._earlier = (self._earlier + self._newest)[-_MOST_EARLIER:]
         self._newest = self._numbered(sorted(pieces)) if self._counted else list(pieces)
         self._now, self._before = _Pieces(self._newest), _Pieces(self._earlier)

@@ -27,7 +27,7 @@ _NO_END = 1 << 62
 
 
 class LatencyClock:
-    """Knows when tuples arrived: by the schedules of sources, and by what tasks have told of the others."""
+    """Knows when tuples arrived: by the schedules of sources, and by the reports of tasks for the others."""
 
     def __init__(self, fixed: Fixed) -> None:
         self._places = {source.name: place for place, source in enumerate(fixed.graph.sources)}
@@ -66,7 +66,7 @@ class LatencyClock:
         )
 
     def _note(self, reports: Reports) -> int:
-        """Keeps the arrivals that tasks have told; gives how many were ahead of the clock."""
+        """Stores the arrivals that tasks report; returns how many were ahead of the clock."""
         found, ahead = {place: list[tuple[int, int, float, float]]() for place in self._tables}, 0
         for report in (report for own in reports.values() for report in own):
             for name, (word, pieces, own_ahead) in report.arrivals.items():

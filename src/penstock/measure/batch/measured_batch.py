@@ -1,4 +1,4 @@
-"""A micro-batch as its tasks and the driver's clock have told it; its Observation is made where somebody looks."""
+"""A micro-batch as reported by its tasks and the driver's clock; its Observation is made when it is read."""
 
 from __future__ import annotations
 

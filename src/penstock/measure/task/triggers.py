@@ -12,7 +12,7 @@ from penstock.block.block import Block
 from penstock.connectors.planned.row_numbers import WIDE_BITS
 
 Integers = npt.NDArray[np.int64]
-UNKNOWN = -1  # the place of a source that cannot be told
+UNKNOWN = -1  # the place of an unknown source
 _NONE = np.empty((0, 4), np.int64)
 _PIECES_PER_BLOCK = 16
 _PIECES_MAX = 2048  # of a task; more are put together with their neighbours

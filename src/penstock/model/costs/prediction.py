@@ -217,7 +217,7 @@ def _replicas(profile: Profile, groups: Sequence[Sequence[str]], given: Mapping[
 
 
 def scope_of(profile: Profile, group: Sequence[str]) -> str:
-    """What an element's tuples may be told apart by: the strictest of its operators; two different keys are none.
+    """How an element's tuples may be divided: by the strictest of its operators; two different keys divide nothing.
 
     Sources together with operators by key are read in one task.
     """

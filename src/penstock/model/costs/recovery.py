@@ -52,7 +52,7 @@ def recover_unfused(
     usable = unsaturated(own)
     rates = [point.tuples_in_s for point in usable]
     outputs = _outputs([(point.tuples_in_s, point.tuples_out_s) for point in own])
-    # Steps 3 and 5: fitting u_e - (u^r + u^s) is the same as fitting both apart, since least squares are linear.
+    # Steps 3 and 5: a fit of u_e - (u^r + u^s) is the same as two separate fits, since least squares are linear.
     computed = [point.cpu_cores - _overhead(point, table) for point in usable]
     return Recovered(fit(rates, computed, what="a resource function"), outputs)
 

@@ -1,4 +1,4 @@
-"""Aggregates over time windows by key, told the clock of the whole stream: each replica has its groups.
+"""Keyed aggregates over time windows with a broadcast watermark: each replica has its groups.
 
 A tick stands among the tuples at its place and counts for a group of its own (number 0), whose outputs are dropped; so
 windows fire where they fire on one replica.  Within a firing groups go by their oldest tuple; its position takes the
@@ -116,11 +116,11 @@ class EventTimeAggregate(AggregateRuntime):
         columns = [*self._kernel_columns(self.arguments.columns(block)), *tags]
         fired = self._run(block, groups, is_tick, event_us, columns, partials)
         self._report_late(block, fired.late, is_tick)
-        kept = np.flatnonzero(fired.groups)
-        taken = tuple(column.take(kept) for column in fired.columns)
+        selected = np.flatnonzero(fired.groups)
+        taken = tuple(column.take(selected) for column in fired.columns)
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, taken, strict=False)}
-        results |= self._of_groups(fired.groups[kept] - 1) | self._of_windows(fired.ends_us[kept], None)
-        return _Fired(fired.rows[kept], fired.ends_us[kept], taken[len(taken) - self._tag_count :], results)
+        results |= self._of_groups(fired.groups[selected] - 1) | self._of_windows(fired.ends_us[selected], None)
+        return _Fired(fired.rows[selected], fired.ends_us[selected], taken[len(taken) - self._tag_count :], results)
 
     def _run(
         self,
@@ -158,11 +158,11 @@ class EventTimeAggregate(AggregateRuntime):
         assert self.times is not None
         assert self.keys is not None
         assert self._partials is not None
-        kept = np.flatnonzero(self._partials.panes(partials) == self.times.clock[1])
-        if len(kept):
+        selected = np.flatnonzero(self._partials.panes(partials) == self.times.clock[1])
+        if len(selected):
             fields = self._partials.fields(partials)
-            taken = {name: array[kept] for name, array in fields.items()}
-            self.times.absorb(groups[kept], self.keys.count + 1, taken)
+            taken = {name: array[selected] for name, array in fields.items()}
+            self.times.absorb(groups[selected], self.keys.count + 1, taken)
 
     def _held(self, block: Block, groups: npt.NDArray[np.int32], is_tick: Mask, tags: list[FixedColumn]) -> _Fired:
         assert self.held is not None
@@ -183,11 +183,11 @@ class EventTimeAggregate(AggregateRuntime):
     def _without_failures(self, fired: _Fired) -> _Fired:
         if not self.failed:
             return fired
-        kept = np.delete(np.arange(len(fired.rows)), sorted(self.failed))
+        selected = np.delete(np.arange(len(fired.rows)), sorted(self.failed))
         self.failed.clear()
-        oldest = tuple(column.take(kept) for column in fired.oldest)
-        results = {call: column.take(kept) for call, column in fired.results.items()}
-        return _Fired(fired.rows[kept], fired.ends[kept], oldest, results)
+        oldest = tuple(column.take(selected) for column in fired.oldest)
+        results = {call: column.take(selected) for call, column in fired.results.items()}
+        return _Fired(fired.rows[selected], fired.ends[selected], oldest, results)
 
     def _position(self, block: Block, fired: _Fired) -> Position | None:
         """The trigger's position, then the window's end and the position of the group's oldest tuple."""
@@ -219,13 +219,13 @@ def _of_new_panes(ticks: Block, operator: Aggregate, reached: int) -> Block:
 
 def of_tuples(firings: Firings, taken: tuple[Column, ...]) -> tuple[Firings, tuple[Column, ...]]:
     """The firings without those of the ticks' group, and the columns of their members."""
-    kept, lengths = firings.groups > 0, np.diff(firings.offsets)
-    if kept.all():
+    selected, lengths = firings.groups > 0, np.diff(firings.offsets)
+    if selected.all():
         return firings, taken
-    members = np.flatnonzero(np.repeat(kept, lengths))
-    offsets = np.append(0, np.cumsum(lengths[kept]))
-    ends, groups, triggers = firings.ends[kept], firings.groups[kept], firings.triggers[kept]
+    members = np.flatnonzero(np.repeat(selected, lengths))
+    offsets = np.append(0, np.cumsum(lengths[selected]))
+    ends, groups, triggers = firings.ends[selected], firings.groups[selected], firings.triggers[selected]
     changed = Firings(
-        triggers, groups, ends, firings.window_rows[kept], offsets, firings.members[members], firings.late
+        triggers, groups, ends, firings.window_rows[selected], offsets, firings.members[members], firings.late
     )
     return changed, tuple(column.take(members) for column in taken)

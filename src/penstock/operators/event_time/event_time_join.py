@@ -1,4 +1,4 @@
-"""Joins over time windows by key, told the clock of the whole stream: each replica has its keys."""
+"""Keyed joins over time windows with a broadcast watermark: each replica has its keys."""
 
 from __future__ import annotations
 

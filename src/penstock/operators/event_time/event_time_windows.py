@@ -1,4 +1,4 @@
-"""The windows by slot of an aggregate that is told a clock or punctuations: running values of panes, or held rows.
+"""The windows by slot of an aggregate with broadcast ticks or punctuations: running values of panes, or held rows.
 
 Group 0 is the ticks'.
 """

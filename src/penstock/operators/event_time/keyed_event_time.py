@@ -25,7 +25,7 @@ class SideInput:
     """What a replica gets of a micro-batch beside the tuples of its slots.
 
     `ticks` by input, punctuations too; of split slots the `partials` of keys that it owns, and `shares` of tuples to be
-    checked.  The one replica that `passes_marks` sends the punctuations on which all are told.
+    checked.  The one replica that `passes_marks` sends the punctuations on, which all receive.
     """
 
     ticks: Mapping[int, Sequence[Block]] = field(default_factory=dict)

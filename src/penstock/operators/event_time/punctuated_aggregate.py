@@ -1,4 +1,4 @@
-"""Aggregates over windows by punctuation and by key, told all punctuations of the stream: each replica has its groups.
+"""Keyed aggregates over punctuation windows with broadcast punctuations: each replica has its groups.
 
 A punctuation fires the groups of each replica at its place among the replica's tuples.  Within a firing groups go by
 their oldest tuple; its position takes the place of the output's number, so that the outputs of several replicas can be
@@ -84,10 +84,10 @@ class PunctuatedAggregate(AggregateRuntime):
         groups, zeros = keys + np.int32(1), np.zeros(own.rows)  # group 0 is that of ticks, which there are none of
         firings, taken = self.held.process(columns, groups, self.keys.count + 1, zeros, marks.offsets)
         results = self._from_rows(firings.offsets, taken) | self._of_groups(firings.groups - 1)
-        kept = np.delete(np.arange(len(firings.triggers)), sorted(self.failed))
+        selected = np.delete(np.arange(len(firings.triggers)), sorted(self.failed))
         self.failed.clear()
-        oldest = [column.take(firings.offsets[:-1][kept]) for column in taken[len(taken) - self._tag_count :]]
-        return firings.triggers[kept], oldest, {call: column.take(kept) for call, column in results.items()}
+        oldest = [column.take(firings.offsets[:-1][selected]) for column in taken[len(taken) - self._tag_count :]]
+        return firings.triggers[selected], oldest, {call: column.take(selected) for call, column in results.items()}
 
     def changed(self, slots: Integers) -> Integers:
         touched, before = self._slots.touched(), self._clock

@@ -1,4 +1,4 @@
-"""Ticks: what of a stream may have moved its clock, or its punctuations, told to every replica of an operator by key.
+"""Ticks: tuples that may have moved a stream's clock, or its punctuations, sent to every replica of a keyed operator.
 
 The clock of a stream at a tuple is the highest time up to it, so of each block only those count whose time is above all
 before them in the block: whoever has these of all blocks, in order, knows the clock everywhere.

@@ -20,7 +20,7 @@ from penstock.operators.stateless.routing import truth
 class PunctorRuntime(Stateless):
     """Passes all tuples and adds a mark where its condition is true.
 
-    `counts`: marks are told apart by number, as a union does that waits for copies of each.
+    `counts`: marks have numbers, as a union does that waits for copies of each.
     """
 
     def __init__(self, operator: Punctor, number: int, *, counts: bool = True) -> None:

@@ -124,8 +124,8 @@ class EventTimeBuffer(SnapshotFields):
         block = Block(block.schema, block.columns, block.rows, block.position)
         if late.any():
             self._report(block, np.flatnonzero(late))
-            kept = np.flatnonzero(~late)
-            block, event_us = block.take(kept), event_us[kept]
+            on_time = np.flatnonzero(~late)
+            block, event_us = block.take(on_time), event_us[on_time]
         if block.rows:
             self._keep(port, _Chunk(block, event_us))
 
@@ -167,18 +167,18 @@ class EventTimeBuffer(SnapshotFields):
 
     def _passed(self, port: int, pane: int) -> list[_Chunk]:
         """Lets go of the tuples of panes below one."""
-        kept, passed = [], []
+        remaining, passed = [], []
         for chunk in self.chunks[port]:
             if chunk.lowest // self._step_us >= pane:
-                kept.append(chunk)
+                remaining.append(chunk)
                 continue
             is_passed = chunk.event_us // self._step_us < pane
             if is_passed.all():
                 passed.append(chunk)
             else:
                 passed.append(chunk.take(np.flatnonzero(is_passed)))
-                kept.append(chunk.take(np.flatnonzero(~is_passed)))
-        self.chunks[port] = kept
+                remaining.append(chunk.take(np.flatnonzero(~is_passed)))
+        self.chunks[port] = remaining
         return passed
 
 

@@ -1,4 +1,4 @@
-"""Ticks: what a source's tuples say about its event time, told to every operator that goes by a watermark.
+"""Ticks: what a source's tuples say about its event time, for every operator with a watermark.
 
 They are made of the source's own blocks, before any filter, and stand at the positions of its tuples.
 """
@@ -47,8 +47,8 @@ class SourceTicks:
         times = event_times_us(block, self._window)[rows]
         if not len(times):
             return None
-        kept = self._thinned(times)
-        return ticks_at(block.position.take(rows[kept]), TIME, self._place, partition, times[kept])
+        chosen = self._thinned(times)
+        return ticks_at(block.position.take(rows[chosen]), TIME, self._place, partition, times[chosen])
 
     def _thinned(self, times: Integers) -> Integers:
         highest = np.maximum.accumulate(times)

@@ -100,10 +100,10 @@ class WatermarkedAggregate(AggregateRuntime):
         run = self._by_kernel if self.times is not None else self._held
         rows, ends, oldest, results = run(block, fed, groups, [fed.spread(tag) for tag in tags])
         if self.failed:
-            kept = np.delete(np.arange(len(rows)), sorted(self.failed))
+            selected = np.delete(np.arange(len(rows)), sorted(self.failed))
             self.failed.clear()
-            rows, ends, oldest = rows[kept], ends[kept], tuple(column.take(kept) for column in oldest)
-            results = {call: column.take(kept) for call, column in results.items()}
+            rows, ends, oldest = rows[selected], ends[selected], tuple(column.take(selected) for column in oldest)
+            results = {call: column.take(selected) for call, column in results.items()}
         placed = self._position(released.moves.position.take(fed.move[rows]), ends, oldest) if self._ordered else None
         return Block(self.operator.schema, self._columns(results, len(rows)), len(rows), placed)
 
@@ -114,14 +114,16 @@ class WatermarkedAggregate(AggregateRuntime):
         arguments = self._kernel_columns(self.arguments.columns(block))
         columns = [*(fed.spread(column) for column in arguments), *tags]
         fired = self.times.process(groups, self._group_count + 1, fed.event_us, columns)
-        kept = np.flatnonzero(fired.groups)
-        taken = tuple(column.take(kept) for column in fired.columns)
-        ends = fired.ends_us[kept]
+        selected = np.flatnonzero(fired.groups)
+        taken = tuple(column.take(selected) for column in fired.columns)
+        ends = fired.ends_us[selected]
         results: Results = {call[0]: c for call, c in zip(self.plan.by_kernel, taken, strict=False)}
         counts = taken[len(taken) - self._tag_count - 1]
         assert isinstance(counts, FixedColumn)
-        results |= self._of_groups(fired.groups[kept] - 1) | self._of_windows(ends, _in_all_groups(ends, counts.values))
-        return fired.rows[kept], ends, taken[len(taken) - self._tag_count :], results
+        results |= self._of_groups(fired.groups[selected] - 1) | self._of_windows(
+            ends, _in_all_groups(ends, counts.values)
+        )
+        return fired.rows[selected], ends, taken[len(taken) - self._tag_count :], results
 
     def _held(
         self, block: Block, fed: Fed, groups: npt.NDArray[np.int32], tags: list[FixedColumn]

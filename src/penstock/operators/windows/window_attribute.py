@@ -64,6 +64,6 @@ def without_missing(block: Block, window: Window, operator: str, letters: DeadLe
         operator, f"has no number in '{window.on}', on which its window runs", block, np.flatnonzero(~good)
     )
     rows = np.flatnonzero(good)
-    kept = block.take(rows)
-    kept.punctuations = None if block.punctuations is None else block.punctuations.through(rows)
-    return kept
+    result = block.take(rows)
+    result.punctuations = None if block.punctuations is None else block.punctuations.through(rows)
+    return result

@@ -1,6 +1,6 @@
 """Operators by key whose windows go by the clock or the punctuations of the whole stream, on several replicas.
 
-Every replica is told which tuples of the stream moved the clock (ticks), or its punctuations, whatever their keys.
+Every replica receives the ticks (tuples that moved the clock) or the punctuations of the stream, whatever their keys.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def has_time_windows(operator: ops.Operator) -> bool:
 
 
 def goes_by_broadcast(graph: Graph, operator: ops.Operator) -> bool:
-    """Whether an operator by key is told, beside its tuples, what its windows go by."""
+    """Whether a keyed operator receives ticks or punctuations in addition to its tuples."""
     return is_keyed_event_time(graph, operator) or operator.name in punctuated(graph).by_key
 
 
 def is_keyed_event_time(graph: Graph, operator: ops.Operator) -> bool:
-    """Whether an operator with time windows can run by key, told the clock of the whole stream.
+    """Whether an operator with time windows can run by key, with a broadcast watermark.
 
     The results of one firing are numbered over all groups.  Replicas know their order, not their numbers, and these
     count where results meet other streams, unless a watermark fires them.  A stream joined with itself by two

@@ -15,7 +15,7 @@ Scope = Literal["none", "key", "stream"]
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
-    """How far an operator's work can be told apart; `keys` are attributes of each input, in the order of the inputs."""
+    """How an operator's work can be divided; `keys` are attributes of each input, in the order of the inputs."""
 
     scope: Scope
     because: str
@@ -26,9 +26,9 @@ def partitioning_of(operator: ops.Operator) -> Partitioning:
     """What an operator's results depend on beside the tuple itself, and why."""
     match operator:
         case ops.Source():
-            return Partitioning("stream", "one reader gives its tuples their sequence")
+            return Partitioning("stream", "one reader numbers its tuples")
         case ops.Sink():
-            return Partitioning("stream", "one writer puts its tuples down in the order of the stream")
+            return Partitioning("stream", "one writer keeps the order of the stream")
         case ops.Functor():
             return _of_functor(operator)
         case ops.Aggregate():
@@ -38,17 +38,17 @@ def partitioning_of(operator: ops.Operator) -> Partitioning:
         case ops.Sort():
             return Partitioning("stream", "sorting compares tuples of the whole stream")
         case ops.Barrier():
-            return Partitioning("stream", "a barrier counts the tuples of each whole input")
+            return Partitioning("stream", "a barrier pairs tuples by their number in each whole input")
         case ops.Throttle():
             return Partitioning("stream", "a throttled tuple's time depends on the one before it")
         case ops.Custom():
             return _of_custom(operator)
         case ops.Union():
-            return Partitioning("none", "any share of the inputs can be merged by position on its own")
+            return Partitioning("none", "any share of the inputs can be merged by position")
         case ops.Map():
-            return Partitioning("none", "its function must not care how the stream is cut")
+            return Partitioning("none", "its function may be called with any share of the tuples")
         case _:
-            return Partitioning("none", "each tuple is treated on its own")
+            return Partitioning("none", "each tuple is processed independently")
 
 
 def origin(graph: Graph, stream: str, attribute: str) -> tuple[str, str]:
@@ -105,22 +105,20 @@ def _of_functor(operator: ops.Functor) -> Partitioning:
     expressions = [emit.expression for emits in operator.emits for emit in emits]
     if any(uses_sequence(e) for e in (*expressions, *([operator.where] if operator.where else []))):
         return Partitioning("stream", "seq_num() numbers the tuples of the whole stream")
-    return Partitioning("none", "each tuple is treated on its own")
+    return Partitioning("none", "each tuple is processed independently")
 
 
 def _of_aggregate(operator: ops.Aggregate) -> Partitioning:
     window = operator.window
     if not operator.by:
-        return Partitioning("stream", f"its window ({window}) holds the whole stream, not a group")
+        return Partitioning("stream", f"its window ({window}) is over the whole stream, not by group")
     if (
         any(isinstance(n, Call) and n.function == "mcnt" for e in operator.emit for n in walk(e.expression))
         and not window.per_group
     ):
         return Partitioning("stream", "mcnt() counts the tuples of all groups in the window")
     if not _goes_by_key(window):
-        return Partitioning(
-            "stream", f"its window ({window}) is one over the whole stream, although results are grouped"
-        )
+        return Partitioning("stream", f"its window ({window}) is over the whole stream, although results are grouped")
     return Partitioning("key", _by(operator.by) + _clock(window), (operator.by,))
 
 
@@ -129,7 +127,7 @@ def _of_join(operator: ops.Join) -> Partitioning:
         return Partitioning("stream", "a join without on=... compares every tuple with every other")
     for window, side in ((operator.left_window, "left"), (operator.right_window, "right")):
         if not _goes_by_key(window):
-            return Partitioning("stream", f"its {side} window ({window}) is one over the whole stream")
+            return Partitioning("stream", f"its {side} window ({window}) is over the whole stream")
     left, right = (tuple(pair[i] for pair in operator.on) for i in (0, 1))
     return Partitioning("key", _by(left) + _clock(operator.left_window), (left, right))
 
@@ -146,7 +144,7 @@ def _goes_by_key(window: Window) -> bool:
 
 
 def _by(attributes: tuple[str, ...]) -> str:
-    return f"state is kept by {', '.join(attributes)}"
+    return f"state is stored by {', '.join(attributes)}"
 
 
 def _clock(window: Window) -> str:

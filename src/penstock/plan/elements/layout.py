@@ -64,7 +64,7 @@ def _grouped(graph: Graph, pipeline: Pipeline, default: Layout) -> Layout:
 
 
 def _positioned(graph: Graph, others: Iterable[str]) -> frozenset[str]:
-    """Streams that are merged, or told a clock, that lead to a sink that keeps order, and others; with all before."""
+    """Streams that are merged, have ticks, lead to a sink in total order, and some others; with all before them."""
     needed = {*element_positions(graph), *others}
     for operator in reversed(graph.operators):
         keeps = isinstance(operator, ops.Sink) and operator.connector.promise.in_order

@@ -43,7 +43,9 @@ def parallelism_of_element(graph: Graph, element: Element) -> Parallelism:
         return found if len(members) == 1 else Parallelism(found.limit, f"{tightest}: {found.because}")
     keys = [key for member in members if (key := _key_origins(graph, member))]
     if not set.intersection(*keys):
-        return Parallelism(1, "its operators keep state by different keys, and tuples are dealt out once per element")
+        return Parallelism(
+            1, "its operators keep state by different keys, and an element distributes its tuples by one key"
+        )
     return found if len(members) == 1 else Parallelism(found.limit, f"{tightest}: {found.because}")
 
 
@@ -51,18 +53,18 @@ def planned_parallelism(graph: Graph, element: PipelineElement) -> Parallelism:
     """The highest useful number of replicas of an element of the plan, and why not more."""
     working = [o for o in map(graph.operator, element.operators) if not isinstance(o, Source | Sink)]
     if element.scope == "none":
-        return Parallelism(None, "each tuple is treated on its own" if working else "any replica can read a share")
+        return Parallelism(None, "each tuple is processed independently" if working else "any replica can read a share")
     keyed = next((o for o in working if partitioning_of(o).scope == "key"), None)
     if element.scope == "key" and keyed is not None:
         found = parallelism_of(keyed)
         return found if len(working) == 1 else Parallelism(found.limit, f"{keyed.name}: {found.because}")
     whole = next((o for o in working if needs_of(graph, o)[0] == "stream"), None)
     if whole is None or element.because:
-        return Parallelism(1, element.because or "streams of several elements come together in it")
+        return Parallelism(1, element.because or "it reads streams of several elements")
     partitioning = partitioning_of(whole)
     because = partitioning.because if partitioning.scope == "stream" else "its results depend on all tuples in order"
     if isinstance(whole, Punctor):
-        because = "its punctuations are heard in the order of the whole stream, or have copies that are counted"
+        because = "its punctuations need the order of the whole stream, or copies of them are merged"
     return Parallelism(1, because if len(working) == 1 else f"{whole.name}: {because}")
 
 
@@ -71,7 +73,7 @@ def _parallelism(partitioning: Partitioning) -> Parallelism:
         return Parallelism(None, partitioning.because)
     if partitioning.scope == "stream":
         return Parallelism(1, partitioning.because)
-    return Parallelism(SLOTS, f"{partitioning.because}; keys live in {SLOTS} slots, and fewer keys use fewer replicas")
+    return Parallelism(SLOTS, f"{partitioning.because}; keys are in {SLOTS} slots, and fewer keys use fewer replicas")
 
 
 def _key_origins(graph: Graph, operator: Operator) -> set[frozenset[tuple[str, str]]]:

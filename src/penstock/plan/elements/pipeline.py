@@ -64,7 +64,7 @@ class _Drafts:
             return True
         if place == 0:
             return False
-        if draft.scope == "stream":  # the intake is kept short: what can be told apart by key goes on in parallel
+        if draft.scope == "stream":  # the intake is short: what can be divided by key runs in parallel after it
             return scope != "key" or not (self.has_intake and place == 1)
         return alone and scope == "key" and draft.origins is not None and draft.origins == origins
 

@@ -1,6 +1,6 @@
 """Which streams carry window punctuations, who hears them, and which windows run on them by key.
 
-Every replica of an aggregate by key is told all punctuations of its stream, so that each of them fires its own groups.
+Every replica of a keyed aggregate receives all punctuations of its stream, so that each fires its own groups.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Punctuated:
         return bool(self.in_order.intersection(operator.outputs))
 
     def counts(self, operator: ops.Operator) -> bool:
-        """Whether the marks that leave an operator are told apart."""
+        """Whether the marks that leave an operator are numbered."""
         return bool(self.counted.intersection(operator.outputs))
 
 
@@ -90,7 +90,7 @@ def stages(graph: Graph) -> dict[str, int]:
 
 
 def _by_key(graph: Graph) -> frozenset[str]:
-    """The aggregates whose windows by punctuation can be told apart by key.
+    """The aggregates whose punctuation windows can be divided by key.
 
     The results of one punctuation are numbered over all groups.  Replicas know their order, not their numbers, and
     these count where results of several such operators are merged.

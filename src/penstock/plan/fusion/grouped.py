@@ -1,4 +1,4 @@
-"""Groups of operators -> the pipeline: how the tuples of each element may be told apart over replicas."""
+"""Groups of operators -> the pipeline: how the tuples of each element may be divided over replicas."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def _by_key(graph: Graph, names: set[str], members: Sequence[ops.Operator], keye
         inside = [graph.producer(s).name for s in clocked.inputs if graph.producer(s).name in names]
         ahead = [
             member.name for member in members[: members.index(clocked)]
-        ]  # an element is told for its first operator
+        ]  # ticks come to an element for its first operator
         if inside or others or ahead:
             by = "clock" if has_time_windows(clocked) else "punctuations"
-            return _whole(f"'{clocked.name}' goes by the {by} of the whole stream and stands behind or beside "
+            return _whole(f"'{clocked.name}' goes by the {by} of the whole stream and follows or runs next to "
                           f"'{(inside or others or ahead)[0]}' in one element")  # fmt: skip
     routes: _Routes = {}
     for operator in keyed:
@@ -94,8 +94,8 @@ def _by_key(graph: Graph, names: set[str], members: Sequence[ops.Operator], keye
             if found is None:
                 return _whole(f"the key of '{operator.name}' ({', '.join(key)}) is computed in the element itself")
             if routes.setdefault(found[0], found[1]) != found[1]:
-                return _whole(f"'{found[0]}' would have to be dealt out by {_listed(routes[found[0]])} and by "
-                              f"{_listed(found[1])}, and tuples are dealt out once per element")  # fmt: skip
+                return _whole(f"'{found[0]}' would have to be distributed by {_listed(routes[found[0]])} and by "
+                              f"{_listed(found[1])}, and an element distributes its tuples by one key")  # fmt: skip
     for operator in members:
         for stream in operator.inputs:
             if stream not in routes and graph.producer(stream).name not in names:

@@ -14,7 +14,7 @@ INTAKE = "@intake"
 class PipelineElement:
     """Operators that run fused in one replica's task.
 
-    `scope` says how its tuples may be told apart over replicas: not at all ('stream': one replica), by key, or freely.
+    `scope` says how its tuples may be divided over replicas: not at all ('stream': one replica), by key, or freely.
     `inputs` are the streams that come to it through exchanges, `keys` the attributes that route each of them.
     `slot_operators` are the operators among which a chosen slot function is looked for, its own where it is empty.
     `because`: why it has one replica, where operators of it could have more in other elements.

@@ -79,12 +79,12 @@ class SinkDelivery:
 
     def tables(self) -> dict[str, pa.Table]:
         """The tuples of the sinks in memory, in order."""
-        return {name: kept.table(self._sinks[name].schema) for name, kept in self._in_memory.items()}
+        return {name: stored.table(self._sinks[name].schema) for name, stored in self._in_memory.items()}
 
     @property
     def dropped(self) -> dict[str, int]:
         """How many tuples sinks in memory have dropped, where they have."""
-        return {name: kept.dropped for name, kept in self._in_memory.items() if kept.dropped}
+        return {name: stored.dropped for name, stored in self._in_memory.items() if stored.dropped}
 
     def _staged(self, batch: int, name: str, blocks: list[tuple[int, Block]]) -> str:
         sink, number = self._sinks[name].connector, next(self._attempts)

@@ -42,11 +42,11 @@ class CheckpointCopy:
 def copy_checkpoint(
     source: str | Path, target: str | Path, *, sinks: Mapping[str, str | Path] | None = None
 ) -> CheckpointCopy:
-    """Copies a checkpoint, whether or not it runs, to another directory from which the application goes on by itself.
+    """Copies a checkpoint, running or stopped, to another directory; the application can go on from the copy, too.
 
-    The copy goes on after the newest micro-batch that is done.  It has a run id of its own, and folders of its own for
-    sinks that write files: those of `sinks`, by name, else `TARGET-sinks/NAME`.  Whatever path the application's
-    program gives to such a sink, the copy writes to its own.  Functions of sinks tell the copy by `batch_id.run_id`.
+    The copy begins after the newest micro-batch that is done.  It has its own run id, and its own folders for sinks
+    that write files: those in `sinks`, by name, else `TARGET-sinks/NAME`.  It writes there whatever path the program
+    gives.  Functions of sinks recognise the copy by `batch_id.run_id`.
 
     >>> copied = copy_checkpoint("checkpoint", "staging", sinks={"out": "staging-out"})  # doctest: +SKIP
     >>> copied.batch, copied.sinks  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Whether a finite application has anything left to do, told from its checkpoint alone."""
+"""Whether a finite application has anything left to do, by its checkpoint alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether all that finite sources have was taken, told from Spark's log of offsets."""
+"""Whether all that finite sources have was read, by Spark's log of offsets."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ def held_entries(
     entries = {}
     for element in {*added, *plan.released}:
         name, own = held_name(element), added.get(element, ())
-        kept = () if element in plan.released else held_before(checkpoint, fixed, element, plan)
+        earlier = () if element in plan.released else held_before(checkpoint, fixed, element, plan)
         task = waiting_store(checkpoint, fixed, name, 1).open(
             _PLACE, StateBefore(checkpoint.manifests, None, name, 1).heads(), lambda slots: no_entries(),
             Token(plan.epoch, plan.batch, _DRIVER),
         )  # fmt: skip
-        task.put(0, kept + tuple(sorted(own, key=lambda w: (w.sequence, w.stream))))
+        task.put(0, earlier + tuple(sorted(own, key=lambda w: (w.sequence, w.stream))))
         entries[name] = task.commit()
     return entries

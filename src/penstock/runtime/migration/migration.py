@@ -111,8 +111,8 @@ class Migrator:
         is_same = before is not None and before.configuration.fused == plan.configuration.fused
         if before is not None and not is_same and now.waiting:
             # Tuples that wait do so for an element, which must not be cut otherwise before they are through.
-            kept = replace(plan, configuration=before.configuration)
-            done = self._moved(kept, before, now) if now.cores else self._at_once(kept, before, now)
+            unchanged = replace(plan, configuration=before.configuration)
+            done = self._moved(unchanged, before, now) if now.cores else self._at_once(unchanged, before, now)
             return replace(done, target=plan.configuration)
         if before is None or not now.cores or is_first or not is_same:
             # A driver that has just begun finds no rows on any host: every slot is rebuilt once, where it is to be.

@@ -57,7 +57,7 @@ def _endless(source: ops.Source, table: pa.Table | None, folder: Path) -> ops.So
         return replace(source, connector=endless(trace))
     if table is None and not can_be_read_whole(connector):
         raise InputError(
-            f"source '{source.name}' gives no tuples to profile with, since nobody knows where they end; give some: "
+            f"source '{source.name}' gives no tuples to profile with, since it has no finite input; give some: "
             f"--input {source.name}=FILE, or ps.profile(app, inputs={{'{source.name}': table}})"
         )
     given = read_source(source, DeadLetters()) if table is None else table

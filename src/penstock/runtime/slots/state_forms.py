@@ -20,7 +20,7 @@ _WORDS = {"rows": "rows in", "objects": "objects in", "clock": "windows in", "wh
 class StateForm:
     """Rows that processes share, an object for each slot, windows by slot, or one object in all.
 
-    Windows by slot ("clock") are told a clock or punctuations.
+    Windows by slot ("clock") have ticks or punctuations.
     """
 
     kind: Kind

@@ -164,7 +164,7 @@ class Handle:
 
     @property
     def run_id(self) -> str:
-        """The id of the checkpoint: the same after every restart from it, another one for every other checkpoint.
+        """The id of the checkpoint: the same after each restart from it, and different for every other checkpoint.
 
         Functions of sinks find it at their batch id, as `batch_id.run_id`: the two together name a delivery for ever.
         """
@@ -172,7 +172,7 @@ class Handle:
 
     @property
     def is_stopped_by_command(self) -> bool:
-        """Whether somebody has asked for the end from outside, as from the dashboard."""
+        """Whether a command, as from the dashboard, has stopped the run."""
         return self._is_stopped_by_command
 
     @property
@@ -195,16 +195,16 @@ class Handle:
 
     @property
     def in_force(self) -> Configuration:
-        """The Configuration of the micro-batch at hand: another one while slots are on their way to other hosts."""
+        """The Configuration of the current micro-batch; not `configuration` while slots move to other hosts."""
         return self._batches.in_force or self._configuration
 
     def apply(self, configuration: Configuration, migration: str = PRE_COPY) -> None:
         """Puts a Configuration in force at the next micro-batch.
 
-        Where slots go to another host, `migration` says how.  'pre-copy': they are copied first, beside batches that go
-        on as before.  'at once': their tuples wait in the replicas until the state is there, all others go on (where a
-        sink keeps the total order, replicas wait instead).  'replicas wait': replicas fetch the state within the
-        batch.  'splitter holds': tuples wait in one place until the state is there, and go first then.
+        `migration` says how slots move to another host.  'pre-copy': their state is copied first, while batches go on
+        as before.  'at once': tuples of these slots are deferred until the state is there, all others go on (if a sink
+        keeps the total order, replicas wait instead).  'replicas wait': replicas fetch the state within the batch.
+        'splitter holds': tuples wait in the splitter until the state is there, and are processed first then.
         """
         check_arguments(
             "Handle.apply", configuration=(configuration, kind("a ps.Configuration", Configuration)),
@@ -226,8 +226,8 @@ class Handle:
     ) -> None:
         """Changes control while the application runs, from the next control step on.
 
-        `passive`: it says what it would do, and does nothing.  `paused`: it learns on, and holds.  A new `goal`
-        rebuilds the policy, which keeps what it has learned.  What is not given stays as it is.
+        `passive`: log decisions and change nothing.  `paused`: measure and learn, but hold.  A new `goal` makes a new
+        policy, which keeps what the old one has learned.  Arguments that are not given change nothing.
         """
         check_arguments(
             "Handle.control", passive=(passive, or_none(FLAG)), paused=(paused, or_none(FLAG)),
@@ -283,7 +283,7 @@ class Handle:
         return note
 
     def dashboard(self, *, host: str = "127.0.0.1", port: int = 0) -> DashboardProcess:
-        """Starts the dashboard of this run in a process of its own, prints its link, and gives it; once for a run."""
+        """Starts the dashboard in a process of its own, if there is none yet; prints its link and returns it."""
         if self._dashboard is None or not self._dashboard.is_alive:
             self._dashboard = start_dashboard(self.checkpoint.directory, host=host, port=port)
             print(f"dashboard: {self._dashboard.url}", flush=True)
@@ -297,18 +297,18 @@ class Handle:
         return handle_html(self.fixed.graph.name, observations, self._dashboard.url if self._dashboard else None)
 
     def apply_cap(self, tuples: int) -> None:
-        """Another cap of micro-batches, and nothing else: neither what somebody applies meanwhile, nor its way."""
+        """Changes the cap of micro-batches alone; a Configuration applied at the same time stays."""
         with self._lock:
             self._configuration = replace(self._configuration, micro_batch_tuples=tuples)
         self._source_control.write()
 
     def clear_frequency(self) -> None:
-        """Cores are left alone from now on, and nothing else changes."""
+        """Stops setting the frequency of cores; nothing else changes."""
         with self._lock:
             self._configuration = replace(self._configuration, frequency_ghz=None)
 
     def beat(self) -> None:
-        """Has a micro-batch run although no tuples may have come."""
+        """Runs a micro-batch even if no tuples have come."""
         self._source_control.beat()
 
     def _check(self, configuration: Configuration) -> None:
@@ -317,13 +317,13 @@ class Handle:
         check_same_slots(self.fixed, self._configuration, configuration)
 
     def observe(self) -> Observation | None:
-        """The newest Observation, None before the first micro-batch is over."""
+        """The newest Observation; None until the first micro-batch has ended."""
         self._observer.make()
         with self._lock:
             return self.result.observations[-1] if self.result.observations else None
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Waits until a finite application is done, a failure, or the time is over; tells whether it has ended."""
+        """Waits until the application has ended or failed, or the time is over; returns whether it has ended."""
         check_arguments("Handle.wait", timeout_s=(timeout_s, or_none(number(least=0))))
         with check_spark_lives():
             return self._waited(timeout_s)
@@ -367,11 +367,11 @@ class Handle:
         return is_committed(self.checkpoint, self._progress.batch)
 
     def stop(self, patience_s: float = 30.0) -> RunResult:
-        """Ends the query after the micro-batch at hand, and gives all results so far; raises what made it fail.
+        """Stops after the current micro-batch and returns all results so far; raises the error that ended the run.
 
-        A micro-batch that takes longer than `patience_s` is given up; it runs again with the next start.  Where a sink
-        does not come back from it, StopTimeoutError says so: its thread is left alone, the checkpoint stays in use
-        until it ends, and the batch does not count as done then.
+        A micro-batch that takes longer than `patience_s` is cancelled, and runs again at the next start.  If a sink
+        does not return, StopTimeoutError is raised: the sink's thread goes on, the checkpoint stays in use until it
+        ends, and the batch does not count.
         """
         check_arguments("Handle.stop", patience_s=(patience_s, number(least=0)))
         deadline = time.monotonic() + patience_s

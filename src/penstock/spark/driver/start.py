@@ -101,26 +101,27 @@ def start(
 ) -> Handle:
     """Starts an application on Spark and gives a handle on it.
 
-    State by key is cut into `slots` (512 where not given) by hash, or as `slot_functions` say for the operators they
-    name; that stays so for the life of the checkpoint.  A checkpoint goes on with the `configuration` it had where none
-    is given; where no `checkpoint` is given, there is one until the end.  Tuples that cannot be used are written to the
-    directory `dead_letters`, if there is one; with `on_error='fail'` the first of them stops the application.
-    Operators named by `reset_state` start empty, whatever the checkpoint has of them; they may have changed.  With
-    `at_end="fire"` windows that go by a watermark fire what they hold once all of the input was taken: traces up to
-    their total, and all files of a directory; then the application has ended.
+    `checkpoint`: the directory from which the application goes on after a stop or a crash; without it a temporary one
+    is removed at the end.  `durable` syncs it to disk, so that it survives a power failure.  `configuration`: replicas,
+    routes, threads and sizes; by default those stored in the checkpoint.  `reset_state` names operators whose stored
+    state is dropped, for example because they have changed.
 
-    State by key is kept in `state_directory` on each host: what $PENSTOCK_STATE_DIRECTORY says, else /dev/shm, where
-    none is given (on a cluster the executor's local directory).  Where that has too little space, at the start or
-    later, state goes on among the temporary files, and one warning says so.  A session that is opened has its shuffle
-    files there, too.
+    Keyed state is divided into `slots` (512 by default), by hash or by the `slot_functions` of the operators that they
+    name; a checkpoint keeps its slots for its life.  State is stored in `state_directory` on each host; the default is
+    $PENSTOCK_STATE_DIRECTORY, then /dev/shm, on a cluster the executor's local directory.  If space runs out there,
+    state moves to the directory for temporary files and a warning is logged.  A session that `start` opens stores its
+    shuffle files there, too.
 
-    With a `goal`, a policy (a name, with parameters if need be, or an object) keeps the application at it within
-    `limits`, at the least `price`; `payback`: how readily it changes something, 'calm', 'balanced' or 'eager', or
-    the seconds within which a change has to pay; `passive`: it says what it would do, and does nothing.
-    `willingness` is the old name of `payback`, and warns.
+    `dead_letters`: the directory for tuples that cannot be used; with `on_error="fail"` the first one stops the
+    application.  With `at_end="fire"` windows with a watermark fire what they hold when the input has ended: a trace
+    at its total, a directory once all its files are read.
 
-    With `dashboard`, a page that shows the run is served by a process of its own, and its link is printed.  `journal`
-    says how much of the disk the journal may take, and whether samples of dead letters are in it.
+    With a `goal`, a policy (a name such as `"ds2:headroom=1.2"`, or an object) meets it within `limits` at the lowest
+    `price`.  `payback`: the seconds within which a change must pay for itself, or 'calm', 'balanced', 'eager'.
+    `passive` logs decisions and changes nothing.  `willingness` is the old name of `payback`, and warns.
+
+    `dashboard` starts a process that serves a page about the run, and prints its link.  `journal` bounds the journal's
+    disk space and says whether it has samples of dead letters.
 
     >>> import penstock as ps
     >>> app = ps.Application("cheap")
@@ -314,9 +315,9 @@ def run(
     dashboard: bool = False,
     journal: JournalSettings | None = None,
 ) -> RunResult:
-    """Runs an application on Spark until its sources are exhausted or the time is over; arguments as with `start`.
+    """Runs an application on Spark until its sources end, or for `duration_s`; other arguments as for `start`.
 
-    A checkpoint that is finished ends at once, before Spark starts.
+    With the checkpoint of a run that has ended it returns at once, without starting Spark.
 
     >>> import penstock as ps
     >>> app = ps.Application("cheap")

@@ -28,7 +28,7 @@ def to_dataframe(
     session: SparkSession | None = None,
     **options: Any,
 ) -> DataFrame:
-    """Starts the stream's application, and gives the stream's tuples as a streaming DataFrame of the same session.
+    """Starts the stream's application and returns the stream as a streaming DataFrame of the same session.
 
     The application gets one more sink: Parquet files in a folder beside the checkpoint, which the DataFrame reads.  A
     query over it with a checkpoint of its own sees each tuple once, whatever fails on either side.  Timestamps are

@@ -45,18 +45,19 @@ def elastic_map(
     period_s: float = 1.0,
     journal: str | Path | None = None,
 ) -> DataFrame:
-    """The rows that `function` makes of a DataFrame's rows, batch or streaming, on an elastic pool of threads.
+    """Calls `function` for the rows of a DataFrame, batch or streaming, on an elastic pool of threads.
 
-    `function` gets an Arrow record batch of at most `block_rows` rows and gives columns of `schema` (a record batch, a
-    table, a dict); with `per_tuple` it gets a row as a dict and gives a dict, several, or None.  It may be `async`.
-    Inside each Spark task a policy measures throughput once every `period_s` and finds the number of calls at once, up
-    to `max_threads`, that gives most with fewest; `threads` fixes it.  With `ordered` rows keep the order they have
-    within their Spark partition.  A call that fails, or takes longer than `timeout_s`, is tried again `retries` times;
-    what then still fails is raised, or, with `on_error="column"`, gives nulls and its reason in the column 'error', and
-    with `keep_input` the row that failed in the column 'input'.
-    `journal` is a file on the workers' hosts that gets one line per decision.  docs/elastic-map.md has the rest.
+    `function` takes an Arrow record batch of at most `block_rows` rows and returns columns of `schema` (a record batch,
+    a table, a dict).  With `per_tuple` it takes a row as a dict and returns a dict, a list of dicts, or None.  It may
+    be `async`.  In each Spark task a policy measures the throughput every `period_s` and chooses how many calls run at
+    once: the fewest, up to `max_threads`, that give the highest throughput; `threads` fixes the number.  With `ordered`
+    rows keep their order within a Spark partition.
 
-    A task that Spark runs again calls the function again for the same rows: calls are at-least-once.
+    A call that fails, or takes longer than `timeout_s`, is tried again up to `retries` times.  Then the task fails, or,
+    with `on_error="column"`, the row has nulls and the reason in the column 'error', and with `keep_input` the input in
+    the column 'input'.  A task that Spark runs again calls the function again for the same rows (at least once).
+
+    `journal` is a file on the workers' hosts with a line for each decision.  docs/elastic-map.md has more.
 
     >>> import penstock as ps
     >>> numbers = ps.spark_session("local[2]").range(3)  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""What `elastic_map` is called with, looked at before anything runs; all that is wrong is told at once."""
+"""What `elastic_map` is called with, checked before anything runs; all mistakes are reported together."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def checked(df: Any, function: Any, wanted: Any, own: Parameters) -> Schemas:
     problems = [*_of_function(df, function), *_of_numbers(own), *_of_choices(own), *_of_names(df)]
     schema = _struct(wanted, problems)
     given = None if schema is None else _in_arrow(schema, "schema", problems)
-    kept = _in_arrow(_nullable(df), "the input", problems) if own.keep_input and isinstance(df, DataFrame) else None
+    input_fields = (
+        _in_arrow(_nullable(df), "the input", problems) if own.keep_input and isinstance(df, DataFrame) else None
+    )
     if schema is not None:
         problems += _of_columns(schema, own)
     if problems or schema is None or given is None:
@@ -59,10 +61,10 @@ def checked(df: Any, function: Any, wanted: Any, own: Parameters) -> Schemas:
         return Schemas(schema, given)
     columns = [StructField(field.name, field.dataType, True) for field in schema.fields]
     columns.append(StructField(ERROR, StringType(), True))
-    if kept is None:
+    if input_fields is None:
         return Schemas(StructType(columns), given)
     columns.append(StructField(INPUT, _nullable(df), True))
-    return Schemas(StructType(columns), given, pa.struct(list(kept)))
+    return Schemas(StructType(columns), given, pa.struct(list(input_fields)))
 
 
 def _of_function(df: Any, function: Any) -> list[str]:

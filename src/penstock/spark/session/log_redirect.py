@@ -1,4 +1,4 @@
-"""A quiet terminal: what Spark, its JVM and py4j print goes into a log file, and the terminal stays the user's."""
+"""Output of Spark, its JVM and py4j goes into a log file, so that the terminal has the user's alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def redirect_python_logs(log: Path) -> None:
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """A JVM that died is told in a sentence; py4j logs its traces as the root."""
+    """A JVM that died is reported in a sentence; py4j logs its traces as the root."""
     return record.module not in ("java_gateway", "clientserver")
 
 

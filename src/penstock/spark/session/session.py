@@ -52,7 +52,7 @@ _starting = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """Where Spark runs: its URL as Spark is told, and the addresses that must answer before a JVM is started.
+    """Where Spark runs: its URL for Spark, and the addresses that must answer before a JVM is started.
 
     `parallelism` is how many tasks a local one is asked to run at once; it may have more task slots.
     """
@@ -309,14 +309,14 @@ def spark_session(
 ) -> SparkSession:
     """A Spark session with the settings that `ps.run` opens one with: `ps.run(app, session=session)` uses it.
 
-    `master`: local[*], local[N], spark://host:port, k8s://https://host:port or yarn.  A local one gets `task_slots`
-    slots at least.  `conf`: settings of Spark's, which go before our own.  Spark's output goes to `log_file` (one in
-    the temporary directory where not given) unless `verbose`.  `name`: the application's in Spark's lists.  A local
-    one has its shuffle files in `state_directory` (what $PENSTOCK_STATE_DIRECTORY says, else /dev/shm, where none is
-    given) if that has 2 GB of free space, else among the temporary files.
+    `master`: local[*], local[N], spark://host:port, k8s://https://host:port or yarn.  A local master gets at least
+    `task_slots` task slots, and stores its shuffle files in `state_directory` (by default $PENSTOCK_STATE_DIRECTORY,
+    then /dev/shm) if there are 2 GB free, otherwise in the directory for temporary files.  `conf`: Spark settings,
+    which override ours.  `name`: the name of the application in Spark.  Spark's output goes to `log_file` (by default a
+    temporary one) unless `verbose` is set.
 
-    Where this process has a Spark context already, the session is a new one beside the user's, and settings that only a
-    start can make stay as they are.  It ends with the process, or with `session.stop()`.
+    If this process already has a Spark context, the session is a second one in it, and settings that need a new context
+    have no effect.  The session ends with the process, or with `session.stop()`.
 
     >>> session = spark_session("local[2]", conf={"spark.sql.session.timeZone": "UTC"})  # doctest: +SKIP
     >>> session.range(3).count()  # doctest: +SKIP

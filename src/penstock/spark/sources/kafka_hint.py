@@ -1,4 +1,4 @@
-"""A hint for DataFrames from Kafka: Spark's connector also reads what was aborted, unless it is told not to."""
+"""A hint for DataFrames from Kafka: Spark's connector also reads aborted messages, unless an option says otherwise."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _reduced(value: Any) -> object:
             found = value.__reduce_ex__(_PROTOCOL)
         else:
             return None
-    except Exception:  # such as a lock, which nothing can be told of
+    except Exception:  # such as a lock, which has no comparable contents
         return None
     return found if isinstance(found, str) else [list(own) if hasattr(own, "__next__") else own for own in found]
 

@@ -68,7 +68,7 @@ class HostDirectory:
 
     @property
     def warning(self) -> str | None:
-        """What the user is told where state is not where it was to be."""
+        """The warning for state that is not in the requested directory."""
         if not self.is_left or self.fallback is None:
             return None
         root, place = (os.path.dirname(os.path.dirname(os.path.dirname(path))) for path in (self.own, self.fallback))

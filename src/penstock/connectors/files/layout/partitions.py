@@ -87,10 +87,10 @@ def split(table: pa.Table, keys: Sequence[PartitionKey]) -> Iterator[tuple[str, 
     columns = {f"k{i}": column for i, column in enumerate(values)}
     rows = pa.table(columns).append_column("row", pa.array(range(table.num_rows), pa.int64()))
     grouped = rows.group_by(list(columns), use_threads=False).aggregate([("row", "list")])
-    kept = table.drop_columns([own.attribute for own in keys if not own.is_date])
+    remaining = table.drop_columns([own.attribute for own in keys if not own.is_date])
     for group in grouped.to_pylist():
         names = (f"{own.folder}={_escaped(group[f'k{i}'])}" for i, own in enumerate(keys))
-        yield "/".join(names), kept.take(pa.array(group["row_list"], pa.int64()))
+        yield "/".join(names), remaining.take(pa.array(group["row_list"], pa.int64()))
 
 
 def _escaped(value: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Calls of operators, told apart into computing and waiting."""
+"""Calls of operators, divided into computing and waiting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WaitingCalls(TimedCalls):
     def call(self, stage: ThreadedStage, inputs: Sequence[Block], frontier: Frontier) -> tuple[Block, ...]:
         is_alone, all_ns = self.is_alone, 0
         # The wall clock comes innermost: to read the others takes system calls, which is where a thread loses its core.
-        sleeps, kept_ns = _sleeps(), core_wait_ns() + self.sampled_ns()
+        sleeps, delayed_ns = _sleeps(), core_wait_ns() + self.sampled_ns()
         if is_alone:
             all_ns = time.process_time_ns()
         own_ns = time.thread_time_ns()
@@ -52,7 +52,7 @@ class WaitingCalls(TimedCalls):
         own_ns = time.thread_time_ns() - own_ns
         if is_alone:
             all_ns = time.process_time_ns() - all_ns
-        ready_ns = elapsed_ns - (core_wait_ns() + self.sampled_ns() - kept_ns)
+        ready_ns = elapsed_ns - (core_wait_ns() + self.sampled_ns() - delayed_ns)
         if _sleeps() == sleeps:
             ready_ns = 0
         self._by_thread.add(own_ns, ready_ns)

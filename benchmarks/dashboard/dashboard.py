@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.dashboard import beside_run, memory
 from benchmarks.dashboard.beside_run import BesideRun, measure_beside_run
-from benchmarks.dashboard.memory import Sample, measure_memory, slope_mb_h
+from benchmarks.dashboard.dashboard_memory import Sample, measure_memory, slope_mb_h
 from benchmarks.dashboard.turns import interval, mean_ratio, rate_tuples_s, ratios
 from benchmarks.machine import this_machine
 from benchmarks.report import finish, measured, table_of, wide_console

@@ -53,9 +53,7 @@ class CapPace:
         """Whether a micro-batch of so many tuples may be a reason to take more, if there is a higher cap."""
         return tuples >= _FULL * self.cap_tuples and self.place + 1 < len(self.ladder)
 
-    def after(
-        self, tuples: int, work_s: float, *, may_shrink: bool = True, arriving_tuples_s: float = 0.0
-    ) -> CapPace:
+    def after(self, tuples: int, work_s: float, *, may_shrink: bool = True, arriving_tuples_s: float = 0.0) -> CapPace:
         """After a micro-batch, whose busiest replicas worked so long: up where it was full and short, down if long.
 
         Up by several places where all of them were in time even if tuples caused all of the work that was seen.  After

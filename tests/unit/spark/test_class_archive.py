@@ -92,6 +92,18 @@ def test_another_java_and_other_jars_have_archives_of_their_own(places: tuple[Pa
     assert len(keys) == 3
 
 
+def test_three_archives_stay_for_a_month(places: tuple[Path, Path]) -> None:
+    folder, now_s = archive_of(places).folder, time.time()
+    for days, name in [(0, "a.jsa"), (1, "b.jsa"), (40, "old.jsa"), (2, "c.jsa"), (3, "d.jsa"), (2, "x.list")]:
+        (folder / name).write_bytes(b"")
+        os.utime(folder / name, (now_s - days * 86400, now_s - days * 86400))
+    archive_of(places)
+    assert {path.name for path in folder.iterdir()} == {"a.jsa", "b.jsa", "c.jsa"}
+    os.utime(folder / "c.jsa", (now_s - 40 * 86400, now_s - 40 * 86400))
+    archive_of(places)
+    assert {path.name for path in folder.iterdir()} == {"a.jsa", "b.jsa"}
+
+
 @pytest.mark.parametrize(
     ("settings", "environment"),
     [({}, {NAME: "off"}), ({"spark.driver.extraClassPath": "a.jar"}, {}), ({}, {"SPARK_CONF_DIR": "conf"})],

@@ -27,6 +27,7 @@ from penstock.host.directories import cache_directory, private_directory
 NAME = "PENSTOCK_CLASS_ARCHIVE"
 LEAST_CLASSES = 10_000  # of a list: a session that ran nothing has loaded half of what a start needs
 _FREE_BYTES = 1 << 30
+_MOST = 3  # archives: of as many environments with a Spark of their own
 _RETENTION_S, _RETRY_S = 30 * 24 * 3600.0, 24 * 3600.0
 # With these the class path may hold more than Spark's jars.
 _OTHER_PATHS = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_PREPEND_CLASSES", "HADOOP_CONF_DIR",
@@ -154,10 +155,13 @@ def _key(java: Path, jars: Path) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Removes archives that nobody has used for a month, and lists and parts that are older than a day."""
-    now_s = time.time()
+    """Removes archives that nobody has used for a month, or of too many; lists and parts after a day."""
+    now_s, ages_s = time.time(), {}
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
-            longest_s = _RETENTION_S if path.suffix == ".jsa" else _RETRY_S
-            if now_s - path.stat().st_mtime > longest_s:
-                path.unlink()
+            ages_s[path] = now_s - path.stat().st_mtime
+    newest = sorted((path for path in ages_s if path.suffix == ".jsa"), key=ages_s.__getitem__)[:_MOST]
+    for path, age_s in ages_s.items():
+        is_archive = path.suffix == ".jsa"
+        if age_s > (_RETENTION_S if is_archive else _RETRY_S) or (is_archive and path not in newest):
+            path.unlink(missing_ok=True)

@@ -319,8 +319,8 @@ def spark_session(
     one has its shuffle files in `state_directory` (what $PENSTOCK_STATE_DIRECTORY says, else /dev/shm, where none is
     given) if that has 2 GB of free space, else among the temporary files.
 
-    Java maps Spark's classes from an archive in the user's cache directory, which a process of the lowest priority makes
-    after the first session; $PENSTOCK_CLASS_ARCHIVE=off does without.
+    Java maps Spark's classes from an archive in the user's cache directory, which a process of the lowest priority
+    makes after the first session; $PENSTOCK_CLASS_ARCHIVE=off does without.
 
     Where this process has a Spark context already, the session is a new one beside the user's, and settings that only a
     start can make stay as they are.  It ends with the process, or with `session.stop()`.

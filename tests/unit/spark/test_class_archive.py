@@ -106,7 +106,13 @@ def test_three_archives_stay_for_a_month(places: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "environment"),
-    [({}, {NAME: "off"}), ({"spark.driver.extraClassPath": "a.jar"}, {}), ({}, {"SPARK_CONF_DIR": "conf"})],
+    [
+        ({}, {NAME: "off"}),
+        ({"spark.driver.extraClassPath": "a.jar"}, {}),
+        ({}, {"SPARK_CONF_DIR": "conf"}),
+        ({}, {"JAVA_TOOL_OPTIONS": "-Xshare:off"}),
+        ({"spark.driver.extraJavaOptions": "-XX:SharedArchiveFile=own.jsa"}, {}),
+    ],
 )
 def test_there_is_none_where_nobody_wants_one_or_the_class_path_is_the_users(
     places: tuple[Path, Path], settings: dict[str, str], environment: dict[str, str]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -33,6 +34,7 @@ _RETENTION_S, _RETRY_S = 30 * 24 * 3600.0, 24 * 3600.0
 _OTHER_PATHS = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_PREPEND_CLASSES", "HADOOP_CONF_DIR",
                 "YARN_CONF_DIR", "PYSPARK_GATEWAY_PORT")  # fmt: skip
 _OPTIONS = "SPARK_SUBMIT_OPTS"
+_OWN_ARCHIVE = re.compile("-Xshare|SharedArchiveFile")  # the user has chosen
 # Works beside whatever comes next; the file counts once it is whole, and its list goes then.
 _MAKE = """(
 "$1" -Xshare:dump -Xlog:disable -XX:SharedClassListFile="$2" -XX:SharedArchiveFile="$3" -cp "$5" &&
@@ -130,8 +132,7 @@ def class_archive(
     if choice not in ("on", "off"):
         raise InputError(f"${NAME} is 'on' (starts map Spark's classes from an archive in the cache directory) or "
                          f"'off'; got '{choice}'")  # fmt: skip
-    has_others = any(environment.get(name) for name in _OTHER_PATHS) or "spark.driver.extraClassPath" in settings
-    if choice == "off" or has_others or (jars.parent / "conf").exists():
+    if choice == "off" or _is_the_users(settings, environment) or (jars.parent / "conf").exists():
         return None
     try:
         folder = Path(private_directory(str(cache_directory() / "classes")))
@@ -142,6 +143,14 @@ def class_archive(
         return ClassArchive(folder, _key(java, jars), java)
     except (OSError, StateError):  # no cache, or one that others can write to
         return None
+
+
+def _is_the_users(settings: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+    """Whether the user adds to the class path, or has Java use another archive."""
+    has_others = any(environment.get(name) for name in _OTHER_PATHS) or "spark.driver.extraClassPath" in settings
+    options = [environment.get(name, "") for name in (_OPTIONS, "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")]
+    options.append(settings.get("spark.driver.extraJavaOptions", ""))
+    return has_others or any(_OWN_ARCHIVE.search(text) for text in options)
 
 
 def _key(java: Path, jars: Path) -> str:

@@ -15,6 +15,8 @@ settings.register_profile("thorough", deadline=None, max_examples=500, suppress_
 settings.register_profile("ci", settings.get_profile("quick"), derandomize=True)
 # What somebody has profiled on this machine must not choose the fusions of tests.
 os.environ["PENSTOCK_COSTS"] = os.path.join(tempfile.gettempdir(), f"penstock-tests-{os.getpid()}", "costs.sqlite")
+# No session of a test leaves a process behind that makes an archive of classes.
+os.environ["PENSTOCK_CLASS_ARCHIVE"] = "off"
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

@@ -13,9 +13,11 @@ from penstock.connectors.discard import DiscardSink
 from penstock.connectors.memory import MemorySink
 from penstock.connectors.parquet import ParquetSink
 from penstock.element.engine import Engine
+from penstock.plan.configuration import default_configuration
 from penstock.plan.elements.layout import layout_of
+from penstock.plan.elements.pipeline import pipeline_of
 from penstock.runtime.sources.synthetic import synthetic_batch
-from penstock.spark.driver.warm_up import is_worthwhile, rehearsed
+from penstock.spark.driver.warm_up import is_worthwhile, planned_rounds, rehearsed
 
 
 def quotes(trace: Any, sink: Any = None) -> Any:
@@ -29,6 +31,23 @@ def test_streams_that_arrive_by_themselves_are_worth_it() -> None:
     assert is_worthwhile(quotes(ps.sources.trace(rate_tuples_s=10))[0].graph)
     assert is_worthwhile(quotes_of_spark().graph)
     assert not is_worthwhile(quotes(ps.sources.trace("unbounded", total=10))[0].graph)
+
+
+@pytest.mark.parametrize(
+    ("by", "replicas", "expected"), [(None, 2, [2]), ("ticker", 2, [1, 16, 2]), ("ticker", 16, [1, 16])]
+)
+def test_without_state_one_micro_batch_as_configured_is_warm_enough(
+    by: str | None, replicas: int, expected: list[int]
+) -> None:
+    app, rows = quotes(ps.sources.trace(rate_tuples_s=10))
+    if by is not None:
+        window = ps.sliding(count=4, per_group=True)
+        rows.aggregate("window", by=by, window=window, emit={"n": "count()"}).sink("n", ps.sinks.discard())
+    pipeline = pipeline_of(app.graph)
+    own = default_configuration(pipeline, replicas)
+    rounds = planned_rounds(own, pipeline.elements, task_slots=16)
+    assert [round_.elements[-1].replicas for round_ in rounds] == expected
+    assert rounds[-1] == own
 
 
 def quotes_of_spark() -> ps.Application:

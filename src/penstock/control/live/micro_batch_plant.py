@@ -268,7 +268,11 @@ class SparkPlant:
         earlier, self._rate_tuples_s = self._rate_tuples_s, observation.rate_tuples_s
         hides = observation.latency_excludes_waiting and grows(observation.rate_tuples_s, earlier)
         spent_s = work_s(observation, observation.replicas_by_element)
-        self._pace = before.after(observation.tuples_in, spent_s, may_shrink=not hides)
+        arrivals = observation.arrivals
+        arriving_tuples_s = 0.0 if arrivals is None or arrivals.assumed else arrivals.rate_tuples_s
+        self._pace = before.after(
+            observation.tuples_in, spent_s, may_shrink=not hides, arriving_tuples_s=arriving_tuples_s
+        )
         self._too_high = self._pace.place == before.place and before.is_full(observation.tuples_in)
 
     def _cap(self, configuration: Configuration) -> int:

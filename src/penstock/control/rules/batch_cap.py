@@ -16,6 +16,9 @@ _FULL = 0.8
 _GROWTH = 1.05
 _PROBING = 2  # the growth of work that is expected from a larger cap while its fixed part is not known
 _APART = 2  # the ratio of two sizes from which on they tell what a tuple costs
+_LEAP = 3  # places of the ladder at most from one micro-batch to the next: 64 times the tuples
+_FIRST_ARRIVALS_S = 1.0  # the first micro-batch holds less than that, and the next may hold what came in this time
+_TELLING_TUPLES, _TELLING_WORK_S = 64, 0.5  # so many tuples within this: they cost less than 8 ms each
 
 
 def cap_ladder(highest_tuples: int) -> tuple[int, ...]:
@@ -50,8 +53,12 @@ class CapPace:
         """Whether a micro-batch of so many tuples may be a reason to take more, if there is a higher cap."""
         return tuples >= _FULL * self.cap_tuples and self.place + 1 < len(self.ladder)
 
-    def after(self, tuples: int, work_s: float, *, may_shrink: bool = True) -> CapPace:
-        """After a micro-batch, whose busiest replicas worked so long: up where it was full and short, down if long."""
+    def after(self, tuples: int, work_s: float, *, may_shrink: bool = True, arriving_tuples_s: float = 0.0) -> CapPace:
+        """After a micro-batch, whose busiest replicas worked so long: up where it was full and short, down if long.
+
+        Up by several places where all of them were in time even if tuples caused all of the work that was seen.  After
+        the first micro-batch, which mostly has few tuples, up to what arrives in a second.
+        """
         if tuples <= 0:
             return self
         fixed_s = self._fixed_s(tuples, work_s)
@@ -60,12 +67,22 @@ class CapPace:
         if caused_s > LONGEST_WORK_S:
             if not may_shrink:
                 return known
-            fits = [i for i, cap in enumerate(self.ladder) if cap * caused_s / tuples <= LONGEST_WORK_S]
-            return replace(known, place=min(max(fits, default=0), self.place))
+            return replace(known, place=min(self._highest_in_time(caused_s / tuples), self.place))
         if self.is_full(tuples):
             longer = _RATIO if fixed_s is not None else _PROBING
-            return replace(known, place=self.place + (longer * caused_s <= LONGEST_WORK_S))
+            next_place = self.place + (longer * caused_s <= LONGEST_WORK_S)
+            leap = min(self._highest_in_time(work_s / tuples), self.place + _LEAP)
+            return replace(known, place=max(next_place, leap))
+        if self.last is None and tuples >= _TELLING_TUPLES and work_s <= _TELLING_WORK_S:
+            return replace(known, place=max(self.place, self._highest_within(arriving_tuples_s * _FIRST_ARRIVALS_S)))
         return known
+
+    def _highest_in_time(self, tuple_s: float) -> int:
+        """The place of the highest cap that is worked off in time where a tuple costs so much."""
+        return max((i for i, cap in enumerate(self.ladder) if cap * tuple_s <= LONGEST_WORK_S), default=0)
+
+    def _highest_within(self, tuples: float) -> int:
+        return max((i for i, cap in enumerate(self.ladder) if cap <= tuples), default=0)
 
     def _fixed_s(self, tuples: int, work_s: float) -> float | None:
         """Where the line through this micro-batch and the last one begins; no batch takes less than this."""

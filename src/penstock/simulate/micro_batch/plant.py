@@ -108,7 +108,8 @@ class BatchPlant:
         self._pause_s = 0.0
         if self._pace is not None:
             worked_s = sum(float(stage.busy_s.max(initial=0.0)) for stage in batch.stages)
-            self._pace = self._pace.after(batch.tuples, worked_s)
+            arriving_tuples_s = self.batches.arrived() / max(batch.committed_s, 1e-9)
+            self._pace = self._pace.after(batch.tuples, worked_s, arriving_tuples_s=arriving_tuples_s)
         return batch
 
     def observation(self, batch: Batch) -> Observation:

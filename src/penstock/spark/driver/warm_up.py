@@ -12,7 +12,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from penstock.connectors.kinds import rehearsing_sink
 from penstock.connectors.offsets import offset_source
 from penstock.host.paths.file_names import file_name
 from penstock.plan.configuration import Configuration
-from penstock.plan.elements.pipeline import pipeline_of
+from penstock.plan.elements.pipeline import PipelineElement, pipeline_of
 from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.replica.source_rows import packed
 from penstock.runtime.sources.offset_reader import BEAT, OffsetReader, Offsets, Range, Share
@@ -96,7 +96,9 @@ class _Rehearsal:
         self._configuration = replace(
             configuration, micro_batch_tuples=_TUPLES, block_rows=min(_BLOCK_ROWS, configuration.block_rows)
         )
-        self._rounds, self._ended = self._planned_rounds(), threading.Event()
+        elements = pipeline_of(self._fixed.graph, self._configuration.fused).elements
+        self._rounds = planned_rounds(self._configuration, elements, self._task_slots() or 1)
+        self._ended = threading.Event()
         self._source_control = SourceControl(checkpoint.directory, self._now)
         self._batches = MicroBatches(checkpoint, self._fixed, _EPOCH, self._now, lambda *_: None)
 
@@ -137,28 +139,32 @@ class _Rehearsal:
     def _now(self) -> Configuration:
         return self._rounds[0]
 
-    def _planned_rounds(self) -> tuple[Configuration, ...]:
-        """First one replica of each element, which compiles what is not in the cache: many would, all the same.
-
-        Then as many as there are task slots, so that a later change finds its workers there; then as configured.
-        """
-        own, slots = self._configuration, self._task_slots() or 1
-        elements = pipeline_of(self._fixed.graph, own.fused).elements
-        keyed = {e.name: own.element(e.name).replicas for e in elements if e.scope == "key"}
-        one = self._on(dict.fromkeys((e.name for e in own.elements), 1))
-        wide = self._on({name: max(replicas, slots) for name, replicas in keyed.items()})
-        return (one, own) if wide == own else (one, wide, own)
-
-    def _on(self, replicas: dict[str, int]) -> Configuration:
-        configuration = self._configuration
-        for name, wanted in replicas.items():
-            if configuration.element(name).replicas != wanted:
-                configuration = configuration.with_replicas(name, wanted)
-        return configuration
-
     def _task_slots(self) -> int | None:
         master = str(self._session.sparkContext.master)
         return int(master[6:].partition(",")[0].rstrip("]")) if master.startswith("local[") else None
+
+
+def planned_rounds(
+    own: Configuration, elements: Sequence[PipelineElement], task_slots: int
+) -> tuple[Configuration, ...]:
+    """The Configurations of a warm-up's micro-batches: the last is as configured, and alone where nothing has state.
+
+    With state, the first has one replica of each element, which compiles what is not in the cache: many would, all the
+    same.  The next has as many as there are task slots, so that a later change finds its workers there.
+    """
+    if all(e.scope == "none" for e in elements):
+        return (own,)
+    keyed = {e.name: own.element(e.name).replicas for e in elements if e.scope == "key"}
+    one = _on(own, dict.fromkeys((e.name for e in own.elements), 1))
+    wide = _on(own, {name: max(replicas, task_slots) for name, replicas in keyed.items()})
+    return (one, own) if wide == own else (one, wide, own)
+
+
+def _on(configuration: Configuration, replicas: dict[str, int]) -> Configuration:
+    for name, wanted in replicas.items():
+        if configuration.element(name).replicas != wanted:
+            configuration = configuration.with_replicas(name, wanted)
+    return configuration
 
 
 class RehearsalReader(OffsetReader):

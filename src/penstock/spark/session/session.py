@@ -33,6 +33,7 @@ from penstock.host.directories import scratch_folder
 from penstock.host.java import java_home
 from penstock.host.owned_folder import OwnedFolder, new_folder, sweep
 from penstock.runtime.replica.source_rows import BLOCK_ROWS
+from penstock.spark.session.class_archive import ClassArchive, class_archive, spark_jars
 from penstock.spark.session.log_redirect import environment, launch_jvm, one_sentence, open_log, redirect_python_logs
 from penstock.spark.session.unknown_user import log_in, with_home
 from penstock.state.memory.host_directory import MEMORY, check_state_directory
@@ -253,6 +254,7 @@ class _Launch:
     master: Master
     log: Path
     folder: LocalFolder | None
+    archive: ClassArchive | None = None
     gateway: Any = None
 
     def end(self) -> None:
@@ -261,6 +263,8 @@ class _Launch:
         if self.gateway is not None:
             gateway, self.gateway = self.gateway, None
             _end_jvm(gateway)
+            if self.archive is not None:
+                self.archive.make()
         if self.folder is not None:
             self.folder.remove()
             self.folder = None
@@ -315,6 +319,9 @@ def spark_session(
     which override ours.  `name`: the name of the application in Spark.  Spark's output goes to `log_file` (by default a
     temporary one) unless `verbose` is set.
 
+    Java maps Spark's classes from an archive in the user's cache directory, which makes starts faster.  A process of
+    lowest priority writes it after the first session; $PENSTOCK_CLASS_ARCHIVE=off turns it off.
+
     If this process already has a Spark context, the session is a second one in it, and settings that need a new context
     have no effect.  The session ends with the process, or with `session.stop()`.
 
@@ -336,7 +343,8 @@ def spark_session(
     given = dict(conf or {})
     memory = check_state_directory(None if state_directory is None else str(state_directory)) or MEMORY
     folder = make_local_folder(memory) if wanted.is_local and "spark.local.dir" not in given else None
-    launch = _Launch(wanted, log, folder)
+    archive = class_archive(home, spark_jars(), given, os.environ) if wanted.is_local else None
+    launch = _Launch(wanted, log, folder, archive)
     settings = with_home(start_settings(wanted, folder) | given) | {"spark.master": wanted.url, "spark.app.name": name}
     try:
         session = _start(launch, settings, home, verbose)
@@ -376,7 +384,7 @@ def _start(launch: _Launch, settings: Mapping[str, str], home: Path, verbose: bo
     conf = SparkConf()
     conf.setAll(list(settings.items()))
     with environment(_variables(launch.master, home)), _interrupts_unchanged():
-        launch.gateway = launch_jvm(conf, launch.log, home, verbose=verbose)
+        launch.gateway = _launched(launch, conf, home, verbose)
         log_in(launch.gateway)
         context = _start_context(conf, launch)
         # Its thread prints a traceback where the JVM ends first.
@@ -386,6 +394,23 @@ def _start(launch: _Launch, settings: Mapping[str, str], home: Path, verbose: bo
     if launch.folder is not None:
         _log.info("Spark's local directory is '%s': %s", launch.folder.path, launch.folder.because)
     return SparkSession(context)
+
+
+def _launched(launch: _Launch, conf: SparkConf, home: Path, verbose: bool) -> Any:
+    """The gateway of a JVM with an archive of classes, if there is one; without, should it not start with it."""
+    archive = launch.archive
+    if archive is None:
+        return launch_jvm(conf, launch.log, home, verbose=verbose)
+    try:
+        with environment(archive.variables(os.environ)):
+            gateway = launch_jvm(conf, launch.log, home, verbose=verbose)
+    except InputError:
+        if not archive.file.exists():
+            raise
+        archive.discard()
+        return launch_jvm(conf, launch.log, home, verbose=verbose)
+    archive.class_path = str(gateway.jvm.java.lang.System.getProperty("java.class.path"))
+    return gateway
 
 
 def _start_context(conf: SparkConf, launch: _Launch) -> SparkContext:

@@ -32,7 +32,9 @@ def main() -> None:
     parser.add_argument("--only", choices=KINDS, action="append", help="this kind alone; may be repeated")
     parser.add_argument("--application", choices=APPLICATIONS, action="append", help="this one alone; may be repeated")
     parser.add_argument("--rounds", type=int, help="at most so many rounds now; the next run goes on")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="no round begins after so many")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="after so many no round begins, and drivers live on"
+    )
     parser.add_argument("--again", action="store_true", help="begin anew")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a round that is cut leaves no processes
@@ -42,7 +44,7 @@ def main() -> None:
         results.unlink(missing_ok=True)
     with ExitStack() as stack:
         cluster = cache(lambda: cluster_in(stack, folder))
-        attacks, applications = Attacks(folder, cluster), given.application or tuple(APPLICATIONS)
+        attacks, applications = Attacks(folder, cluster, given.minutes), given.application or tuple(APPLICATIONS)
         campaign = Campaign(results, given.seed, attacks, given.kills, given.only or KINDS, applications)
         campaign.run(lambda text: print(text, flush=True), given.rounds, given.minutes)
     _show(campaign)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import math
 import random
 import shutil
 import subprocess
@@ -43,11 +45,11 @@ class Round:
 class Attacks:
     """Carries out rounds in folders of their own, and gives how many kills each made.
 
-    A cluster is started when the first round needs one.
+    A cluster is started when the first round needs one.  After so many minutes drivers are not killed any more.
     """
 
-    def __init__(self, folder: Path, cluster: Callable[[], Cluster]) -> None:
-        self._folder, self._cluster = folder, cluster
+    def __init__(self, folder: Path, cluster: Callable[[], Cluster], minutes: float = math.inf) -> None:
+        self._folder, self._cluster, self._end_s = folder, cluster, time.monotonic() + 60.0 * minutes
         self._by_kind: dict[str, Callable[[Round, random.Random], int]] = {
             "drivers": self._drivers,
             "workers": self._workers,
@@ -61,8 +63,8 @@ class Attacks:
 
     def _drivers(self, own: Round, rng: random.Random) -> int:
         """Drivers that die at a point of a batch, in a start, or at any moment, with all their processes or alone."""
-        with self._run(own, faulty=False, total=60_000) as run:
-            for _ in range(5):
+        with self._run(own, faulty=False, total=80_000) as run:
+            for _ in self._lives():
                 if rng.random() < 0.4:
                     points = [p for p in DRIVER_POINTS if own.sink == "parquet" or p != "renamed"]
                     run.start(replace(run.wish, die=(rng.choice(points), rng.randrange(5))))
@@ -126,10 +128,10 @@ class Attacks:
 
     def _full_disks(self, own: Round, rng: random.Random) -> int:
         """A disk that fills up under a running driver, which says so in one sentence; once there is room it goes on."""
-        with self._run(own, faulty=False, total=80_000, sink="parquet", master="local[2]") as run:
+        with self._run(own, faulty=False, total=100_000, sink="parquet", master="local[2]") as run:
             folder = run.folder / rng.choice(("checkpoint", "out"))
             with small_disk(folder):
-                for _ in range(5):
+                for _ in self._lives():
                     run.start()
                     run.wait_for_batches(rng.randint(1, 4))
                     ballast = fill(folder)
@@ -142,6 +144,10 @@ class Attacks:
                     assert "no space left on device" in error, error
                     run.kills += 1
                 return _finished(run)
+
+    def _lives(self) -> Iterator[int]:
+        """The drivers of a round that are to die: the last one, which finishes, costs as much as two of them."""
+        return itertools.takewhile(lambda number: not number or time.monotonic() < self._end_s, range(10))
 
     @contextlib.contextmanager
     def _run(

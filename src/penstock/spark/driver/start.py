@@ -155,6 +155,8 @@ def start(
     letters = LetterBox(dead_letters, on_error=on_error)
     check_slot_functions(graph, slot_functions or {})
     state = check_state_directory(None if state_directory is None else str(state_directory))
+    if checkpoint is not None:
+        check_is_own(Checkpoint(checkpoint).directory)
     scratch = scratch_folder() if checkpoint is None else None
     try:
         handle = launch(
@@ -210,8 +212,6 @@ def launch(
         claim_folders(located, letters.folder, run_of(directory, checkpoint_id, is_new=True))
         return prepared(located, directory.directory, letters, durable=durable)
 
-    if scratch is None:
-        check_is_own(directory.directory)
     lease, state = Lease(str(directory.directory), directory.highest_epoch), None
     try:
         directory.sweep()

@@ -36,7 +36,7 @@ Measured = tuple[Sample, Mapping[str, tuple[str, ...]]]  # a sample, and the ope
 def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], overhead: Overhead) -> Profile:
     """The profile of an application out of samples at several rates, of any fusions of it.
 
-    An operator's CPU is what the thread clock saw in it.  What an element took beside its operators, its tasks, its
+    An operator's CPU is what the thread clock saw in it.  What an element took besides its operators, its tasks, its
     envelopes and communication belongs to its source, else to the operator that has state, else to the first.  Where
     it took less, and the less the more was sent and received, communication of that operator is cheaper than the table
     says: the clock's figures of operators stay.
@@ -112,7 +112,7 @@ def _cost(
 def _factor(points: Sequence[tuple[float, float]]) -> float:
     """The share of the table's cost that communication really has: 1 + b, where rest = a + b communication, b < 0.
 
-    Points are communication as the table has it, and the rest of an element's CPU beside what is known.
+    Points are communication as the table has it, and the rest of an element's CPU besides what is known.
     """
     if len(points) < FEWEST_RATES:
         return 1.0
@@ -165,7 +165,7 @@ def _own_cpu(name: str, element: ElementSample) -> float:
 def _rest(
     element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> float:
-    """What an element took beside what is known."""
+    """What an element took besides what is known."""
     timed = sum(own.cpu_s or 0.0 for own in element.operators.values())
     return element.cpu_s - timed - overhead_s(element, inside, facts, overhead)
 
@@ -268,7 +268,7 @@ def _fixed(samples: Sequence[Sample], fixed: FixedCosts) -> FixedCosts:
 
 
 def _time_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Seconds beside the stages, and seconds of a stage per second of CPU; both above 0."""
+    """Seconds besides the stages, and seconds of a stage per second of CPU; both above 0."""
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     spread = sum((x - mean_x) ** 2 for x, _ in points)

@@ -1,4 +1,4 @@
-"""A table beside a stream: the function that adds the columns of the row with a tuple's key."""
+"""A side table: the function that adds the columns of the row with a tuple's key."""
 
 from __future__ import annotations
 

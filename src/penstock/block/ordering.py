@@ -116,7 +116,7 @@ class _Roots:
 
 
 class _RootsOfOne:
-    """The same where one stream has nearly all tuples, and the others are found in it: ticks beside tuples."""
+    """The same where one stream has nearly all tuples, and the others are found in it: ticks next to tuples."""
 
     def __init__(self, bare: Sequence[Position], longest: int) -> None:
         self._long, self._longest, self._streams = bare[longest], longest, len(bare)

@@ -32,7 +32,7 @@ Fusion = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a plan is to run: on a node, beside neighbours that use so many of its cores."""
+    """Where a plan is to run: on a node, next to neighbours that use so many of its cores."""
 
     node: Node | str | None = None
     neighbours_cores: float = 0.0

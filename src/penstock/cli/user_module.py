@@ -25,7 +25,7 @@ def existing_file(path: str, what: str) -> Path:
 
 
 def module_of_file(path: Path, what: str) -> ModuleType:
-    """The file as a module; files beside it can be imported by it, as when Python runs it."""
+    """The file as a module; files next to it can be imported by it, as when Python runs it."""
     name = f"penstock_{what}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:

@@ -45,7 +45,7 @@ def to_text(expression: Expression) -> str:
 
 
 def _operand(expression: Expression) -> str:
-    """Text that can stand beside any operator: operators within parentheses, everything else as it is."""
+    """Text that can stand next to any operator: operators within parentheses, everything else as it is."""
     text = to_text(expression)
     bare = isinstance(expression, Attribute) or (
         isinstance(expression, Call) and text.endswith(")") and _is_function(expression)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 class ElementObservation:
     """A period of an element, real or simulated, at one thread level and queue placement.
 
-    `tuples` left the element in `period_s`; `level` scheduler threads were awake of at most `max_level`, beside the
+    `tuples` left the element in `period_s`; `level` scheduler threads were awake of at most `max_level`, besides the
     source's own thread, which is not counted. `operator_costs` names every operator that can have a queue: how often a
     thread was seen in it (only ratios mean anything; 0 for one never seen). `settled` is false where the last setting
     took effect within the period, so that its throughput belongs to no setting. `feeds` is the graph, sources

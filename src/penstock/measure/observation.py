@@ -165,7 +165,7 @@ class CpuObservation:
     """
 
     operators_s: float
-    element_s: float  # in tasks beside operators: envelopes, dealing, state, sinks
+    element_s: float  # in tasks besides operators: envelopes, dealing, state, sinks
     worker_loop_s: float
     driver_s: float
     jvm_s: float | None

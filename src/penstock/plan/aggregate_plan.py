@@ -50,7 +50,7 @@ def has_own_windows(operator: Aggregate) -> bool:
 
 
 def keeps_numbers(operator: Aggregate, plan: Plan) -> bool:
-    """Whether the rows that its calls need are numbers, which the kernel of own windows keeps beside its terms."""
+    """Whether the rows that its calls need are numbers, which the kernel of own windows keeps next to its terms."""
     numbers = (pa.types.is_primitive(plan.argument_types[argument]) for argument in plan.row_arguments)
     return has_own_windows(operator) and bool(plan.row_arguments) and all(numbers)
 

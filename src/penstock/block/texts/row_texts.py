@@ -77,7 +77,7 @@ def _column(values: pa.Array) -> JsonColumn:
 
 
 def _decimal_column(values: pa.Array, valid: np.ndarray[Any, Any] | None) -> JsonColumn:
-    """Floats; those of many digits have their texts beside them."""
+    """Floats; those of many digits have their texts next to them."""
     digits, scales = decimals(values.fill_null(0.0).to_numpy())
     others = scales < 0
     if not others.any():

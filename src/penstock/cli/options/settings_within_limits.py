@@ -1,4 +1,4 @@
-"""`--set` beside `--goal`: settings within the limits that control keeps to, and the cap as one of them."""
+"""`--set` together with `--goal`: settings within the limits that control keeps to, and the cap as one of them."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def kafka(
     """A Kafka topic, written exactly once in transactions.  Needs the extra `kafka`.
 
     `key`: the attribute that is a message's key; messages of a key keep their order while the topic's partitions stay.
-    `format`: `json`, an object a message, or `raw`, the one attribute beside the key as text.  `writers`: how many
+    `format`: `json`, an object a message, or `raw`, the one attribute besides the key as text.  `writers`: how many
     producers share the work, by key; the same for the life of a checkpoint.  `options`: more settings of librdkafka,
     such as those of SASL and TLS; they are kept in the driver alone, never stored, logged or shown.
 

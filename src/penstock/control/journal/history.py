@@ -1,8 +1,8 @@
 """What is kept of a whole run, however long: every change, and figures by second, minute and hour.
 
-The journal has each micro-batch for as long as there is room.  Beside it lie `journal.events.jsonl` (starts, changes,
-decisions, commands, dead-letter samples, checkpoint sizes, the end: a line each, with `at_s`) and the levels.  A viewer
-reads those, and of the journal only its newest lines: so a run of a week opens in seconds.
+The journal has each micro-batch, the newest ones if disk space runs out.  Next to it are `journal.events.jsonl`
+(starts, changes, decisions, commands, dead-letter samples, checkpoint sizes, the end: a line each, with `at_s`) and the
+levels.  A viewer reads those, and of the journal only its newest lines: so a run of a week opens in seconds.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ line of its own with the number of the micro-batch.
 
 A start has a line of its own, too, and each part begins with the one in force.
 
-A journal that has grown long goes on in a new file, and the part before it is kept beside it, in place of an older one:
+A journal that has grown long goes on in a new file, and the part before it stays next to it, in place of an older one:
 a stream that runs for months does not fill its disk, and what happened lately can be read whole.  What is kept of the
 time before is in `history.py`.
 """

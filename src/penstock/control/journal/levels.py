@@ -1,4 +1,4 @@
-"""Down-sampled figures of a run, beside its journal: seconds, minutes and hours, each in bounded files of its own."""
+"""Down-sampled figures of a run, next to its journal: seconds, minutes and hours, each in bounded files of its own."""
 
 from __future__ import annotations
 

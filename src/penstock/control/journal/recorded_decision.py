@@ -59,7 +59,7 @@ class RecordedDecision:
     seen: StepFigures = field(default_factory=StepFigures)
     expected: Expectation = field(default_factory=Expectation)
     broken: bool = False
-    broken_p95: bool | None = None  # of the 95th percentile, where the goal bounds that beside the mean
+    broken_p95: bool | None = None  # of the 95th percentile, where the goal bounds that besides the mean
     requested: bool = False
     passive: bool = False
     moved_slots: int = 0

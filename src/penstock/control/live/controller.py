@@ -41,7 +41,7 @@ class Notebook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ControlParts:
-    """What follows from a request: the loop, and what the plant is to have beside the application."""
+    """What follows from a request: the loop, and what the plant is to have besides the application."""
 
     loop: Loop
     resources: Resources | None = None

@@ -49,7 +49,7 @@ class Application(Protocol):
 
 
 class Resources(Protocol):
-    """What a Configuration needs beside the application: executors, frequencies."""
+    """What a Configuration needs besides the application: executors, frequencies."""
 
     def prepare(self, configuration: Configuration) -> Configuration | None:
         """Asks for what it needs; gives it when that is there, a narrower one if it will not come, None until then."""

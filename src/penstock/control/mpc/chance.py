@@ -90,7 +90,7 @@ class ChanceProblem:
     def outcome(
         self, rate: float, setting: int, waiting_tuples: float, pause_s: float, slower: float = 1.0
     ) -> tuple[float, float]:
-        """What a step with this very rate costs beside its resources, and what waits after it."""
+        """What a step with this rate costs besides its resources, and what waits after it."""
         cost, left = outcome_of(
             rate, waiting_tuples, slower * float(self.per_tuple_s[setting]), float(self.cap_tuples[setting]),
             self.physics, pause_s,

@@ -1,4 +1,4 @@
-"""How many threads an element may use beside others in its process, so that all of them together fit the cores."""
+"""How many threads an element may use when others run in its process, so that all of them together fit the cores."""
 
 from __future__ import annotations
 

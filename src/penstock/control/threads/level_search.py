@@ -1,4 +1,4 @@
-"""The search for the best thread level: doubling (or halving) while that pays, then refining beside the best."""
+"""The search for the best thread level: doubling (or halving) while that pays, then refining next to the best."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _may_pay(search: LevelSearch, level: int, rules: LevelRules) -> bool:
 
 
 def most_rate(seen: Sequence[tuple[int, float]], level: int) -> float:
-    """The most that a level can give where each thread more brings no more than the last: the lines beside it."""
+    """The most that a level can give where each thread more brings no more than the last: the lines next to it."""
     known = sorted(dict(seen).items())
     below, above = [point for point in known if point[0] < level][-2:], [p for p in known if p[0] > level][:2]
     bounds = [

@@ -192,7 +192,7 @@ class ThreadControl:
 
     @property
     def _feeding(self) -> int:
-        """Threads that call operators beside scheduler threads: the feeding one, unless all queues are in front."""
+        """Threads that call operators besides scheduler threads: the feeding one, unless all queues are in front."""
         return 1 if self._request.policy == "multilevel" else 0
 
     def _threads(self, setting: ElementSetting) -> int:

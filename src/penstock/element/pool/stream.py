@@ -190,7 +190,7 @@ class _Units:
 
 
 class Pool(Protocol):
-    """At most `level` calls are under way at once, beside those that were given up and have not come back."""
+    """At most `level` calls are under way at once, besides those that were given up and have not come back."""
 
     def set_level(self, level: int) -> None: ...
 

@@ -141,7 +141,7 @@ class Stages:
 
 
 def fixed_s(composition: Composition) -> float:
-    """The time of a micro-batch beside its stages: as measured, else the driver's CPU."""
+    """The time of a micro-batch besides its stages: as measured, else the driver's CPU."""
     fixed = composition.profile.fixed
     own_s = fixed.micro_batch_cpu_s if fixed.micro_batch_s is None else fixed.micro_batch_s
     return own_s / composition.speed("communication")

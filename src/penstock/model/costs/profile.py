@@ -29,7 +29,7 @@ class FixedCosts:
 
     `micro_batch_cpu_s` is the driver's for each micro-batch, `task_cpu_s` that of each task, `envelope_cpu_s` that of
     each envelope, at either end; an envelope has at most `envelope_tuples`.  `micro_batch_s` is the time of a
-    micro-batch beside its stages, and `stage_s_per_cpu_s` that of a stage for a second of its busiest task's CPU: the
+    micro-batch besides its stages, and `stage_s_per_cpu_s` that of a stage for a second of its busiest task's CPU: the
     threads of a task overlap.  Where they are not given, time is CPU.
 
     >>> FixedCosts(task_cpu_s=0.002).envelope_cpu_s

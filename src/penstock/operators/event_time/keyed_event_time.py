@@ -22,7 +22,7 @@ SlotState = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SideInput:
-    """What a replica gets of a micro-batch beside the tuples of its slots.
+    """What a replica gets of a micro-batch besides the tuples of its slots.
 
     `ticks` by input, punctuations too; of split slots the `partials` of keys that it owns, and `shares` of tuples to be
     checked.  The one replica that `passes_marks` sends the punctuations on, which all receive.

@@ -83,7 +83,7 @@ class FlushingOperator(SnapshotFields):
 
 
 class FlushingAggregate(AggregateRuntime):
-    """Keeps the rows of its groups' own windows beside the kernel, which has only running values of them."""
+    """Keeps the rows of its groups' own windows next to the kernel, which has only running values of them."""
 
     def __init__(self, operator: ops.Aggregate, schema: pa.Schema, letters: DeadLetters, stage: int = 0) -> None:
         super().__init__(operator, schema, letters, stage=stage)

@@ -1,4 +1,4 @@
-"""Windows whose rows are held: a store of rows beside the kernel that says which rows each firing has."""
+"""Windows whose rows are held: a store of rows next to the kernel that says which rows each firing has."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Partitioning:
 
 
 def partitioning_of(operator: ops.Operator) -> Partitioning:
-    """What an operator's results depend on beside the tuple itself, and why."""
+    """What an operator's results depend on besides the tuple itself, and why."""
     match operator:
         case ops.Source():
             return Partitioning("stream", "one reader numbers its tuples")

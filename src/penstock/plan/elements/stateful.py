@@ -9,7 +9,7 @@ from penstock.plan.fusion.pipeline_element import PipelineElement
 
 
 def keeps_state(operator: ops.Operator) -> bool:
-    """Whether an operator has state of its own, beside counters."""
+    """Whether an operator has state of its own, besides counters."""
     return isinstance(operator, ops.Aggregate | ops.Join | ops.Custom | ops.Sort | ops.Barrier)
 
 

@@ -24,7 +24,7 @@ class Placement:
 
 
 class Packing:
-    """Places elements one after the other, each beside the load of those before it.
+    """Places elements one after the other, each next to the load of those before it.
 
     `loads`: work by slot as last measured, of all elements in the same unit; of none where one is not known, so that
     every replica counts the same.  `hosts`: where elements are to be that somebody asked a host for.  `paces`: how much

@@ -1,4 +1,4 @@
-"""Copies of checkpoints that live beside the original: with an id and sinks of their own, at a batch that is done."""
+"""Copies of checkpoints that live next to the original: with an id and sinks of their own, at a batch that is done."""
 
 from __future__ import annotations
 

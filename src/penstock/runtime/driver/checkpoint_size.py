@@ -1,4 +1,4 @@
-"""How many bytes a checkpoint takes, noted once a minute beside the micro-batches."""
+"""How many bytes a checkpoint takes, noted once a minute next to the micro-batches."""
 
 from __future__ import annotations
 

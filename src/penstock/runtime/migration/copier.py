@@ -1,4 +1,4 @@
-"""Copies slots to the hosts they are going to, portion by portion, beside the micro-batches."""
+"""Copies slots to the hosts they are going to, portion by portion, while micro-batches run."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def movable_elements(fixed: Fixed, layout: Layout) -> dict[str, Movable]:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a batch is planned from, beside the plan before it; `waiting` are the elements that tuples wait for."""
+    """What a batch is planned from, besides the plan before it; `waiting` are the elements that tuples wait for."""
 
     cores: Mapping[str, int]
     movables: Mapping[str, Movable]

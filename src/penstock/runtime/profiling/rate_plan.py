@@ -15,7 +15,7 @@ FIRST_RATE, HIGHEST_RATE = 2_000, 8_388_608
 _GROWTH = 4
 _FULL_S = 0.8  # of a micro-batch's second: more would be saturated
 _BUSY_CORES = 0.85
-_FIXED_S = 0.2  # of a micro-batch, beside its stages, at most
+_FIXED_S = 0.2  # of a micro-batch, besides its stages, at most
 _GOOD_BAND = 0.03  # half of a 98 % band, relative to the prediction
 _GOOD_CORES = 0.01
 

@@ -357,7 +357,7 @@ def spark_session(
 
 
 def close_session(session: SparkSession) -> None:
-    """Ends a session that `spark_session` started, its JVM and its files; one beside the user's own is left alone."""
+    """Ends a session that `spark_session` started, its JVM and its files; one next to the user's own is left alone."""
     launch = _launches.pop(session, None)
     if launch is not None:
         launch.end()

@@ -96,7 +96,7 @@ def start_piece_search(
     hopeless: frozenset[int],
     known: Mapping[int, float] | None = None,
 ) -> tuple[PieceSearch, str]:
-    """A search beside a rung whose rate is known; from no queues at all it leaps to the middle of the ladder."""
+    """A search next to a rung whose rate is known; from no queues at all it leaps to the middle of the ladder."""
     rung = _nearest(rungs, rung)
     search = PieceSearch(rungs, threads, rung, rung, rate, rung, up_first, frozenset({rung}), hopeless, known or {})
     if rung != NONE:

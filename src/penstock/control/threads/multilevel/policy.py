@@ -164,7 +164,7 @@ class MultiLevel:
         return replace(state, setting=ElementSetting(threads, queued))
 
     def _polish(self, state: MultiLevelState, why: str) -> tuple[MultiLevelState, str]:
-        """A last look at pieces beside the best, since satisfying thread counts skipped theirs."""
+        """A last look at pieces next to the best, since satisfying thread counts skipped theirs."""
         if self.rules.placement == "groups" or self.rules.satisfaction is None or state.best is None:
             return self._settle(state, why)
         setting, rung, rate = state.best

@@ -39,7 +39,7 @@ Measured = tuple[Sample, Mapping[str, tuple[str, ...]]]  # a sample, and the ope
 def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], overhead: Overhead) -> Profile:
     """The profile of an application out of samples at several rates, of any fusions of it.
 
-    An operator's CPU is what the thread clock saw in it.  What an element took beside its operators, its tasks, its
+    An operator's CPU is what the thread clock saw in it.  What an element took besides its operators, its tasks, its
     envelopes and communication belongs to its source, else to the operator that has state, else to the first.  Where
     it grows or falls with what was sent and received, communication of that operator is dearer or cheaper than the
     table says: the clock's figures of operators stay.  It is not dearer where state or sinks may have taken the rest.
@@ -229,7 +229,7 @@ def _own_cpu(name: str, element: ElementSample) -> float:
 def _rest(
     element: ElementSample, inside: Sequence[str], facts: Mapping[str, OperatorFacts], overhead: Overhead
 ) -> float:
-    """What an element took beside what is known."""
+    """What an element took besides what is known."""
     timed = sum(own.cpu_s or 0.0 for own in element.operators.values())
     return element.cpu_s - timed - overhead_s(element, inside, facts, overhead)
 
@@ -332,7 +332,7 @@ def _fixed(samples: Sequence[Sample], fixed: FixedCosts) -> FixedCosts:
 
 
 def _time_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Seconds beside the stages, and seconds of a stage per second of CPU; both above 0."""
+    """Seconds besides the stages, and seconds of a stage per second of CPU; both above 0."""
     mean_x = sum(x for x, _ in points) / len(points)
     mean_y = sum(y for _, y in points) / len(points)
     spread = sum((x - mean_x) ** 2 for x, _ in points)

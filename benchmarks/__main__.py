@@ -431,13 +431,14 @@ def simulator(
     json_file: JsonOption = None,
 ) -> None:
     """Events per second of the twin's simulator on one core, against SimPy and a plain event list, by size."""
-    from benchmarks.simulator.simulator import QUICK, SimulatorEffort, measure, print_report, summary
+    from benchmarks.simulator.simulator import QUICK, SimulatorEffort, measure, measure_hour, print_report, summary
 
+    effort = QUICK if quick else SimulatorEffort()
     with progress_shown() as show:
-        found = measure(QUICK if quick else SimulatorEffort(), show)
+        found, hour = measure(effort, show), measure_hour(effort, show)
     machine = this_machine(packages=("simpy",))
-    print_report(wide_console(110), found, machine)
-    finish(summary(found), machine, json_file)
+    print_report(wide_console(110), found, machine, hour)
+    finish(summary(found, hour), machine, json_file)
 
 
 @app.command()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from penstock import twin
+from penstock.connectors.trace.rates import SHAPES
 
 # 20 operators: 7 on inputs, 6 joins, and both parallel and serial segments (CLOUD 5.3).
 _GRAPH: dict[str, tuple[str, ...]] = {
@@ -14,7 +17,7 @@ _GRAPH: dict[str, tuple[str, ...]] = {
     "j4": ("i5", "i6"), "j5": ("j4", "i7"), "m4": ("j5",), "j6": ("m3", "m4"), "m5": ("j6",), "m6": ("m5",),
     "m7": ("m6",),
 }  # fmt: skip
-_LONG_AFTER_S = 1e12
+_LONG_AFTER_S, _HOUR_S = 1e12, 3600.0
 _WORK = (1.0, 2.5, 0.6, 1.8, 0.9, 3.0, 1.2)
 
 
@@ -66,6 +69,18 @@ def with_events(case: SpeedCase) -> SpeedCase:
     first, *others = case.nodes.groups
     late = replace(first, loads=(twin.Load(_LONG_AFTER_S, _LONG_AFTER_S + 1.0, 1.0),))
     return replace(case, name=f"{case.name}, event by event", nodes=twin.Nodes((late, *others)))
+
+
+def trading_hour(events: float, operators: int = 1000, cores: int = 10_000, busy: float = 0.2) -> SpeedCase:
+    """An hour in which a trading day passes, with so many events; cores are busy for a share of it on average."""
+    own = large(operators, cores)
+    edges, shares = SHAPES["trading_day"].pieces(1)
+    work = twin.exponential(busy * cores * _HOUR_S / events)
+    counts = shares * np.diff(edges) * (events / len(own.model.operators))
+    arrivals = twin.trace(counts.tolist(), _HOUR_S / len(counts))
+    sources = [replace(source, arrivals=arrivals) for source in own.model.sources]
+    model = twin.Model(sources, [replace(operator, service=work) for operator in own.model.operators])
+    return SpeedCase(f"a trading day in an hour, {own.name}", model, own.nodes, None, _HOUR_S)
 
 
 def large(operators: int, cores: int, busy: float = 0.6) -> SpeedCase:

@@ -39,9 +39,9 @@ def arrivals(draw: Any, seed: int) -> twin.Draws:
 def service(draw: Any, seed: int) -> twin.Draws:
     mean = draw(st.sampled_from([0.0625, 0.5, 1.0]))
     random = np.random.default_rng(seed)
-    return draw(
-        st.sampled_from([twin.exponential(mean), twin.constant(mean), twin.given(random.exponential(mean, 7).tolist())])
-    )  # type: ignore[no-any-return]
+    kinds = (twin.exponential(mean), twin.constant(mean), twin.given(random.exponential(mean, 7).tolist()))
+    found: twin.Draws = draw(st.sampled_from(kinds))
+    return found
 
 
 @st.composite

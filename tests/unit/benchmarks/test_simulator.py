@@ -9,8 +9,11 @@ from benchmarks.cloud.granularity import ChainSearch, GraphSearch, chain, chain_
 from benchmarks.cloud.packing_ratio import worst_ratio
 from benchmarks.cloud.scopes import image_model
 from benchmarks.simulator import simulator
-from benchmarks.simulator.speed_cases import figure_4a, figure_4a_nodes
+from benchmarks.simulator.speed_cases import figure_4a, figure_4a_nodes, tandem, trading_hour, with_events
 from penstock import twin
+from penstock.simulate.events.layout import new_state
+from penstock.simulate.events.lines import line_of
+from penstock.simulate.events.machines import machines_of
 
 
 def test_figure_4a_has_20_operators_7_on_inputs_and_6_joins() -> None:
@@ -28,11 +31,42 @@ def test_figure_4as_rate_keeps_the_cores_as_busy_as_it_says() -> None:
 
 
 def test_the_simulators_json_has_the_names_that_others_read() -> None:
-    effort = simulator.SimulatorEffort(events=2e4, peer_events=2e3, rounds=1, sizes=((10, 16),))
+    effort = simulator.SimulatorEffort(events=2e4, peer_events=2e3, rounds=1, hour_events=None, sizes=((10, 16),))
     found = simulator.summary(simulator.measure(effort, lambda text: None))
     assert {"events_s", "tuples_s", "ratio_to_simpy", "ratio_to_simpy_tandem"} <= set(found)
     assert found["events_s"] > 1e5
     assert found["ratio_to_plain"] > 0
+
+
+def test_a_line_is_timed_with_and_without_its_shortcut() -> None:
+    line, by_events = tandem(), with_events(tandem())
+    ones, others = (
+        twin.simulate(own.model, own.nodes, schedule=own.schedule, seconds=200, warm_up_s=0)
+        for own in (line, by_events)
+    )
+    assert ones.latency == others.latency
+    state = [
+        new_state(own.model, machines_of(own.model, own.nodes, own.schedule), own.nodes.network, 1)
+        for own in (line, by_events)
+    ]
+    assert [line_of(own) is None for own in state] == [False, True]
+
+
+def test_an_hour_has_the_events_of_a_trading_day() -> None:
+    case = trading_hour(2e4, operators=20, cores=100)
+    result = twin.simulate(case.model, case.nodes, seconds=case.seconds, warm_up_s=0)
+    assert result.events == pytest.approx(2e4, rel=0.05)
+    assert result.by_node["n-1"].busy_ratio > 0.1
+
+
+def test_an_hour_that_takes_too_long_is_a_goal_missed() -> None:
+    effort = simulator.SimulatorEffort(events=2e4, peer_events=2e3, rounds=1, hour_events=2e4, sizes=())
+    found = simulator.measure(effort, lambda text: None)
+    hour = simulator.Hour(int(6e8), 700.0)
+    goal = "500 M events of an hour in 600 s"
+    assert goal in simulator.summary(found, hour)["goals_missed"]
+    assert goal not in simulator.summary(found, simulator.Hour(int(6e8), 500.0))["goals_missed"]
+    assert simulator.measure_hour(simulator.QUICK, lambda text: None) is None
 
 
 def test_the_chain_never_waits_so_that_its_optimum_is_a_closed_form() -> None:

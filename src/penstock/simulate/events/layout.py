@@ -229,7 +229,8 @@ def _bytes_per_tuple(model: Model) -> dict[str, float]:
     """Of what each operator emits: its own, or that of its first input."""
     found = {source.name: float(source.bytes_per_tuple) for source in model.sources}
     by_name = {operator.name: operator for operator in model.operators}
-    for name in sorted(by_name, key=lambda name: -model.distances[name]):
+    distances = model.distances
+    for name in sorted(by_name, key=lambda name: -distances[name]):
         own = by_name[name].bytes_per_tuple
         found[name] = found[by_name[name].inputs[0]] if own is None else float(own)
     return found

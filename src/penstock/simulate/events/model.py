@@ -158,7 +158,11 @@ class Model:
     def readers(self) -> dict[str, tuple[str, ...]]:
         """Who reads each source and operator, in the order of the model."""
         names = [*(source.name for source in self.sources), *(operator.name for operator in self.operators)]
-        return {name: tuple(o.name for o in self.operators for own in o.inputs if own == name) for name in names}
+        found: dict[str, list[str]] = {name: [] for name in names}
+        for operator in self.operators:
+            for own in operator.inputs:
+                found[own].append(operator.name)
+        return {name: tuple(own) for name, own in found.items()}
 
     @property
     def rate_by_operator(self) -> dict[str, float]:
@@ -193,8 +197,10 @@ def in_order(operators: Sequence[Operator]) -> list[str]:
     names = {operator.name for operator in operators}
     waits = {operator.name: {own for own in operator.inputs if own in names} for operator in operators}
     done: list[str] = []
-    while ready := [name for name, own in waits.items() if own <= set(done) and name not in done]:
-        done.extend(ready)
+    while ready := [name for name, own in waits.items() if not own]:
+        done += ready
+        gone = set(ready)
+        waits = {name: own - gone for name, own in waits.items() if name not in gone}
     return done
 
 

@@ -65,7 +65,7 @@ def read_connector(
     if isinstance(connector, RecordedSource):
         return read_arrow(Path(connector.path), source).select(source.schema.names)
     if not isinstance(connector, CsvSource | ParquetSource):
-        names: dict[type[object], str] = {DataFrameSource: "a streaming DataFrame", RateSource: "Spark's rate source"}
+        names: dict[type, str] = {DataFrameSource: "a streaming DataFrame", RateSource: "Spark's rate source"}
         kind = names.get(type(connector), type(connector).__name__)
         raise InputError(f"source '{source.name}' reads {kind}, which has no end; give its tuples as a table: "
                          f"ps.evaluate(app, {{'{source.name}': table}}), or run the application on Spark")  # fmt: skip

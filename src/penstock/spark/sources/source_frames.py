@@ -124,12 +124,13 @@ def _chosen(frame: DataFrame, source: Source, names: Sequence[str]) -> DataFrame
 def given_options(session: SparkSession) -> Iterator[None]:
     """A query that starts meanwhile gives its tasks the settings of sources that are never stored.
 
-    Spark redacts properties of such a name in its logs.
+    Spark redacts properties of such a name in its event log, but only of keys that its configuration has, too.
     """
     context, text = session.sparkContext, client_options.to_property()
     if text is None:
         yield
         return
+    context._jsc.sc().conf().set(client_options.PROPERTY, "given to tasks")
     context.setLocalProperty(client_options.PROPERTY, text)
     try:
         yield

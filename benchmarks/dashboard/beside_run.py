@@ -22,11 +22,11 @@ class Effort:
     Turns are short: rates drift by more than a tenth within minutes, which long turns would take for a cost.
     """
 
-    warm_s: float = 40.0
+    warm_s: float = 30.0
     turn_s: float = 1.5
     pairs: int = 60
-    settle_s: float = 5.0
-    steady_s: float = 20.0  # with one client, and with twenty
+    settle_s: float = 4.0
+    steady_s: float = 12.0  # with one client, and with twenty
 
 
 QUICK = Effort(20.0, 1.5, 8, 3.0, 8.0)

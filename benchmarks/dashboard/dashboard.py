@@ -52,7 +52,7 @@ def _of_run(found: BesideRun) -> dict[str, Any]:
         "throughput_ratio": round(mean_ratio(own), 4), "throughput_ratio_low": round(low, 4),
         "throughput_ratio_high": round(high, 4), "throughput_ratio_median": round(statistics.median(own), 4),
         "pairs": len(own), "spread_of_turns": round(statistics.stdev(rates) / statistics.mean(rates), 3),
-        "tuples_s": round(statistics.mean(rates)),
+        "tuples_s": round(statistics.mean(rates)), "pair_ratios": [round(each, 3) for each in own],
     }  # fmt: skip
 
 

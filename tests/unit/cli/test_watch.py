@@ -205,8 +205,17 @@ def test_compare_shows_large_figures_in_full() -> None:
     assert (_shown(None, _or_none), _shown(None, _plain)) == ("none", "not measured")
 
 
-def test_a_dashboard_starts_without_what_only_applications_need() -> None:
-    names = "'numba', 'pandas', 'pyarrow', 'pyspark'"
-    code = f"import sys, penstock.cli.watch.command, penstock.watch.page.serving; print({{{names}}} & set(sys.modules))"
+def test_a_viewer_needs_nothing_that_only_applications_need(tmp_path: Path) -> None:
+    viewers = (
+        "penstock.cli.watch.command", "penstock.watch.page.serving", "penstock.watch.terminal.run_view",
+        "penstock.watch.metrics", "penstock.watch.notebook",
+    )  # fmt: skip
+    path = write_run(tmp_path)
+    code = (
+        f"import sys, pathlib, penstock.watch, {', '.join(viewers)}\n"
+        "from penstock.watch.recorded import facts, run_reader\n"
+        f"reader = run_reader.RunReader(pathlib.Path({str(path)!r})); reader.open(); facts.run_body(reader)\n"
+        "print({'numba', 'pandas', 'pyarrow', 'pyspark'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -199,6 +199,7 @@ def test_what_is_skipped_when_a_run_is_opened_changes_nothing_that_is_shown(
     state = opened(path).state
     assert state.configuration == whole.configuration
     assert list(state.decisions) == list(whole.decisions)[-4:]
+    assert state.kinds == whole.kinds == {"up": 2, "down": 1, "other": 0, "hold": 27}
     assert (state.letters, state.checkpoint_bytes, state.end) == (whole.letters, whole.checkpoint_bytes, whole.end)
     assert state.unreadable == 0
 

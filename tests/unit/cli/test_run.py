@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import penstock as ps
 from penstock.cli import WRONG, main
 from penstock.cli.demo.vwap import vwap, vwap_per_ticker
 from penstock.cli.options.control_options import ControlOptions
@@ -14,6 +15,8 @@ from penstock.cli.options.settings import settings_of
 from penstock.cli.options.settings_within_limits import as_highest_cap, limit_problems
 from penstock.cli.run import RunRequest, _checked, ending_lines, resume_command
 from penstock.control.goals.limits import Limits
+from penstock.spark.session.pickling import dumps_for_workers
+from penstock.state.checkpoint.checkpoint import Checkpoint
 
 WISH = RunRequest("my app.py", "local[2]", None, 30.0, ("window.replicas=2", "block_rows=100"))
 CHECKPOINT = Path("out/check point")
@@ -149,3 +152,30 @@ def test_folders_of_other_file_systems_are_refused_before_spark_starts(
     sentence = "is a path on this machine; got 's3://bucket/x', and s3: is not supported; give a local or mounted"
     assert f"{what} {sentence}" in " ".join(capsys.readouterr().err.split())
     assert [path.name for path in tmp_path.iterdir()] == ["app.py"]
+
+
+def test_durable_and_reset_state_reach_the_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A master that does not answer ends the run once the checkpoint has its application, before Spark starts."""
+    app = vwap_of(ps.sources.trace("unbounded", total=1))
+    (tmp_path / "app.json").write_text(app.to_json())
+    run = ["run", str(tmp_path / "app.json"), "--master", "spark://127.0.0.1:1"]
+    for name, options in (("plain", []), ("durable", ["--durable"])):
+        with pytest.raises(SystemExit) as ended:
+            main([*run, "--checkpoint", str(tmp_path / name), *options])
+        assert ended.value.code == WRONG
+        fixed = Checkpoint(tmp_path / name).fix(app.graph, slots=None, now_s=0.0, dumps=dumps_for_workers)
+        assert fixed.durable is (name == "durable")
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main([*run, "--checkpoint", str(tmp_path / "plain"), "--reset-state", "no such"])
+    assert ended.value.code == WRONG
+    assert "has no operator 'no such' whose state could be reset" in capsys.readouterr().err
+
+
+def vwap_of(source: ps.sources.SourcePort) -> ps.Application:
+    app = ps.Application("vwap")
+    window = ps.tumbling(count=10, per_group=True)
+    app.source("quotes", source).aggregate("window", by="ticker", window=window, emit={"n": "count()"}).sink(
+        "out", ps.sinks.discard()
+    )
+    return app

@@ -14,17 +14,18 @@ from penstock.block.position import Position
 from penstock.block.punctuation import Punctuations
 
 _MANY = 64  # rows from which on a column of one value is written as such
+_LARGE_BYTES = 1 << 18  # from which on memory for a payload is asked for at once
 _ROOT = ("#stamp", "#place", "#sequence")
 
 
 def seal(block: Block) -> pa.Buffer:
     """The bytes of a block; its position travels as extra columns, its punctuations as a second stream behind it."""
-    sink = pa.BufferOutputStream()
-    _write(sink, [sent(column) for column in block.columns], list(block.schema.names), block.position)
+    batches = [_batch([sent(column) for column in block.columns], list(block.schema.names), block.position)]
     marks = block.punctuations
     if marks is not None:
-        _write(sink, [pa.array(marks.offsets), pa.array(marks.identities)], ["offset", "identity"], marks.position)
-    return sink.getvalue()
+        columns = [pa.array(marks.offsets), pa.array(marks.identities)]
+        batches.append(_batch(columns, ["offset", "identity"], marks.position))
+    return _written(batches)
 
 
 def unseal(payload: pa.Buffer, schema: pa.Schema) -> Block:
@@ -50,13 +51,34 @@ def sent(column: Column) -> pa.Array:
     return found
 
 
-def _write(sink: pa.BufferOutputStream, arrays: list[pa.Array], names: list[str], position: Position | None) -> None:
+def _batch(arrays: list[pa.Array], names: list[str], position: Position | None) -> pa.RecordBatch:
     if position is not None:
         arrays = [*arrays, *(_shortened(own, own.to_numpy()) for own in position_columns(position))]
         names = [*names, *position_names(position)]
-    batch = pa.RecordBatch.from_arrays(arrays, names=names)
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
+    return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _written(batches: list[pa.RecordBatch]) -> pa.Buffer:
+    """The batches as streams, one behind the other.
+
+    A sink that grows copies large ones again and again: 20 ns a row of seven columns (100,000 rows), 2 where its size
+    is known first, which takes 6 us.
+    """
+    if sum(batch.nbytes for batch in batches) < _LARGE_BYTES:
+        sink = pa.BufferOutputStream()
+        _write(sink, batches)
+        return sink.getvalue()
+    size = pa.MockOutputStream()
+    _write(size, batches)
+    buffer = pa.allocate_buffer(size.size())
+    _write(pa.FixedSizeBufferWriter(buffer), batches)
+    return buffer
+
+
+def _write(sink: pa.NativeFile, batches: list[pa.RecordBatch]) -> None:
+    for batch in batches:
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
 
 
 def _read(source: pa.BufferReader) -> pa.RecordBatch:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from penstock.block.column import taken
 from penstock.block.position_merge import merge_pair, merge_stamps
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class Position:
         return len(self.stamp)
 
     def take(self, rows: Integers) -> Position:
-        return Position(self.stamp[rows], self.place[rows], self.sequence[rows], self.levels[:, rows])
+        stamp, place, sequence = (taken(own, rows) for own in (self.stamp, self.place, self.sequence))
+        levels = self.levels[:, rows] if len(self.levels) else np.empty((0, len(stamp)), np.int64)
+        return Position(stamp, place, sequence, levels)
 
     def slice(self, start: int, stop: int) -> Position:
         part = slice(start, stop)

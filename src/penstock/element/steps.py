@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from penstock.block.block import Block
 from penstock.block.position import Frontier
+from penstock.block.position_merge import merge_stamps
 from penstock.element.intake import Intake
 
 
@@ -38,9 +39,8 @@ class Steps:
         ready = [(intake, stamps[: self._safe(intake, stamps, intakes)]) for intake, stamps in waiting]
         if not ready:
             return
-        stamps = np.concatenate([part for _, part in ready])
         owner = np.repeat(np.arange(len(ready)), [len(part) for _, part in ready])
-        order = np.argsort(stamps, kind="stable")  # ties: the source's place, then the sequence
+        order = _order([part for _, part in ready])
         for start in range(0, len(order), self.block_rows):
             chunk = order[start : start + self.block_rows]
             counts = np.bincount(owner[chunk], minlength=len(ready))
@@ -60,6 +60,14 @@ class Steps:
             side = "right" if intake.place < other.place else "left"
             safe = min(safe, int(np.searchsorted(stamps, other.reach.stamp, side=side)))  # type: ignore[call-overload]
         return safe
+
+
+def _order(stamps: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
+    """The order of all, whose own are ascending; ties: the source's place, then the sequence."""
+    if len(stamps) == 2:
+        merged: npt.NDArray[np.int64] = merge_stamps(*stamps, True)
+        return merged
+    return np.argsort(np.concatenate(stamps), kind="stable")
 
 
 def pieces(block: Block, rows: int) -> Iterator[Block]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.block import envelope
 from penstock.block.block import block_of
 from penstock.block.envelope import seal, unseal
 from penstock.block.position import source_position
+from penstock.block.punctuation import Punctuations
 from penstock.kernels.dealing import deal
 
 SYMBOL = pa.dictionary(pa.int32(), pa.string())
@@ -59,6 +62,24 @@ def test_a_block_is_the_same_after_the_way(rows: list[dict[str, object]], with_p
 def test_the_same_tuples_give_the_same_bytes(rows: list[dict[str, object]]) -> None:
     one, other = (seal(block_of(pa.Table.from_pylist(rows, SCHEMA), SCHEMA)) for _ in range(2))
     assert one.equals(other)
+
+
+@given(rows=ROWS, with_position=st.booleans(), marks=st.none() | st.lists(st.integers(0, 20), max_size=4))
+def test_large_payloads_have_the_bytes_of_small_ones(
+    rows: list[dict[str, object]], with_position: bool, marks: list[int] | None
+) -> None:
+    block = block_of(pa.Table.from_pylist(rows, SCHEMA), SCHEMA)
+    if with_position:
+        block.position = source_position(np.arange(len(rows)) / 2, 3, 7)
+    if marks is not None:
+        offsets = np.sort(np.array(marks, np.int64))
+        block.punctuations = Punctuations(offsets, np.arange(len(marks)), None)
+    small = seal(block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(envelope, "_LARGE_BYTES", 0)
+        large = seal(block)
+    assert large.equals(small)
+    assert unseal(large, SCHEMA).to_arrow().to_pylist() == rows
 
 
 @given(slots=st.lists(st.integers(0, 7), max_size=50), route=st.lists(st.integers(0, 3), min_size=8, max_size=8))

@@ -56,6 +56,19 @@ def test_rows_are_the_same(parts: list[list[str | None]], data: st.DataObject) -
         ]
 
 
+@given(few=st.lists(st.none() | st.text(max_size=3), max_size=3), is_first=st.booleans())
+def test_few_rows_of_text_among_words_become_words(few: list[str | None], is_first: bool) -> None:
+    many: list[str | None] = ["a", "b", None, "é"] * 8
+    parts: list[Column] = [plain(few), coded(many)]
+    texts = [*few, *many]
+    if not is_first:
+        parts, texts = parts[::-1], [*many, *few]
+    joined = concat(parts)
+    assert isinstance(joined, WordColumn)
+    assert texts_of(joined) == texts
+    assert isinstance(concat([plain(many), coded(many)]), WordColumn) is False
+
+
 @given(parts=PARTS)
 def test_hashes_keys_and_comparisons_are_the_same(parts: list[list[str | None]]) -> None:
     one, other = KeyIndex((pa.string(),)), KeyIndex((pa.string(),))

@@ -52,7 +52,7 @@ class RowLayout:
     @property
     def fingerprint(self) -> str:
         """Differs where the files of another layout, or of another header, could not be read."""
-        chunks = "" if self.chunks is None else f" {self.chunks.first.tolist()} {CHUNKS_PER_EXTENT}"
+        chunks = "" if self.chunks is None else f" {self.chunks.first.tolist()} {CHUNKS_PER_EXTENT} next"
         return hashlib.blake2b(f"{self} {list(Field)}{chunks}".encode(), digest_size=6).hexdigest()
 
     @property

@@ -6,7 +6,8 @@ as those before it together, so that entries are never copied, no memory is left
 
 Chunks begin and end at granules of 4 entries.  The table says, in 32 bits, at which granule entry 0 would be if the
 chunk went so far: entry s of a group lies at 4 * table[chunk of s] + s.  Before it stands what most tuples need, in one
-word: what the head says when the newest entry's chunk is full, and (in the upper half) the table's word for it.
+word: what the head says when the next entry's chunk is full, and (in the upper half) the table's word for it.  While
+that chunk is not there yet, the word is about the newest entry's.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FIRST = 8  # entries of a group's first chunk
 _GROWTH = 4  # the next chunk has a 4th of the entries before it
 _CHUNK_BYTES_MAX = 16 << 10  # so that memory is handed out in small pieces, however long windows are
 _GRANULES_MAX = (1 << 31) - 1
-NEWEST = 2  # numbers before the table, read as one word
+NEXT = 2  # numbers before the table, read as one word
 
 
 @dataclass(frozen=True, slots=False)
@@ -72,7 +73,7 @@ class ChunkLayout:
     @property
     def words(self) -> int:
         """Words of a group's row."""
-        return self.fixed + -(-(NEWEST + len(self.granules)) // 2)
+        return self.fixed + -(-(NEXT + len(self.granules)) // 2)
 
     @property
     def granule_bytes(self) -> int:
@@ -90,7 +91,7 @@ class ChunkLayout:
 
     def view(self) -> tuple[Any, ...]:
         """What `held`, `copy_out`, `take` and `settle` must know; the third is where the table begins, in 32 bits."""
-        return self.full, self.head_at, 2 * self.fixed + NEWEST, self.first, self.granules, self.wrap
+        return self.full, self.head_at, 2 * self.fixed + NEXT, self.first, self.granules
 
 
 class ChunkMemory(Protocol):
@@ -221,16 +222,16 @@ take: Any = njit(_take)
 
 
 def _settle(table, table_at, view, count):  # type: ignore[no-untyped-def]
-    """Notes the chunk of the newest entry, for a group whose head counts so many."""
+    """Notes the next entry's chunk, or the newest's where that is not there, for a group whose head counts so many."""
     full, first, k = view[0], view[3], 0
     if count == 0:
         table[table_at - 2] = table[table_at - 1] = 0
         return
-    newest = (count - 1) % full
-    while first[k + 1] <= newest:
+    place = count - 1 if count < full else count % full
+    while first[k + 1] <= place:
         k += 1
-    limit = count - 1 - newest + min(np.int64(first[k + 1]), full)
-    table[table_at - 2] = limit if limit != view[5] else limit - full
+    passes = 0 if count < full else count - place
+    table[table_at - 2] = passes + min(np.int64(first[k + 1]), full)
     table[table_at - 1] = table[table_at + k]
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.kernels.windows.count.chunk_text import find_text, newest_text, over_text, place_text
-from penstock.kernels.windows.count.chunks import GRANULE, ChunkLayout
+from penstock.kernels.windows.count.chunk_text import find_text, move_text, next_text, over_text, place_text
+from penstock.kernels.windows.count.chunks import GRANULE, NEXT, ChunkLayout
 from penstock.kernels.windows.count.results import indent, is_masked, results
 from penstock.kernels.windows.count.ring import ring_body
 from penstock.kernels.windows.count.shape import Area, Shape
@@ -137,10 +137,9 @@ def _prefetch(shape: Shape) -> list[str]:
 
 
 def _prefetch_entry(shape: Shape, chunks: ChunkLayout) -> list[str]:
-    """The row first, then the entry that its head and its table lead to, which may not be there yet."""
-    words, stride, ahead = chunks.words, chunks.entry_words, PREFETCH_TUPLES
-    # One that is at hand anyway: registers are few.
-    entries = "CF" if any(term.number == "f" and not term.about_nulls for term in shape.terms) else "CI"
+    """The row first, then the next entry, which may not be there yet, and the one behind it, which is the oldest."""
+    words, stride, ahead, entries = chunks.words, chunks.entry_words, PREFETCH_TUPLES, _any_entries(shape)
+    far = f"np.int64(H[f * u(2) + u({2 * chunks.fixed + NEXT} + chunk_of[u(x)])])"
     return [
         f"if ahead > u(0) and i + u({2 * ahead}) < ahead:",
         f"    f = u(groups[i + u({2 * ahead})]) * u({words}) + u({words})",
@@ -148,11 +147,21 @@ def _prefetch_entry(shape: Shape, chunks: ChunkLayout) -> list[str]:
         f"    prefetch(I, f + u({chunks.fixed}))",
         f"if ahead > u(0) and i + u({ahead}) < ahead:",
         f"    f = u(groups[i + u({ahead})]) * u({words}) + u({words})",
-        f"    s = I[f + u({chunks.head_at})] % {shape.full}",
-        f"    g = u({GRANULE} * (I[f + u({chunks.fixed})] >> 32) + s) * u({stride})",
+        f"    c = I[f + u({chunks.head_at})]",
+        f"    s = c % {shape.full}",
+        *indent(next_text(chunks, "f")),
+        f"    g = u({GRANULE} * begin + s) * u({stride})",
         f"    prefetch({entries}, g)",
         f"    prefetch({entries}, g + u({max(2 * stride - 1, 0)}))",
+        "    if c + 1 == limit:",
+        f"        x = s + 1 if s < {shape.full - 1} else 0",
+        f"        prefetch({entries}, u({GRANULE} * {far} + x) * u({stride}))",
     ]
+
+
+def _any_entries(shape: Shape) -> str:
+    """The entries as numbers that are at hand anyway: registers are few."""
+    return "CF" if any(term.number == "f" and not term.about_nulls for term in shape.terms) else "CI"
 
 
 def _values(shape: Shape) -> list[str]:
@@ -177,7 +186,7 @@ def _move(shape: Shape, area: Area, name: str, store: bool, slot: str = "", olde
     """Loads (or stores) the terms of an area; `oldest` False leaves out the terms that only the oldest entry gives."""
     lines: list[str] = []
     if area == "slot" and shape.chunks is not None:
-        lines, slot = place_text(slot) if slot != FOUND else [], "g"
+        lines, slot = place_text(shape.chunks, slot) if slot != FOUND else [], "g"
     for index, term in enumerate(shape.terms):
         if term.keeps_oldest and not oldest:
             continue
@@ -191,7 +200,7 @@ def _load_oldest(shape: Shape, slot: str) -> list[str]:
     terms = [(index, term) for index, term in enumerate(shape.terms) if term.keeps_oldest]
     lines: list[str] = []
     if terms and shape.chunks is not None:
-        lines, slot = place_text(slot), "g"
+        lines, slot = place_text(shape.chunks, slot), "g"
     return [*lines, *(f"w{index}_0 = {shape.place('slot', term, 0, slot)}" for index, term in terms)]
 
 
@@ -285,7 +294,7 @@ def _push(shape: Shape, name: str, head_word: int) -> list[str]:
         lines += ["else:", *indent([*loaded, *_merge(shape, "p", "p", name)] or ["pass"])]
         lines += _move(shape, "prefix", "p", store=True, oldest=False)
         lines += [f"if s == {full - 1}:", *indent(_finish_chunk(shape))]
-    return lines
+    return lines if shape.chunks is None else [*lines, *move_text(shape.chunks)]
 
 
 def _finish_chunk(shape: Shape) -> list[str]:
@@ -298,9 +307,10 @@ def _finish_chunk(shape: Shape) -> list[str]:
     ]
     if not step:
         return ["pass"]
-    first = _move(shape, "slot", "w", store=False, slot=str(shape.full - 1), oldest=False)
     if shape.chunks is not None:
-        return [*first, *over_text(shape.chunks, step)]
+        newest = _move(shape, "slot", "w", store=False, slot="s", oldest=False)
+        return [*newest, *over_text(shape.chunks, _any_entries(shape), step)]
+    first = _move(shape, "slot", "w", store=False, slot=str(shape.full - 1), oldest=False)
     return [*first, f"for j in range({shape.full - 2}, 0, -1):", *indent(step)]
 
 
@@ -319,7 +329,7 @@ def _whole_of_stack(shape: Shape, newest: str | None) -> list[str]:
     if newest is None:
         read, begun = [], f"c > {shape.full} and s < {shape.full - 1}"
     else:
-        found = [] if shape.chunks is None else newest_text(shape.chunks, "b")
+        found = [] if shape.chunks is None else next_text(shape.chunks, "b")
         read = ["s = (c - 1) % " + str(shape.full), *found, *_move(shape, "prefix", "p", store=False, oldest=False)]
         begun = f"c > {shape.full} and s < {shape.full - 1}"
     suffix = [*_move(shape, "slot", "w", store=False, slot="s + 1", oldest=False), *_merge(shape, "w", "w", "p")]

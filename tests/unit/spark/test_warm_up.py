@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,10 @@ def test_without_state_one_micro_batch_as_configured_is_warm_enough(
     own = default_configuration(pipeline, replicas)
     rounds = planned_rounds(own, pipeline.elements, task_slots=16)
     assert [round_.elements[-1].replicas for round_ in rounds] == expected
-    assert rounds[-1] == own
+    assert rounds[-1].elements == own.elements
+    assert [round_.block_rows for round_ in rounds] == [*[512] * (len(expected) - 1), 16_384]
+    assert rounds[-1].micro_batch_tuples == 32_768
+    assert planned_rounds(replace(own, block_rows=64), pipeline.elements, task_slots=16)[-1].block_rows == 64
 
 
 def quotes_of_spark() -> ps.Application:

@@ -44,6 +44,8 @@ from penstock.state.memory.host_directory import HostState
 _log = logging.getLogger(__name__)
 _EPOCH = 1
 _TUPLES, _BLOCK_ROWS = 2048, 512
+# Of the last micro-batch: keys of a block are hashed by code only where it has more rows than its dictionary.
+_LAST_TUPLES, _LAST_BLOCK_ROWS = 32_768, 16_384
 _AGE_S = 3600.0  # so long ago the made-up stream began: its tuples have arrived
 _PATIENCE_S = 60.0
 
@@ -93,11 +95,8 @@ class _Rehearsal:
             graph, slots=fixed.slots, now_s=time.time() - _AGE_S, dumps=dumps_for_workers,
             slot_functions=fixed.slot_functions, state_directory=fixed.state_directory,
         )  # fmt: skip
-        self._configuration = replace(
-            configuration, micro_batch_tuples=_TUPLES, block_rows=min(_BLOCK_ROWS, configuration.block_rows)
-        )
-        elements = pipeline_of(self._fixed.graph, self._configuration.fused).elements
-        self._rounds = planned_rounds(self._configuration, elements, self._task_slots() or 1)
+        elements = pipeline_of(self._fixed.graph, configuration.fused).elements
+        self._rounds = planned_rounds(configuration, elements, self._task_slots() or 1)
         self._ended = threading.Event()
         self._source_control = SourceControl(checkpoint.directory, self._now)
         self._batches = MicroBatches(checkpoint, self._fixed, _EPOCH, self._now, lambda *_: None)
@@ -149,15 +148,22 @@ def planned_rounds(
 ) -> tuple[Configuration, ...]:
     """The Configurations of a warm-up's micro-batches: the last is as configured, and alone where nothing has state.
 
+    Only the last has blocks as large as real ones.
     With state, the first has one replica of each element, which compiles what is not in the cache: many would, all the
     same.  The next has as many as there are task slots, so that a later change finds its workers there.
     """
+    last = _sized(own, _LAST_TUPLES, _LAST_BLOCK_ROWS)
     if all(e.scope == "none" for e in elements):
-        return (own,)
+        return (last,)
     keyed = {e.name: own.element(e.name).replicas for e in elements if e.scope == "key"}
     one = _on(own, dict.fromkeys((e.name for e in own.elements), 1))
     wide = _on(own, {name: max(replicas, task_slots) for name, replicas in keyed.items()})
-    return (one, own) if wide == own else (one, wide, own)
+    first = (one,) if wide == own else (one, wide)
+    return (*(_sized(configuration, _TUPLES, _BLOCK_ROWS) for configuration in first), last)
+
+
+def _sized(configuration: Configuration, tuples: int, block_rows: int) -> Configuration:
+    return replace(configuration, micro_batch_tuples=tuples, block_rows=min(block_rows, configuration.block_rows))
 
 
 def _on(configuration: Configuration, replicas: dict[str, int]) -> Configuration:

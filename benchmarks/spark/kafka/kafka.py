@@ -40,7 +40,7 @@ FORMATS = ("json", "arrow")
 PEERS = ("spark", "quix", "connector")
 _NAMES = {"spark": "stock PySpark", "quix": "quix-streams", "connector": "ours on Spark's connector"}
 _BLOCK_ROWS = 65_536
-_WARM_BATCHES, _WARM_BATCH_TUPLES, _WARM_S = 40, 5_000, 20.0  # before the runs: the JVM compiles what it runs often
+_WARM_BATCHES, _WARM_BATCH_TUPLES, _WARM_S = 40, 5_000, 12.0  # before the runs: the JVM compiles what it runs often
 _REBALANCE_MS = 15_000  # for which a broker waits for all members of a new group
 
 

@@ -65,7 +65,8 @@ class Steps:
 def _order(stamps: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.int64]:
     """The order of all, whose own are ascending; ties: the source's place, then the sequence."""
     if len(stamps) == 2:
-        merged: npt.NDArray[np.int64] = merge_stamps(*stamps, True)
+        one, other = stamps
+        merged: npt.NDArray[np.int64] = merge_stamps(one, other, True)
         return merged
     return np.argsort(np.concatenate(stamps), kind="stable")
 

@@ -16,6 +16,7 @@ FEWEST_RATES = 3
 _SAME_RATE = 0.01
 _HIGHEST_DEGREE = 3
 _NOTHING = 1e-9  # a residual below this share of the values is rounding
+_SAME_POINT = 1e-5  # singular values below it: rates that differ by a few tuples of millions are no further points
 _GOOD_FIT = 0.01  # of the values: a residual below it needs no higher degree
 _LEAST_WEIGHT = 0.2  # of the largest value: below it a relative error counts like an absolute one
 # Student's t at 99 %, by degrees of freedom from 1 on.
@@ -130,7 +131,7 @@ def _solve(
     scale = np.abs(basis).max(axis=0)
     scale[scale == 0] = 1.0
     scaled = basis / scale
-    if np.linalg.matrix_rank(scaled, tol=1e-8) < len(powers):
+    if np.linalg.matrix_rank(scaled, tol=_SAME_POINT) < len(powers):
         return None
     coefficients, *_ = np.linalg.lstsq(scaled, y, rcond=None)
     residual = y - scaled @ coefficients

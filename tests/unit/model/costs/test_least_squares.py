@@ -94,6 +94,14 @@ def test_rates_that_differ_by_less_than_a_measurement_are_one() -> None:
     assert fit([(1e4, 5e3), (1e4, 6e3), (2e4, 5e3)], [0.15, 0.16, 0.25]).at([2e4, 6e3]) == pytest.approx(0.26)
 
 
+def test_rates_that_differ_by_a_tuple_are_no_points_of_a_higher_degree() -> None:
+    """A micro-batch of a join's sources is dealt out with one tuple more or less: three rates, not five."""
+    rates = [[4_194_304.0], [2_097_152.0], [838_861.0], [2_097_151.5], [2_097_152.0]]
+    cores = [0.052120762326269984, 0.026427490261053423, 0.012199191853590138, 0.0332942075265958, 0.02430928505747094]
+    elements = [0.2249887657000034, 0.11754102310000265, 0.05493659999999581, 0.15570014609999647, 0.10058738409999983]
+    assert fit(rates, cores, relative_to=elements).at([3e6]) == pytest.approx(0.038, rel=0.05)
+
+
 def test_errors_relative_to_larger_measurements_do_not_follow_what_is_left_of_them() -> None:
     """What is left of a functor's element are thousandths, and its error a share of the whole element."""
     chance, rates = np.random.default_rng(5), [[2e5], [5e5], [1e6]]

@@ -20,7 +20,7 @@ _QUEUES = (0, 1, 4, 8)
 MOST_THREADS = 4  # the goal: costs are checked on 1 to 4 threads
 _STEPS = (2.0, 1.3, 1.1, 1.03, 1.01)
 _MOST_ROUNDS = 40
-_FITTED = ("call_s", "push_s", "lock_s", "contention", "handoff", "switching")
+_FITTED = ("call_s", "push_s", "lock_s", "contention", "handoff")
 _LEAST, _MOST = 1e-9, 1e3
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dashboard import beside_run, memory
+from benchmarks.dashboard import beside_run, memory_over_hours
 from benchmarks.dashboard.beside_run import BesideRun, measure_beside_run
-from benchmarks.dashboard.memory import Sample, measure_memory, slope_mb_h
+from benchmarks.dashboard.memory_over_hours import Sample, measure_memory, slope_mb_h
 from benchmarks.dashboard.turns import interval, mean_ratio, rate_tuples_s, ratios
 from benchmarks.machine import this_machine
 from benchmarks.report import finish, measured, table_of, wide_console
@@ -35,7 +35,9 @@ def run_dashboard(
         between = f"{body['throughput_ratio_low']} to {body['throughput_ratio_high']}"
         table.add_row("throughput with / without", f"{body['throughput_ratio']} ({between})", f"at least {LEAST_RATIO}")
     if part in (None, "memory"):
-        body |= _of_memory(measured(measure_memory, memory.QUICK if quick else memory.Effort(), folder))
+        body |= _of_memory(
+            measured(measure_memory, memory_over_hours.QUICK if quick else memory_over_hours.Effort(), folder)
+        )
         hours = f"memory, MB an hour, over {body['memory_hours']} hours of journal"
         table.add_row(hours, f"{body['memory_slope_mb_h']}", f"at most {MOST_MB_H}")
     wide_console(100).print(table)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dashboard import beside_run, dashboard_memory
-from benchmarks.dashboard.beside_run import BesideRun, measure_beside_run
-from benchmarks.dashboard.dashboard_memory import Sample, measure_memory, slope_mb_h
+from benchmarks.dashboard import memory_over_hours, watched_run
+from benchmarks.dashboard.memory_over_hours import Sample, measure_memory, slope_mb_h
 from benchmarks.dashboard.turns import interval, mean_ratio, rate_tuples_s, ratios
+from benchmarks.dashboard.watched_run import WatchedRun, measure_watched_run
 from benchmarks.machine import this_machine
 from benchmarks.report import finish, measured, table_of, wide_console
 
@@ -27,23 +27,24 @@ def run_dashboard(
     )
     table = table_of("the dashboard beside a run on local Spark", "figure", "found", "bound")
     if part in (None, "run"):
-        effort = beside_run.QUICK if quick else beside_run.Effort()
+        effort = watched_run.QUICK if quick else watched_run.Effort()
         effort = effort if pairs is None else replace(effort, pairs=pairs)
-        body |= _of_run(measured(measure_beside_run, effort, folder)) | {"turn_s": effort.turn_s}
+        body |= _of_run(measured(measure_watched_run, effort, folder)) | {"turn_s": effort.turn_s}
         table.add_row("CPU of the machine, one client", f"{body['cpu_share_one']:.2%}", f"at most {MOST_ONE:.0%}")
         table.add_row("CPU, twenty clients", f"{body['cpu_share_twenty']:.2%}", f"at most {MOST_TWENTY:.0%}")
         between = f"{body['throughput_ratio_low']} to {body['throughput_ratio_high']}"
         table.add_row("throughput with / without", f"{body['throughput_ratio']} ({between})", f"at least {LEAST_RATIO}")
     if part in (None, "memory"):
-        day = dashboard_memory.QUICK if quick else dashboard_memory.Effort()
-        body |= _of_memory(measured(measure_memory, day, folder))
+        body |= _of_memory(
+            measured(measure_memory, memory_over_hours.QUICK if quick else memory_over_hours.Effort(), folder)
+        )
         hours = f"memory, MB an hour, over {body['memory_hours']} hours of journal"
         table.add_row(hours, f"{body['memory_slope_mb_h']}", f"at most {MOST_MB_H}")
     wide_console(100).print(table)
     finish(body, this_machine(), json_file)
 
 
-def _of_run(found: BesideRun) -> dict[str, Any]:
+def _of_run(found: WatchedRun) -> dict[str, Any]:
     own = ratios(found.turns, found.commits)
     low, high = interval(own)
     rates = [rate for turn in found.turns if (rate := rate_tuples_s(turn, found.commits)) is not None]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.dashboard.dashboard_memory import Sample, slope_mb_h
 from benchmarks.dashboard.made_journal import MadeJournal
+from benchmarks.dashboard.memory_over_hours import Sample, slope_mb_h
 from benchmarks.dashboard.turns import Turn, interval, mean_ratio, rate_tuples_s, ratios
 from penstock.watch.recorded.run_reader import RunReader
 

@@ -90,7 +90,7 @@ const TICKS_S = [1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1200, 180
 function options(name, host, specs) {
   const hasRight = specs.some((own) => own.scale === "right");
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
-  const values = (_, ticks) => ticks.map((tick) => count(tick).replace(" ", ""));
+  const values = (_, ticks) => ticks.map((tick) => { const [number, unit] = count(tick).split(" "); return Number(number) + (unit || ""); });
   const hooks = { draw: [markDecisions] };
   if (name === "latency") hooks.drawClear = [shadeBreaks];
   return {

@@ -33,7 +33,7 @@ QUICK = Effort(20.0, 1.5, 8, 3.0, 8.0)
 
 
 @dataclass(slots=True)
-class BesideRun:
+class WatchedRun:
     """The turns, when micro-batches were committed, and shares of the machine's CPU."""
 
     turns: list[Turn] = field(default_factory=list)
@@ -50,8 +50,8 @@ class BesideRun:
         self._newest = own[-1].batch if own else self._newest
 
 
-def measure_beside_run(effort: Effort, folder: Path, show: Show) -> BesideRun:
-    found = BesideRun()
+def measure_watched_run(effort: Effort, folder: Path, show: Show) -> WatchedRun:
+    found = WatchedRun()
     app = vwap_per_ticker(source=ps.sources.trace("unbounded", seed=7), sink=ps.sinks.discard())
     handle = ps.start(app, checkpoint=folder / "checkpoint", session=None)
     try:

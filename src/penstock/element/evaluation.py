@@ -67,7 +67,8 @@ def _html(name: str, table: pa.Table) -> str:
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     more = f", the first {_ROWS_SHOWN} of them" if table.num_rows > _ROWS_SHOWN else ""
-    caption = f"<caption>{escape(name)}: {table.num_rows:,} tuples{more}</caption>"
+    tuples = f"{table.num_rows:,} tuple" + ("" if table.num_rows == 1 else "s")
+    caption = f"<caption>{escape(name)}: {tuples}{more}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

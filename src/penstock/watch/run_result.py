@@ -49,10 +49,14 @@ class RunResult:
         return [
             *_figures(summary_of(self.observations, self.earlier)),
             ("dead letters", f"{self.dead_letter_count:,}"),
-            *((f"tables['{sink}']", f"{table.num_rows:,} tuples") for sink, table in self.tables.items()),
-            *((f"discarded['{sink}']", f"{count:,} tuples") for sink, (count, _) in self.discarded.items()),
-            *((f"dropped['{sink}']", f"{count:,} tuples") for sink, count in self.dropped.items() if count),
+            *((f"tables['{sink}']", _tuples(table.num_rows)) for sink, table in self.tables.items()),
+            *((f"discarded['{sink}']", _tuples(count)) for sink, (count, _) in self.discarded.items()),
+            *((f"dropped['{sink}']", _tuples(count)) for sink, count in self.dropped.items() if count),
         ]
+
+
+def _tuples(count: int) -> str:
+    return f"{count:,} tuple" + ("" if count == 1 else "s")
 
 
 def _figures(summary: Summary | None) -> list[tuple[str, str]]:

@@ -258,11 +258,20 @@ def start(quick: QuickOption = False, json_file: JsonOption = None, folder: Fold
 
 
 @app.command()
-def rescale(quick: QuickOption = False, json_file: JsonOption = None, folder: FolderOption = None) -> None:
+def rescale(
+    quick: QuickOption = False,
+    changes: Annotated[int | None, typer.Option(min=1, help="How often it goes from 2 to 4 replicas.")] = None,
+    no_peers: Annotated[bool, typer.Option("--no-peers", help="Without Spark's own way.")] = False,
+    json_file: JsonOption = None,
+    folder: FolderOption = None,
+) -> None:
     """From 2 to 4 replicas at half of the highest rate, against Spark's own way: stop, repartition, restart."""
     from benchmarks.spark.rescale import rescale as bench
 
     effort = bench.QUICK if quick else bench.RescaleEffort()
+    effort = replace(
+        effort, repeats=effort.repeats if changes is None else changes, stock=None if no_peers else effort.stock
+    )
     result = measured(bench.run_rescale, effort, folder)
     title = f"vwap_per_ticker with {effort.keys:,} keys on two cores"
     figures = bench.rescale_figures(result, effort)

@@ -52,13 +52,20 @@ QUICK = RescaleEffort(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change from 2 to 4 replicas: gaps between commits before and after it, and tuples later than any before."""
+    """One change from 2 to 4 replicas: gaps between commits before and after it, and tuples later than any before.
+
+    `steady_gap_ms` is the median before the change, `steady_longest_ms` the longest: the time before has about as many
+    micro-batches as the time after, so that it says how long the longest gap is without any change.  `longest_at`: 0
+    where the longest gap after the change ends with the first micro-batch of the time after.
+    """
 
     steady_gap_ms: float
     gap_ms: float
     tuples_late: int
     tuples_over_goal: int
     slots_rebuilt: int
+    steady_longest_ms: float
+    longest_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,11 @@ class RescaleResult:
     def gaps_in_batches(self) -> list[float]:
         """The longest gap after each change, in micro-batches of the time before it."""
         return [change.gap_ms / change.steady_gap_ms for change in self.changes]
+
+    @property
+    def steady_in_batches(self) -> list[float]:
+        """The longest gap before each change, in the same measure: what chance alone makes of a longest gap."""
+        return [change.steady_longest_ms / change.steady_gap_ms for change in self.changes]
 
 
 def run_rescale(effort: RescaleEffort, folder: Path, show: Show) -> RescaleResult:
@@ -137,9 +149,10 @@ def change_of(handle: Handle, steady: Sequence[Observation], seen: Sequence[Obse
     before = late_results(steady, taken(seen[:begin]), *arrivals)
     after = late_results(seen[split:], taken(seen[:split]), *arrivals)
     highest_ms = float(before.ms.max())
+    usual, changed = gaps_ms(steady), gaps_ms(seen[split - 1 :])
     return Change(
-        median(gaps_ms(steady)), max(gaps_ms(seen[split - 1 :])), after.tuples_over(highest_ms),
-        after.tuples_over(GOAL_MS), sum(o.slots_rebuilt for o in seen[split:]),
+        median(usual), max(changed), after.tuples_over(highest_ms), after.tuples_over(GOAL_MS),
+        sum(o.slots_rebuilt for o in seen[split:]), max(usual), changed.index(max(changed)),
     )  # fmt: skip
 
 
@@ -151,6 +164,9 @@ def rescale_figures(result: RescaleResult, effort: RescaleEffort) -> dict[str, A
         "micro_batch_ms": round(median(c.steady_gap_ms for c in result.changes), 1),
         "gap_median_batches": round(median(result.gaps_in_batches), 2),
         "gap_worst_batches": round(max(result.gaps_in_batches), 2),
+        "steady_median_batches": round(median(result.steady_in_batches), 2),
+        "steady_worst_batches": round(max(result.steady_in_batches), 2),
+        "longest_at": [c.longest_at for c in result.changes],
         "spark_gap_ms": None if result.spark is None else result.spark.gap_ms,
         "keys": effort.keys,
         "load_ratio": round(result.rate_tuples_s / result.highest_tuples_s, 3),
@@ -168,12 +184,17 @@ def rescale_figures(result: RescaleResult, effort: RescaleEffort) -> dict[str, A
 def rescale_tables(result: RescaleResult) -> list[Table]:
     table = table_of(
         f"from {FEW} to {MANY} replicas; late: later than any tuple of the steady time before",
-        "", "gap, ms", "steady, ms", "tuples late", "tuples/s", "keys", "slots rebuilt",
+        "", "gap, ms", "steady, ms", "longest, ms", "tuples late", "tuples/s", "keys", "slots rebuilt",
     )  # fmt: skip
     for number, change in enumerate(result.changes):
-        gaps = f"{change.gap_ms:,.0f}", f"{change.steady_gap_ms:,.0f}", f"{change.tuples_late:,}"
+        gaps = f"{change.gap_ms:,.0f}", f"{change.steady_gap_ms:,.0f}", f"{change.steady_longest_ms:,.0f}"
         table.add_row(
-            f"ours, change {number + 1}", *gaps, f"{result.rate_tuples_s:,.0f}", "", f"{change.slots_rebuilt}"
+            f"ours, change {number + 1}",
+            *gaps,
+            f"{change.tuples_late:,}",
+            f"{result.rate_tuples_s:,.0f}",
+            "",
+            f"{change.slots_rebuilt}",
         )
     if result.spark is not None:
         table.add_row(*result.spark.row())
@@ -184,5 +205,7 @@ def rescale_notes(result: RescaleResult) -> list[str]:
     middle, worst = median(result.gaps_in_batches), max(result.gaps_in_batches)
     reached = "reached" if middle <= GOAL_MEDIAN and worst <= GOAL_WORST else "missed"
     notes = [f"goal, a gap of {GOAL_MEDIAN} micro-batches in the median and {GOAL_WORST:g} at worst: {reached}, "
-             f"{middle:.2f} and {worst:.2f}; checksum {'equal' if result.checksum_equal else 'DIFFERENT'}"]  # fmt: skip
+             f"{middle:.2f} and {worst:.2f}; checksum {'equal' if result.checksum_equal else 'DIFFERENT'}",
+             f"longest gaps of as long a time before the changes: {median(result.steady_in_batches):.2f} in the median "
+             f"and {max(result.steady_in_batches):.2f} at worst"]  # fmt: skip
     return [*notes, *((result.spark.note(),) if result.spark is not None else ())]

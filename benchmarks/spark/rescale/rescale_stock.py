@@ -62,7 +62,7 @@ class SparkRescale:
         return {**asdict(self), "tuples_late": self.tuples_late}
 
     def row(self) -> tuple[str, ...]:
-        cells = (self.gap_ms, self.steady_ms, self.tuples_late, self.rate_tuples_s, self.keys)
+        cells = (self.gap_ms, self.steady_ms, None, self.tuples_late, self.rate_tuples_s, self.keys)
         return f"Spark, {self.way}", *("-" if cell is None else f"{cell:,.0f}" for cell in cells), "-"
 
     def note(self) -> str:

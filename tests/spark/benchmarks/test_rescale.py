@@ -50,6 +50,6 @@ def test_sparks_own_way_is_measured(tmp_path: Path) -> None:
     assert spark.gap_ms > spark.repartition_ms > 0
     assert spark.rate_tuples_s is not None
     assert spark.rate_tuples_s > 0
-    ours = Change(100.0, 200.0, 4, 0, 0)
+    ours = Change(100.0, 200.0, 4, 0, 0, 150.0, 1)
     both = rescale_tables(RescaleResult(10.0, 5.0, (ours,), True, spark))
     assert both[0].row_count == 2

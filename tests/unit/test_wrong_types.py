@@ -320,7 +320,7 @@ def of_twin() -> dict[str, Case]:
         "twin.Operator": Case(
             twin.Operator, modelled, name="a", inputs=("s",), service=twin.exponential(0.01), partitions=1,
             selectivity=1.0, replicas=1, serial=False, queue_blocks=None, when_full="block", merge_s=0.0,
-            operator_class=None, bytes_per_tuple=None,
+            operator_class=None, bytes_per_tuple=None, locks={"gil": 2e-6},
         ),
         "twin.Model": Case(twin.Model, sources=[source], operators=[operator]),
         "twin.Load": Case(

@@ -267,7 +267,7 @@ def empty_column(type_: pa.DataType) -> Column:
 def _as_words(columns: Sequence[Column]) -> list[WordColumn]:
     """All as words where but few rows are not: those of a block that was too short to have words.  Else none."""
     plain = sum(len(c) for c in columns if not isinstance(c, WordColumn))
-    if plain * _FEW > sum(len(c) for c in columns):
+    if plain * _FEW > sum(len(c) for c in columns) or not any(isinstance(c, WordColumn) for c in columns):
         return []
     return [c if isinstance(c, WordColumn) else WordColumn(_coded(c.to_arrow().dictionary_encode())) for c in columns]
 

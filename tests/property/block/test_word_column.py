@@ -95,6 +95,12 @@ def test_envelopes_give_the_same_rows_and_bytes(parts: list[list[str | None]]) -
     assert opened.to_arrow().column(0).to_pylist() == [text for texts in parts for text in texts]
 
 
+def test_columns_without_rows_that_are_no_text_are_put_together() -> None:
+    schema = pa.schema({"texts": pa.list_(pa.string())})
+    empty = Block(schema, (column_of(pa.array([], schema.field(0).type)),), 0)
+    assert concat_blocks([empty, empty]).rows == 0
+
+
 def test_few_rows_do_not_carry_a_long_dictionary() -> None:
     words = [f"word {number}" for number in range(5000)]
     block = Block(SCHEMA, (column_of(pa.array(words).dictionary_encode(), pa.string()),), len(words))

@@ -73,6 +73,7 @@ def test_what_a_killed_warm_up_left_is_removed_and_one_that_fails_is_no_failure(
     left = tmp_path / "c" / WARM_UP / "plans"
     left.mkdir(parents=True)
     (left / "000000000000").write_bytes(b"torn")
+    (tmp_path / "c" / "id").write_text("0123456789abcdef\n")  # which a start writes before its warm-up
 
     def broken(own: Any, frame: Any, batch: int) -> None:
         raise ValueError("broken")

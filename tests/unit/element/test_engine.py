@@ -146,7 +146,10 @@ def test_on_error_fail_stops_at_the_first_bad_tuple() -> None:
             lambda batch: pa.table({"y": [1], "input_row": [4]}),
             "returned 'input_row' that are not",
         ),
-        (lambda batch: pa.table({"z": [1] * batch.num_rows}), "failed with KeyError"),
+        (
+            lambda batch: pa.table({"z": [1] * batch.num_rows}),
+            "failed with ValueError: must return a column 'y'; got: z",
+        ),
     ],
 )
 def test_a_block_function_that_breaks_its_rules_is_told(result: Any, reason: str) -> None:

@@ -32,7 +32,7 @@ def event_time_problems(operators: Iterable[Operator]) -> Iterator[Problem]:
 
     What an expression, a function or an aggregate makes is taken for a time that fits: only the user knows what it is.
     """
-    operators = tuple(operators)
+    operators = tuple(own for own in operators if isinstance(own.name, str))  # other names have been noted already
     sources = {own.name: own for own in operators if isinstance(own, Source) and own.out_of_order_s is not None}
     origins = _origins(operators) if sources else {}
     for operator in operators if sources else ():

@@ -57,7 +57,11 @@ def test_a_name_at_the_right_edge_ends_at_its_line_and_covers_none() -> None:
     assert first.lane != last.lane
 
 
+def test_a_name_does_not_cover_the_title_of_the_panel() -> None:
+    assert [name.lane for name in mark_names([(1.4, "quotes 2 to 1"), (15.0, "quotes 1 to 2")], 60.0)] == [1, 0]
+
+
 def test_names_are_left_out_where_there_is_no_space_and_long_ones_are_cut() -> None:
-    names = mark_names([(0.01 * n, f"change {n} " + "word " * 30) for n in range(20)], 60.0)
+    names = mark_names([(20 + 0.01 * n, f"change {n} " + "word " * 30) for n in range(20)], 60.0)
     assert len(names) == 6
     assert all(name.text.count("\n") == 1 and name.text.endswith("...") for name in names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _LETTERS, _LINES, _MOST_LANES = 27, 2, 6
 _LETTER_SHARE = 0.0056  # of the width of the picture
+_TITLE_SHARE = 0.08  # the lowest lane begins to the right of the panel's title
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,9 @@ def mark_names(marks: Sequence[tuple[float, str]], span_s: float) -> list[MarkNa
     """The name of each change, in the lowest lane that is free there; none where all lanes are full.
 
     >>> [(own.lane, own.is_left) for own in mark_names([(1.0, "2 to 4"), (1.5, "4 to 8"), (99.0, "8 to 6")], 100.0)]
-    [(0, False), (1, False), (0, True)]
+    [(1, False), (2, False), (0, True)]
     """
-    ends_s: list[float] = []  # of the last name in each lane
+    ends_s = [_TITLE_SHARE * span_s]  # of the last name in each lane
     found = []
     for at_s, text in marks:
         lines = textwrap.wrap(text, _LETTERS, max_lines=_LINES, placeholder=" ...")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.spark.applications import SINK
 from benchmarks.spark.batches import LateResults, Throughput, late_results, measuring_ratio, throughput
-from benchmarks.spark.watching import Show, observations_of, started, watch_batches, watch_for
+from benchmarks.spark.watching import Show, newest_batch, started, taken_by, watch_batches, watch_for
 from penstock.app.application import Application
 from penstock.connectors.trace.source import TraceSource
 from penstock.measure.observation import Observation
@@ -73,7 +72,8 @@ def sustain(
 
 def totals(result: RunResult) -> tuple[int, int, int]:
     """Tuples taken in all, and count and checksum of the discard sink."""
-    return sum(o.tuples_in for o in result.observations), *result.discarded.get(SINK, (0, 0))
+    earlier = 0 if result.earlier is None else result.earlier.tuples_in  # by batches that a long run has forgotten
+    return earlier + sum(o.tuples_in for o in result.observations), *result.discarded.get(SINK, (0, 0))
 
 
 def _tried(handle: Handle, sizes: Sizes, trial_s: float, show: Show) -> list[Trial]:
@@ -135,14 +135,8 @@ def at_rate(
     what = f"latency at {trace.rate_tuples_s:,.0f} tuples/s"
     with started(session, app, folder, configuration) as handle:
         watch_for(handle, warm_s, show, f"{what}, warming up", batches=_WARM_BATCHES)
-        already = len(observations_of(handle))
+        first = taken_by(handle, newest := newest_batch(handle))
         watch_for(handle, seconds, show, what)
-    seen = handle.result.observations
-    observed = seen[already:]
-    late = late_results(observed, taken(seen[:already]), trace.open(), handle.fixed.started_at_s)
+    observed = [own for own in handle.result.observations if own.batch > newest]
+    late = late_results(observed, first, trace.open(), handle.fixed.started_at_s)
     return AtRate(trace.rate_tuples_s, throughput(observed), late, tuple(o.micro_batch_s * 1000 for o in observed))
-
-
-def taken(observations: Sequence[Observation]) -> int:
-    """Tuples of so many batches from the first on: the offset that the next begins with."""
-    return sum(o.tuples_in for o in observations)

@@ -42,29 +42,49 @@ def observations_of(handle: Handle) -> list[Observation]:
     return list(handle.result.observations)
 
 
+def newest_batch(handle: Handle) -> int:
+    """The number of the newest micro-batch, -1 before the first: a long run forgets its first Observations."""
+    newest = handle.observe()
+    return -1 if newest is None else newest.batch
+
+
+def later_than(handle: Handle, batch: int) -> list[Observation]:
+    """The Observations of the micro-batches after one, as far as the run has them still."""
+    return [own for own in observations_of(handle) if own.batch > batch]
+
+
+def taken_by(handle: Handle, batch: int) -> int:
+    """Tuples of all micro-batches up to one: the offset that the next begins with."""
+    while True:
+        earlier = handle.result.earlier
+        own = sum(o.tuples_in for o in observations_of(handle) if o.batch <= batch)
+        if handle.result.earlier is earlier:  # none was forgotten meanwhile
+            return own + (0 if earlier is None else earlier.tuples_in)
+
+
 def watch_for(handle: Handle, seconds: float, show: Show, what: str, *, batches: int = 2) -> list[Observation]:
     """The Observations of the next `seconds`, and of so many batches at least; the first is the one under way."""
-    already, begin = len(observations_of(handle)), time.monotonic()
+    already, begin = newest_batch(handle), time.monotonic()
     limit_s = max(10 * seconds, 120.0)
     while True:
-        spent_s, seen = time.monotonic() - begin, len(handle.result.observations) - already
+        spent_s, seen = time.monotonic() - begin, newest_batch(handle) - already
         if spent_s >= seconds and seen > batches:
-            return observations_of(handle)[already:]
+            return later_than(handle, already)
         if spent_s > limit_s:
             raise InputError(f"{what}: {seen} micro-batches in {spent_s:.0f} s, where {batches + 1} are needed")
         show(f"{what}: {spent_s:.0f} of {seconds:.0f} s, {seen} micro-batches")
         if handle.wait(_LOOK_EVERY_S):
-            return observations_of(handle)[already:]
+            return later_than(handle, already)
 
 
 def watch_batches(handle: Handle, batches: int, show: Show, what: str, limit_s: float = 300.0) -> list[Observation]:
     """The Observations of the next so many micro-batches."""
-    already, begin = len(observations_of(handle)), time.monotonic()
-    while (seen := len(handle.result.observations) - already) < batches:
+    already, begin = newest_batch(handle), time.monotonic()
+    while (seen := newest_batch(handle) - already) < batches:
         spent_s = time.monotonic() - begin
         if spent_s > limit_s:
             raise InputError(f"{what}: {seen} of {batches} micro-batches in {spent_s:.0f} s")
         show(f"{what}: {seen} of {batches} micro-batches")
         if handle.wait(_LOOK_EVERY_S):
             break
-    return observations_of(handle)[already : already + batches]
+    return later_than(handle, already)[:batches]

@@ -15,8 +15,8 @@ from benchmarks.spark.applications import KEYED, vwap_on
 from benchmarks.spark.batches import gaps_ms, late_results, throughput
 from benchmarks.spark.in_process import equals_in_process
 from benchmarks.spark.rescale.rescale_stock import FULL_STOCK, SparkRescale, StockEffort, rescale_stock
-from benchmarks.spark.sustained import configuration_of, taken, totals
-from benchmarks.spark.watching import observations_of, started, watch_for
+from benchmarks.spark.sustained import configuration_of, totals
+from benchmarks.spark.watching import later_than, newest_batch, started, taken_by, watch_for
 from penstock import sinks, sources
 from penstock.app.application import Application
 from penstock.measure.observation import Observation
@@ -133,21 +133,21 @@ def _changes(
 
 
 def _change(handle: Handle, few: Configuration, effort: RescaleEffort, show: Show, what: str) -> Change:
-    begin = len(observations_of(handle))
+    before = newest_batch(handle)
+    first = taken_by(handle, before)
     steady = watch_for(handle, effort.steady_s, show, f"{what}: steady", batches=3)
     handle.apply(few.with_replicas(KEYED, MANY))
     watch_for(handle, effort.after_s, show, f"{what}: after", batches=3)
-    seen = observations_of(handle)
-    return change_of(handle, seen[begin : begin + len(steady)], seen, begin)
+    return change_of(handle, steady, later_than(handle, before), first)
 
 
-def change_of(handle: Handle, steady: Sequence[Observation], seen: Sequence[Observation], begin: int) -> Change:
-    """What the batches from the last steady one on say, beside the steady ones."""
+def change_of(handle: Handle, steady: Sequence[Observation], seen: Sequence[Observation], first: int) -> Change:
+    """What the batches behind the steady ones say, against these; the first of all begins at offset `first`."""
     trace = handle.fixed.graph.sources[0].connector
     arrivals = trace.open(), handle.fixed.started_at_s  # type: ignore[union-attr]
-    split = begin + len(steady)
-    before = late_results(steady, taken(seen[:begin]), *arrivals)
-    after = late_results(seen[split:], taken(seen[:split]), *arrivals)
+    split = len(steady)
+    before = late_results(steady, first, *arrivals)
+    after = late_results(seen[split:], first + sum(own.tuples_in for own in steady), *arrivals)
     highest_ms = float(before.ms.max())
     usual, changed = gaps_ms(steady), gaps_ms(seen[split - 1 :])
     return Change(

@@ -223,7 +223,7 @@ def test_late_tuples_of_sparks_way_are_those_beyond_one_interval() -> None:
     assert SparkRescale("way", 10, 3000.0, 1000.0, rate_tuples_s=50.0).tuples_late == 100
     missing = SparkRescale("way", 10, because="no reason")
     assert missing.tuples_late is None
-    assert missing.row() == ("Spark, way", "-", "-", "-", "-", "10", "-")
+    assert missing.row() == ("Spark, way", "-", "-", "-", "-", "-", "10", "-")
 
 
 def test_state_is_estimated_by_the_values_that_windows_come_to_hold() -> None:

@@ -35,6 +35,7 @@ from penstock.control.journal.recorded_decision import judged_decisions
 from penstock.kernels.keys.row_checksum import add_checksums
 from penstock.measure.observation import Observation, latency_over
 from penstock.plan.configuration import Configuration
+from penstock.spark.driver.handle import Handle
 from penstock.spark.driver.start import start
 from penstock.testing import local_session
 
@@ -213,6 +214,12 @@ def _streamed(
     return GoalResult(outcome, sent, words, effort)
 
 
+def _results(handle: Handle) -> int:
+    """Results so far, those of micro-batches too that a long run has forgotten."""
+    earlier = handle.result.earlier
+    return (0 if earlier is None else earlier.tuples_out) + sum(own.tuples_out for own in handle.result.observations)
+
+
 def _stayed(
     source: SourceConnector, effort: GoalEffort, session: Any, checkpoint: Path, until_s: float, left: int, show: Show
 ) -> Counted:
@@ -222,7 +229,7 @@ def _stayed(
         limits=Limits(max_replicas=effort.most_replicas),
     )  # fmt: skip
     until_s = min(until_s, time.time() + 2 * effort.seconds + _DRAIN_S)
-    while (taken := sum(own.tuples_out for own in handle.result.observations)) < left and time.time() < until_s:
+    while (taken := _results(handle)) < left and time.time() < until_s:
         show(f"from {effort.feed}: {taken:,} of {left:,} tuples")
         handle.wait(0.2)
         handle.observe()

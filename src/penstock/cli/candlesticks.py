@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.cli.screen import amount, console
+from penstock.cli.screen import console
 from penstock.connectors.files.whole_files import validated
 from penstock.errors import InputError
+from penstock.measure.html_table import amount
 from penstock.watch.pictures.canvas import check_picture
 
 _SYMBOLS_DRAWN = 4

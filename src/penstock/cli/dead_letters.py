@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.cli.screen import amount, show_table
+from penstock.cli.screen import show_table
+from penstock.measure.html_table import amount
 
 ON_ERROR = ("dead_letter", "fail")
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from penstock.app.graph import Graph
 from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
-from penstock.cli.screen import amount, console, progress_bar, rate, rows_table, show_table, size
+from penstock.cli.screen import console, progress_bar, rate, rows_table, show_table, size
 from penstock.connectors.files.listing import files_of
 from penstock.connectors.files.writers import FORMATS, write_table
 from penstock.connectors.frames import has_frame
@@ -22,6 +22,7 @@ from penstock.connectors.source_kinds import is_endless, path_of_files
 from penstock.control.threads.threads_option import threads_of
 from penstock.errors import InputError, PenstockError, did_you_mean
 from penstock.host.paths.local_path import local_path
+from penstock.measure.html_table import amount
 from penstock.plan.thread_setting import ElasticThreads, check_threads
 
 if TYPE_CHECKING:

@@ -18,11 +18,12 @@ from penstock.arguments import is_number
 from penstock.cli.application import load_application
 from penstock.cli.costs import profile_for
 from penstock.cli.evaluate import named_files
-from penstock.cli.screen import amount, console, show_table
+from penstock.cli.screen import console, show_table
 from penstock.control.journal.journal import read_journal
 from penstock.errors import InputError
 from penstock.host.extras import require
 from penstock.host.paths.local_path import local_path
+from penstock.measure.html_table import amount
 from penstock.model.costs.learning.journal_samples import measured_of
 from penstock.model.costs.learning.learned_profile import learned
 from penstock.model.costs.learning.operator_facts import facts_of

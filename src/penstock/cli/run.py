@@ -15,12 +15,13 @@ from rich.console import Console
 from penstock.cli.application import load_application
 from penstock.cli.dead_letters import ON_ERROR, show_dead_letters
 from penstock.cli.options.control_options import ControlOptions, control_arguments
-from penstock.cli.screen import amount, console, rate, starting
+from penstock.cli.screen import console, rate, starting
 from penstock.cli.watch.metrics import metrics_address, serve_metrics
 from penstock.connectors.files.paths import paths_of
 from penstock.errors import InputError
 from penstock.host.extras import require
 from penstock.host.phases import phases_text
+from penstock.measure.html_table import amount
 
 if TYPE_CHECKING:
     from penstock.app.graph import Graph

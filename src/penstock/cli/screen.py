@@ -85,11 +85,6 @@ def value_text(value: object) -> str:
     return str(value)
 
 
-def amount(count: int, noun: str) -> str:
-    """`1 tuple`, `12,000 tuples`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def rate(tuples: int, seconds: float) -> str:
     """`1.23 M tuples/s`."""
     per_second = tuples / seconds if seconds > 0 else 0.0

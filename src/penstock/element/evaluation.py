@@ -19,6 +19,7 @@ from penstock.connectors.files.readers import read_file, read_source
 from penstock.connectors.sinks.one_delivery import deliver_once
 from penstock.element.engine import AtEnd, Batches, Engine, check_at_end
 from penstock.errors import InputError, UnknownNameError, did_you_mean
+from penstock.measure.html_table import amount
 
 Input: TypeAlias = (
     "pa.Table | pa.RecordBatch | Mapping[str, object] | Sequence[Mapping[str, object]] | str | Path | Any"
@@ -67,8 +68,7 @@ def _html(name: str, table: pa.Table) -> str:
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     more = f", the first {_ROWS_SHOWN} of them" if table.num_rows > _ROWS_SHOWN else ""
-    tuples = f"{table.num_rows:,} tuple" + ("" if table.num_rows == 1 else "s")
-    caption = f"<caption>{escape(name)}: {tuples}{more}</caption>"
+    caption = f"<caption>{escape(name)}: {amount(table.num_rows, 'tuple')}{more}</caption>"
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 

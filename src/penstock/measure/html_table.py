@@ -29,3 +29,11 @@ def rounded(figure: float | None, unit: str) -> str | None:
     if figure is None:
         return None
     return f"{figure:,.0f} {unit}" if abs(figure) >= 1000 else f"{figure:.3g} {unit}"
+
+
+def amount(count: int, noun: str) -> str:
+    """
+    >>> amount(1, "tuple"), amount(12_000, "tuple")
+    ('1 tuple', '12,000 tuples')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

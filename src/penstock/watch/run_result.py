@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from penstock.block.dead_letters import SCHEMA as LETTERS
-from penstock.measure.html_table import html_table, rounded
+from penstock.measure.html_table import amount, html_table, rounded
 from penstock.measure.observation import Observation
 from penstock.watch.summary import Summary, summary_of
 
@@ -49,14 +49,10 @@ class RunResult:
         return [
             *_figures(summary_of(self.observations, self.earlier)),
             ("dead letters", f"{self.dead_letter_count:,}"),
-            *((f"tables['{sink}']", _tuples(table.num_rows)) for sink, table in self.tables.items()),
-            *((f"discarded['{sink}']", _tuples(count)) for sink, (count, _) in self.discarded.items()),
-            *((f"dropped['{sink}']", _tuples(count)) for sink, count in self.dropped.items() if count),
+            *((f"tables['{sink}']", amount(table.num_rows, "tuple")) for sink, table in self.tables.items()),
+            *((f"discarded['{sink}']", amount(count, "tuple")) for sink, (count, _) in self.discarded.items()),
+            *((f"dropped['{sink}']", amount(count, "tuple")) for sink, count in self.dropped.items() if count),
         ]
-
-
-def _tuples(count: int) -> str:
-    return f"{count:,} tuple" + ("" if count == 1 else "s")
 
 
 def _figures(summary: Summary | None) -> list[tuple[str, str]]:

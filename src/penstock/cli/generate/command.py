@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penstock.cli.generate import DATA_FILES, DataFile, write_csv
-from penstock.cli.screen import amount, console
+from penstock.cli.screen import console
 from penstock.connectors.files.writers import write_table
 from penstock.connectors.trace.trades import trades
 from penstock.errors import InputError, did_you_mean
+from penstock.measure.html_table import amount
 
 Writer = Callable[[Path, int, int], tuple[Path, int]]
 

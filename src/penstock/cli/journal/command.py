@@ -11,12 +11,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.cli.journal.decisions import show_decisions
-from penstock.cli.screen import amount, console, rate, show_table, size
+from penstock.cli.screen import console, rate, show_table, size
 from penstock.control.journal.journal import RecordedRun, read_journal
 from penstock.control.journal.plain_values import to_plain
 from penstock.control.journal.recorded_decision import judged_decisions
 from penstock.errors import InputError
 from penstock.host.paths.local_path import local_path
+from penstock.measure.html_table import amount
 from penstock.measure.observation import Latency
 from penstock.measure.run_figures import CpuFigures, ElementFigures, OperatorFigures, RunFigures, run_figures
 from penstock.measure.threads_found import ThreadsFound

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.cli.screen import amount, show_table
+from penstock.cli.screen import show_table
 from penstock.control.journal.recorded_decision import Judged, StepFigures
+from penstock.measure.html_table import amount
 
 _SHOWN = 40
 

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.cli.screen import amount, console
+from penstock.cli.screen import console
 from penstock.control.journal.journal import RecordedRun, read_journal
 from penstock.control.journal.recorded_decision import judged_decisions
 from penstock.errors import InputError
+from penstock.measure.html_table import amount
 from penstock.watch.recorded.run_reader import journal_of
 
 Rows = Iterable[dict[str, Any]]

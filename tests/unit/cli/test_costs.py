@@ -80,6 +80,14 @@ def test_machines_of_a_file_are_used() -> None:
     assert {tuple(own) for own in fast["needed"]["hosts"].values()} == {("big",)}
 
 
+def test_a_machine_that_nobody_measured_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    fill()
+    Path("nodes.toml").write_text('[[node]]\nname = "big"\ncores = 4\n')
+    told = refused(capsys, "explain", "halves.py", "--rate", "50000", "--nodes", "nodes.toml")
+    assert "node 'big': its speed for aggregate, functor, source is unknown" in told
+    assert "give the node's speed" in told
+
+
 def test_a_profile_of_a_file_is_used() -> None:
     profile().save("p.json")
     words = ["explain", "halves.py", "--rate", "50000", "--profile", "p.json", "--json"]

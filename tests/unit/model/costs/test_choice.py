@@ -10,7 +10,7 @@ import pytest
 import penstock as ps
 from penstock.errors import InputError
 from penstock.model.costs.choosing.choice import MOST_EXACT
-from penstock.model.costs.prediction import scope_of
+from penstock.model.costs.task_groups import scope_of
 from tests.reference.costs import line, one_way, partitions, random_profile
 from tests.unit.model.costs.test_prediction import PROFILE
 

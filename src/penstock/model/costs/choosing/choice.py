@@ -13,7 +13,7 @@ from penstock.model.costs.choosing.element_options import ElementOptions, Plan, 
 from penstock.model.costs.choosing.fusions import Ideals
 from penstock.model.costs.composition import Composition
 from penstock.model.costs.flows import Flows, flows_of, sources_of
-from penstock.model.costs.node_speed import speed_on
+from penstock.model.costs.node_speed import speed_on, speeds_on
 from penstock.model.costs.prediction import GROUPS, check_groups, fixed_s
 from penstock.model.costs.profile import Profile
 from penstock.plan.nodes import Node, Nodes
@@ -60,7 +60,7 @@ def choose(
     machines = _machines(nodes)
     flows = flows_of(profile, rates_of(profile, rate))
     factor = 1.0 + profile.contention * neighbours_cores
-    speeds = [speed_on(profile, None if nodes is None else group) for group in machines.groups]
+    speeds = [speed_on(profile, None)] if nodes is None else speeds_on(profile, machines)
     compositions = [
         (group, Composition(profile, flows, speed, micro_batch_s, factor))
         for group, speed in zip(machines.groups, speeds, strict=True)

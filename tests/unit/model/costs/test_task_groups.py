@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 import penstock as ps
+from penstock.model.costs.communication import Communication
 from penstock.model.costs.composition import Composition
 from penstock.model.costs.flows import flows_of
+from penstock.model.costs.learning.learned_profile import Overhead, learned
+from penstock.model.costs.learning.operator_facts import facts_of
+from penstock.model.costs.learning.samples import ElementSample, OperatorSample, Sample
 from penstock.model.costs.node_speed import speed_on
 from penstock.model.costs.profile import FixedCosts, OperatorCost, Profile
 from penstock.model.costs.task_groups import replicas_of, task_groups
@@ -17,6 +21,8 @@ from tests.reference.costs import line
 LEFT, RIGHT, JOIN = 4e-6, 2e-6, 1e-6  # s per tuple
 RATES = {"left": 5e4, "right": 5e4}
 APART = [["left", "right"], ["join"]]
+WINDOW = ps.sliding(count=2)
+FREE = Communication()
 
 
 def join(*more: OperatorCost, scope: str = "key") -> Profile:
@@ -128,3 +134,40 @@ def test_a_constant_counts_once_for_each_task_of_its_source() -> None:
     flows = flows_of(profile, RATES)
     element = Composition(profile, flows, speed_on(profile, None)).element(("left", "right"), 1)
     assert element.parts["operators"] == pytest.approx(0.2)
+
+
+def two_sources(rate_tuples_s: float | None = None) -> ps.Application:
+    app = ps.Application("two")
+    left, right = (app.source(name, schema={"k": "int64"}, rate_tuples_s=rate_tuples_s) for name in ("left", "right"))
+    left.join("join", right, on="k", left_window=WINDOW, right_window=WINDOW, emit={"k": "left.k"}).sink("out")
+    return app
+
+
+def element(left: int, right: int) -> ElementSample:
+    """Both sources in two tasks, which take 2 us a tuple besides what the clock saw in reading them."""
+    tuples = {"left": float(left), "right": float(right)}
+    timed = {name: OperatorSample(1e-6 * count, count, count) for name, count in tuples.items()}
+    cpu_s = 3e-6 * (left + right) + 2 * 0.01
+    return ElementSample(cpu_s, cpu_s, cpu_s, cpu_s / 2, 2, {}, tuples, {}, {}, timed)
+
+
+def test_what_sources_take_besides_reading_is_shared_by_their_tuples() -> None:
+    """So that neither task is predicted to take all of it, and sources with one key in the store have one function."""
+    facts, inside = facts_of(two_sources().graph), {"left": ("left", "right")}
+    measured = [
+        (Sample(3.0 * n, 1.0, 0.0, None, {"left": element(2 * n, n)}), inside) for n in (20_000, 40_000, 60_000, 80_000)
+    ]
+    found = learned({name: facts[name] for name in ("left", "right")}, measured, Overhead(FixedCosts(0.0, 0.01), FREE))
+    for name in ("left", "right"):
+        assert found.operator(name).cpu.at([1e5]) == pytest.approx(0.3, rel=1e-3)
+    own = found.predict({"left": 1e5, "right": 5e4}, [["left", "right"]]).elements["left"]
+    assert own.tasks == ((1, pytest.approx(0.31, rel=1e-3)), (1, pytest.approx(0.16, rel=1e-3)))
+
+
+def test_sources_and_sinks_divide_as_what_they_run_with() -> None:
+    """Sources whose tuples one task puts in order, since their stamps are known only from them, divide nothing."""
+    for rate, scope in ((None, "none"), (10.0, "stream")):
+        assert [own.scope for own in facts_of(two_sources(rate).graph).values()] == [scope, scope, "stream", "none"]
+    lone = ps.Application("lone")
+    lone.source("n", schema={"x": "int64"}).functor("f", emit={"y": "x + 1"}).sink("out")
+    assert [own.scope for own in facts_of(lone.graph).values()] == ["none", "none", "none"]

@@ -332,7 +332,7 @@ def of_twin() -> dict[str, Case]:
         ),
         "twin.Node": Case(
             twin.Node, lambda own: simulated(twin.Nodes((own,))), name="n1", count=1, cores=1, speed=1.0,
-            speed_by_class={}, memory_mb=None, price_core_hour=None, loads=(), outages=(),
+            speed_by_class={}, memory_mb=None, price_core_hour=None, loads=(), outages=(), gives_speed=True,
         ),
         "twin.Network": Case(
             twin.Network, lambda own: simulated(twin.Nodes(nodes.groups, own)), bytes_s=1e6, latency_s=0.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from penstock.host.cores import own_cores
 from penstock.model.costs.choosing.choice import rates_of
 from penstock.model.costs.choosing.preferred import plan_of
 from penstock.model.costs.composition import ElementPrediction
-from penstock.model.costs.learning.operator_facts import facts_of, is_learned_key
+from penstock.model.costs.learning.operator_facts import OperatorFacts, facts_of, is_learned_key
 from penstock.model.costs.prediction import Prediction
 from penstock.model.costs.profile import Profile
 from penstock.model.costs.store import CostStore, node_class, store_path
@@ -46,14 +46,30 @@ def profile_for(graph: Graph, file: Path | None, node: str | None = None) -> Pro
     lacking = [own.name for own in graph.operators if own.name not in found.names]
     if lacking:
         raise InputError(f"{file} has no function for {', '.join(lacking)} of application '{graph.name}'")
-    for name, fact in facts_of(graph).items():
+    facts = facts_of(graph)
+    for name, fact in facts.items():
         key = found.operator(name).key
         if key is not None and is_learned_key(key) and key != fact.key:
             raise InputError(
                 f"{file} has the function of another operator '{name}': its parameters or its code have changed since; "
                 "learn it again with penstock profile"
             )
-    return found
+    return in_graph(found, facts)
+
+
+def in_graph(found: Profile, facts: Mapping[str, OperatorFacts]) -> Profile:
+    """A profile as an application has its operators: their order, how they divide, and what a file may leave out."""
+    operators = [found.operator(name) for name in facts]
+    made = {stream for own in operators for stream in own.outputs}
+    is_wired = all(stream in made for fact in facts.values() for stream in fact.inputs)
+    completed = [
+        replace(
+            own, scope=fact.scope, by=fact.by, operator_class=own.operator_class or fact.operator_class,
+            inputs=fact.inputs if is_wired and own.inputs is None else own.inputs,
+        )
+        for own, fact in zip(operators, facts.values(), strict=True)
+    ]  # fmt: skip
+    return replace(found, operators=tuple(completed))
 
 
 def _stored(graph: Graph, node: str | None) -> Profile:
@@ -96,6 +112,7 @@ def cost_explanation(
     rates = rates_of(profile, rate)
     planned = [list(own.operators) for own in plan_of(graph, requested).elements if own.operators]
     body: dict[str, Any] = {"rate_tuples_s": rate, "rates": rates, "store": str(profile_file or store_path())}
+    body["node"] = where.name if isinstance(where, Node) else node
     body |= _prediction_body(profile, rates, planned, place)
     hosts = Node(place.node, cores=own_cores()) if isinstance(place.node, str) else machines
     choice = profile.choose(rates, hosts, neighbours_cores=neighbours_cores)
@@ -151,7 +168,8 @@ def show_costs(screen: Console, body: Mapping[str, Any]) -> None:
         numbers += [f"{own['parts'][part]:.4f}" for part in PARTS]
         numbers += [f"{own['tuples_in_s']:,.0f}", f"{own['tuples_out_s']:,.0f}"]
         table.add_row(*map(escape, [name, ", ".join(own["operators"]), *numbers]))
-    show_table(screen, f"predicted at {body['rate_tuples_s']:,.0f} tuples/s, one micro-batch per second", table)
+    where = f" on {body['node']}" if body["node"] else ""
+    show_table(screen, f"predicted at {body['rate_tuples_s']:,.0f} tuples/s{where}, one micro-batch per second", table)
     needed = body["needed"]
     for line in (
         f"driver {body['driver_cpu_cores']:.3f} cores, a batch takes {body['batch_time_s']:.3f} s",

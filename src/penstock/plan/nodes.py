@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penstock.arguments import PATH, Rule, check_arguments, is_number, kind, many, number, or_none, shown, whole
+from penstock.arguments import FLAG, PATH, Rule, check_arguments, is_number, kind, many, number, or_none, shown, whole
 from penstock.errors import InputError, did_you_mean
 
 _SPEEDS = Rule(
@@ -66,7 +66,8 @@ class Network:
 class Node:
     """`count` equal nodes; an operator of class k runs `speed_by_class[k]` times as fast as at speed 1, else `speed`.
 
-    The nodes of a group of several are called NAME-1, NAME-2, ...
+    The nodes of a group of several are called NAME-1, NAME-2, ...  `gives_speed` is False where a file says nothing of
+    the speed: the twin takes 1 then, and costs take what was measured on a node of that name.
     """
 
     name: str
@@ -78,11 +79,13 @@ class Node:
     price_core_hour: float | None = None
     loads: tuple[Load, ...] = ()
     outages: tuple[Outage, ...] = ()
+    gives_speed: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
-        body = {name: getattr(self, name) for name in _NODE}
+        rules = {**_NODE, "gives_speed": FLAG}
+        body = {name: getattr(self, name) for name in rules}
         where = f"node {shown(self.name)}"
-        _raise([*_problems(where, _NODE, body), *_interval_problems(where, self.cores, self.loads, self.outages)])
+        _raise([*_problems(where, rules, body), *_interval_problems(where, self.cores, self.loads, self.outages)])
 
     def speed_of(self, operator_class: str | None) -> float:
         """How fast its cores run operators of a class."""
@@ -161,7 +164,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _node(table: Mapping[str, Any]) -> Node:
     loads = tuple(Load(**load) for load in table.get("load", ()))
     outages = tuple(Outage(**outage) for outage in table.get("outage", ()))
-    return Node(**{key: table[key] for key in _NODE if key in table}, loads=loads, outages=outages)
+    given = {key: table[key] for key in _NODE if key in table}
+    return Node(**given, loads=loads, outages=outages, gives_speed="speed" in table)
 
 
 def _file_problems(body: Mapping[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from penstock.cli import main
 from penstock.cli.commands import app
 from penstock.model.costs.learning.operator_facts import facts_of
 from penstock.model.costs.store import CostStore, node_class
+from tests.reference.costs import line
 from tests.unit.model.costs.test_learned_profile import OVERHEAD, application, profile
 from tests.unit.model.costs.test_node_performance import on_node, slower
 
@@ -80,10 +81,53 @@ def test_machines_of_a_file_are_used() -> None:
     assert {tuple(own) for own in fast["needed"]["hosts"].values()} == {("big",)}
 
 
+def test_a_machine_that_nobody_measured_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    fill()
+    Path("nodes.toml").write_text('[[node]]\nname = "big"\ncores = 4\n')
+    told = refused(capsys, "explain", "halves.py", "--rate", "50000", "--nodes", "nodes.toml")
+    assert "node 'big': its speed for aggregate, functor, source is unknown" in told
+    assert "give the node's speed" in told
+
+
 def test_a_profile_of_a_file_is_used() -> None:
     profile().save("p.json")
     words = ["explain", "halves.py", "--rate", "50000", "--profile", "p.json", "--json"]
     assert json.loads(CliRunner().invoke(app, words).output)["costs"]["store"] == "p.json"
+
+
+def test_a_file_in_another_order_and_with_less_is_read_as_the_application_has_it() -> None:
+    """Operators in any order, some of another application, without class, scope and inputs."""
+    profile().save("p.json")
+    words = ["explain", "halves.py", "--rate", "50000", "--fuse", "--json", "--profile"]
+    whole = json.loads(CliRunner().invoke(app, [*words, "p.json"]).output)["costs"]
+    body = json.loads(Path("p.json").read_text())
+    less = {name: {part: own[part] for part in ("cpu", "covariance", "outputs")}
+            for name, own in reversed(body["operators"].items())}  # fmt: skip
+    body["operators"] = {"another": {"cpu": [{"powers": [1], "coefficient": 1e-6}]}, **less}
+    Path("less.json").write_text(json.dumps(body))
+    found = json.loads(CliRunner().invoke(app, [*words, "less.json"]).output)["costs"]
+    assert list(found["elements"]) == list(whole["elements"])
+    assert found["rates"] == whole["rates"] == {"numbers": 50000.0}
+    assert found["needed"]["replicas"] == whole["needed"]["replicas"]
+    assert found["fusions"]["none"]["elements"] == whole["fusions"]["none"]["elements"]
+
+
+def test_an_operator_over_the_whole_stream_has_one_replica_whatever_a_file_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    dear = profile()
+    window = replace(dear.operator("window"), cpu=line(1e-4), scope="none")
+    replace(dear, operators=tuple(window if own.name == "window" else own for own in dear.operators)).save("p.json")
+    Path("nodes.toml").write_text('[[node]]\nname = "big"\ncores = 64\nspeed = 1.0\n')
+    words = ["explain", "halves.py", "--rate", "80000", "--profile", "p.json", "--nodes", "nodes.toml"]
+    assert "no fusion sustains 80,000 tuples/s on 64 cores" in refused(capsys, *words)
+
+
+def test_the_node_of_a_prediction_is_named() -> None:
+    fill()
+    Path("nodes.toml").write_text('[[node]]\nname = "big"\ncores = 4\nspeed = 2.0\n')
+    result = CliRunner().invoke(app, ["explain", "halves.py", "--rate", "50000", "--nodes", "nodes.toml"])
+    assert "predicted at 50,000 tuples/s on big, one" in " ".join(result.output.split())
 
 
 def test_a_fusion_that_is_set_is_explained_and_compared() -> None:

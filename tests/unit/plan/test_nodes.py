@@ -44,6 +44,8 @@ def test_a_file_gives_its_nodes(tmp_path: Path) -> None:
     found = read(tmp_path, WHOLE)
     big = Node("big", 2, 4, 2.4, {"join": 1.2}, 8192, 0.05, (Load(40, 50, 1.5),), (Outage(60, 70.5),))
     assert found == Nodes((big, Node("small")), Network(1e9, 0.0001))
+    assert [group.gives_speed for group in found.groups] == [True, False]
+    assert found.groups[1].speed_of("join") == 1.0  # the twin's
     assert found.names == ("big-1", "big-2", "small")
     assert found.cores == 9
     assert (big.speed_of("join"), big.speed_of("filter"), big.speed_of(None)) == (1.2, 2.4, 2.4)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.model.costs.flows import Flows
 from penstock.model.costs.profile import Profile
 from penstock.model.costs.resource_function import BAND_QUANTILE
+from penstock.model.costs.task_groups import TaskGroup, task_groups, tasks_of
 
 COMMUNICATION_CLASS = "communication"  # of Spark's and our own work around the operators, in a table of speeds
 Speed = Callable[[str | None], float]
@@ -19,7 +20,8 @@ class ElementPrediction:
     """What an element is expected to use: cores with a 98 % band, by part, and what flows in and out of it.
 
     `parts` has fixed, envelopes, operators, send and receive; they add up to `cpu_cores` where nothing else runs on
-    the host.
+    the host.  `tasks` are (how many, CPU of each in cores): replicas are equal, but an element that reads several
+    sources has tasks for each of them.
 
     `Profile.predict(...).elements` has one for each element.
 
@@ -36,6 +38,16 @@ class ElementPrediction:
     parts: Mapping[str, float]
     tuples_in_s: float
     tuples_out_s: float
+    tasks: tuple[tuple[int, float], ...] = ()
+
+    def busiest_cores(self, cores: int | None = None) -> float:
+        """CPU of the tasks that run one after another, each the busiest of those at once; all do without `cores`."""
+        total, begun, waves = 0.0, 0, 0
+        for count, each in sorted(self.tasks, key=lambda own: -own[1]):
+            begun += count
+            until = 1 if cores is None else math.ceil(begun / cores)
+            total, waves = total + (until - waves) * each, until
+        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +67,41 @@ class Composition:
         """An element of some operators, its tuples dealt out evenly to its replicas (Equation 6)."""
         inside = tuple(operators)
         inputs, outputs = self.inputs_of(inside), self.outputs_of(inside)
-        own_speed, fixed, factor = self.speed(COMMUNICATION_CLASS), self.profile.fixed, self.contention_factor
-        cores, variance = self._operators(inside, replicas)
-        exchanged = [*(stream for stream in inputs if not stream.startswith("@")), *outputs]
-        envelopes = sum(self._envelopes(self.flows.rates[stream], replicas) for stream in exchanged)
-        parts = {
-            "fixed": replicas * fixed.task_cpu_s / self.micro_batch_s / own_speed,
-            "envelopes": envelopes * fixed.envelope_cpu_s / self.micro_batch_s / own_speed,
-            "operators": cores,
-            "send": sum(self._sending(stream) for stream in outputs),
-            "receive": sum(self._receiving(stream, inside) for stream in inputs if not stream.startswith("@")),
-        }
-        parts = {name: value * factor for name, value in parts.items()}
+        groups, factor = task_groups(self.profile, self.flows, inside, replicas), self.contention_factor
+        cores, variance = self._operators(inside, groups, replicas)
+        by_group = [self._parts(own, inputs, outputs, inside, cores) for own in groups]
+        parts = {name: sum(own[name] for own in by_group) * factor for name in by_group[0]}
         total, half = sum(parts.values()), BAND_QUANTILE * math.sqrt(variance) * factor
+        tasks = [
+            (own.tasks, sum(each.values()) * factor / own.tasks) for own, each in zip(groups, by_group, strict=True)
+        ]
         return ElementPrediction(
             inside, replicas, total, max(total - half, 0.0), total + half, parts,
             sum(self.flows.rates[stream] for stream in inputs), sum(self.flows.rates[stream] for stream in outputs),
+            tuple(tasks),
         )  # fmt: skip
+
+    def _parts(
+        self,
+        group: TaskGroup,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        inside: Sequence[str],
+        cores: Mapping[str, float],
+    ) -> dict[str, float]:
+        """What some equal tasks of an element take; a group of several has no streams from other elements."""
+        own_speed, fixed = self.speed(COMMUNICATION_CLASS), self.profile.fixed
+        received = [stream for stream in inputs if not stream.startswith("@")]
+        sent = {stream: group.shares.get(self.flows.producer[stream], 0.0) for stream in outputs}
+        exchanged = [*((stream, 1.0) for stream in received), *sent.items()]
+        envelopes = sum(self._envelopes(share * self.flows.rates[stream], group.tasks) for stream, share in exchanged)
+        return {
+            "fixed": group.tasks * fixed.task_cpu_s / self.micro_batch_s / own_speed,
+            "envelopes": envelopes * fixed.envelope_cpu_s / self.micro_batch_s / own_speed,
+            "operators": sum(share * cores[name] for name, share in group.shares.items()),
+            "send": sum(share * self._sending(stream) for stream, share in sent.items() if share),
+            "receive": sum(self._receiving(stream, inside) for stream in received),
+        }
 
     def inputs_of(self, inside: Iterable[str]) -> tuple[str, ...]:
         """The streams that come from outside, once each; a source's own begins with @."""
@@ -86,15 +116,17 @@ class Composition:
         readers = self.flows.readers
         return tuple(stream for stream in made if not readers[stream] or not set(readers[stream]) <= own)
 
-    def _operators(self, inside: Iterable[str], replicas: int) -> tuple[float, float]:
-        """Cores inside operators, and the variance of that."""
-        cores = variance = 0.0
+    def _operators(
+        self, inside: Iterable[str], groups: Sequence[TaskGroup], replicas: int
+    ) -> tuple[dict[str, float], float]:
+        """Cores inside each operator, and the variance of their sum."""
+        cores, variance = dict[str, float](), 0.0
         for name in inside:
-            cost = self.profile.operator(name)
-            scale = replicas * self.speed(cost.operator_class)
+            cost, tasks = self.profile.operator(name), tasks_of(groups, name, replicas)
+            scale = tasks * self.speed(cost.operator_class)
             rates = [rate / scale for rate in self.flows.ports(name)]
-            cores += replicas * cost.cpu.at(rates)
-            variance += replicas**2 * cost.cpu.variance(rates)
+            cores[name] = tasks * cost.cpu.at(rates)
+            variance += tasks**2 * cost.cpu.variance(rates)
         return cores, variance
 
     def _envelopes(self, tuples_s: float, replicas: int) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from penstock.arguments import is_number, shown
 from penstock.errors import InputError, did_you_mean
 from penstock.model.costs.composition import COMMUNICATION_CLASS, Speed
-from penstock.model.costs.profile import Profile
+from penstock.model.costs.profile import OperatorCost, Profile
 from penstock.plan.nodes import Node, Nodes
 
 
@@ -15,19 +16,20 @@ def speed_on(profile: Profile, node: Node | Nodes | str | Mapping[str, float] | 
     """The speeds of a node; InputError for one that nobody measured.
 
     None is the node that the profile was learned on, a name one whose speeds the profile has.  A `Node` without speeds
-    of its own has those that were learned of its name, where they are known.  The overhead that was learned belongs to
-    the profile's own node, and is scaled to another by the speeds of class 'communication'.
+    of its own has those that were learned of its name, where they are known; one of a file that gives no speed has no
+    others.  The overhead that was learned belongs to the profile's own node, and is scaled to another by the speeds of
+    class 'communication'.
     """
     if isinstance(node, Nodes):
         node = _only(node)
-    if isinstance(node, Node) and node.speed == 1.0 and not node.speed_by_class and _knows(profile, node.name):
-        node = node.name
+    if isinstance(node, Node):
+        node = _known(profile, node)
     own_overhead = profile.speed.get(COMMUNICATION_CLASS, 1.0)
     if node is None or (isinstance(node, str) and node == profile.node):
         return _of_table(profile.speed, 1.0)
     if isinstance(node, Node):
-        given = node
-        return lambda own: given.speed_of(own) / (own_overhead if own == COMMUNICATION_CLASS else 1.0)
+        known = node
+        return lambda own: known.speed_of(own) / (own_overhead if own == COMMUNICATION_CLASS else 1.0)
     if isinstance(node, str):
         if node not in profile.speeds_by_node:
             raise InputError(_unmeasured(profile, node))
@@ -40,6 +42,42 @@ def _only(nodes: Nodes) -> Node:
         names = ", ".join(group.name for group in nodes.groups)
         raise InputError(f"a prediction is for one group of nodes; got {names}; give one of nodes.groups")
     return nodes.groups[0]
+
+
+def speeds_on(profile: Profile, nodes: Nodes) -> list[Speed]:
+    """The speeds of each group of nodes; one sentence for each that nobody measured."""
+    found, problems = list[Speed](), list[str]()
+    for group in nodes.groups:
+        try:
+            found.append(speed_on(profile, group))
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def _known(profile: Profile, node: Node) -> Node | str:
+    """The node with all speeds that its file leaves to what was measured, or its name; InputError where some lack."""
+    if node.speed == 1.0 and not node.speed_by_class and _knows(profile, node.name):
+        return node.name
+    if node.gives_speed:
+        return node
+    own = dict.fromkeys((each.operator_class or "" for each in profile.operators), 1.0) | dict(profile.speed)
+    learned = own if node.name == profile.node else profile.speeds_by_node.get(node.name, {})
+    speeds = {**learned, **node.speed_by_class}
+    lacking = sorted({own.operator_class or own.name for own in _costly(profile)} - set(speeds))
+    if lacking:
+        raise InputError(
+            f"node '{node.name}': its speed for {', '.join(lacking)} is unknown, since nobody measured it and its file "
+            f"gives none; it has: {', '.join(speeds) or 'none'}; profile an application there with the same store, or "
+            "give the node's speed (1: as fast as where functions were learned)"
+        )
+    return replace(node, speed_by_class=speeds)
+
+
+def _costly(profile: Profile) -> list[OperatorCost]:
+    return [own for own in profile.operators if any(term.coefficient for term in own.cpu.terms)]
 
 
 def _knows(profile: Profile, name: str) -> bool:
@@ -57,8 +95,7 @@ def _of_table(speeds: Mapping[str, float], overhead: float) -> Speed:
 
 def _of_measured(profile: Profile, speeds: Mapping[str, float], own_overhead: float) -> Speed:
     """A table of another node has each class that the profile's operators have."""
-    costly = [own for own in profile.operators if any(term.coefficient for term in own.cpu.terms)]
-    lacking = sorted({own.operator_class for own in costly if own.operator_class} - set(speeds))
+    lacking = sorted({own.operator_class for own in _costly(profile) if own.operator_class} - set(speeds))
     if lacking:
         raise InputError(
             f"nobody measured how fast the node runs operators of class {', '.join(lacking)}; "

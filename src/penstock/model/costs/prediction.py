@@ -13,6 +13,7 @@ from penstock.model.costs.composition import Composition, ElementPrediction
 from penstock.model.costs.flows import flows_of
 from penstock.model.costs.node_speed import speed_on
 from penstock.model.costs.profile import Profile
+from penstock.model.costs.task_groups import scope_of
 from penstock.plan.nodes import Node, Nodes
 
 _HIGHEST_FACTOR = 2.0**60
@@ -108,12 +109,8 @@ class Stages:
     def at(self, composition: Composition) -> tuple[dict[str, ElementPrediction], dict[str, float]]:
         """The elements, and how long the stage of each takes."""
         elements = {group[0]: composition.element(group, self.replicas[group[0]]) for group in self.groups}
-        stage_s = {}
-        for name, own in elements.items():
-            waves = 1 if self.cores is None else math.ceil(own.replicas / self.cores)
-            busiest_s = own.cpu_cores * composition.micro_batch_s / own.replicas
-            stage_s[name] = busiest_s * waves * composition.profile.fixed.stage_s_per_cpu_s
-        return elements, stage_s
+        cpu_s = composition.micro_batch_s * composition.profile.fixed.stage_s_per_cpu_s
+        return elements, {name: own.busiest_cores(self.cores) * cpu_s for name, own in elements.items()}
 
     def batch_time_s(self, rates: Mapping[str, float]) -> float:
         own = replace(self.composition, flows=flows_of(self.composition.profile, rates))
@@ -214,17 +211,3 @@ def _replicas(profile: Profile, groups: Sequence[Sequence[str]], given: Mapping[
     if problems:
         raise InputError("\n".join(problems))
     return {name: given.get(name, 1) for name in keys}
-
-
-def scope_of(profile: Profile, group: Sequence[str]) -> str:
-    """How an element's tuples may be divided: by the strictest of its operators; two different keys divide nothing.
-
-    Sources together with operators by key are read in one task.
-    """
-    own = [profile.operator(name) for name in group]
-    scopes = {cost.scope for cost in own}
-    keys = {cost.by for cost in own if cost.scope == "key"}
-    reads = any(cost.inputs == () for cost in own)
-    if "stream" in scopes or len(keys) > 1 or (reads and "key" in scopes):
-        return "stream"
-    return "key" if "key" in scopes else "none"

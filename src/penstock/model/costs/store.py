@@ -100,7 +100,8 @@ class CostStore:
             cost = self._cost(own.name, row[0])
             outputs = dict(zip(own.outputs, cost.outputs.values(), strict=False))
             widths = dict(zip(own.outputs, cost.bytes_per_tuple.values(), strict=False))
-            found.append(replace(cost, name=own.name, inputs=own.inputs, outputs=outputs, bytes_per_tuple=widths))
+            there = replace(cost, name=own.name, inputs=own.inputs, outputs=outputs, bytes_per_tuple=widths)
+            found.append(replace(there, scope=own.scope, by=own.by))  # they depend on what else the graph has
         if overhead is None:
             return None
         classes = sorted({own.operator_class for own in facts.values()})

@@ -104,14 +104,15 @@ class _ProfileRun:
         facts, application = facts_of(self.graph), application_key(self.graph)
         rates = rates or self.store.rates(application, self.node)
         measured: list[Measured] = []
-        for ratio in _ratios(self.graph):
+        ratios = _ratios(self.graph)
+        for place, ratio in enumerate(ratios):
             changed = self.as_profiled if ratio == 1.0 else with_first_rate(self.as_profiled, ratio)
             configuration = apart(changed)
             with RateRun(changed, replace(configuration, micro_batch_tuples=FIRST_RATE), session) as run:
                 if rates is None:
                     rates = self._probed(run, configuration)
                 self.store.keep_rates(application, self.node, rates)
-                visits = _Visits(self, run, configuration, application, ratio, rates)
+                visits = _Visits(self, run, configuration, application, ratio, rates, place / len(ratios), len(ratios))
                 measured += visits.made(facts, overhead, measured)
         found = replace(learned(facts, measured, overhead), node=self.node)
         if self.contention and rates:
@@ -165,6 +166,8 @@ class _Visits:
     application: str
     ratio: float
     rates: tuple[int, ...]
+    over: float = 0.0  # of the profile, before them
+    parts: int = 1
 
     def made(
         self, facts: Mapping[str, OperatorFacts], overhead: Overhead, others: Sequence[Measured]
@@ -189,8 +192,11 @@ class _Visits:
         seconds = self.owner.seconds / ROUNDS
 
         def reported(share: float) -> None:
-            over = (round_ + (place + share) / len(self.rates)) / ROUNDS
-            self.owner.tell(f"round {round_ + 1}: {rate:,} tuples/s", over)
+            own = (round_ + (place + share) / len(self.rates)) / ROUNDS
+            text = f"round {round_ + 1}: {rate:,} tuples/s"
+            if self.parts > 1:
+                text += f", {self.owner.graph.sources[0].name} x {self.ratio:g}"
+            self.owner.tell(text, self.over + own / self.parts)
 
         return _middle(self.run.visit(self.configuration, rate, seconds, reported))
 

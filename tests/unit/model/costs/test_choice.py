@@ -10,7 +10,7 @@ import pytest
 import penstock as ps
 from penstock.errors import InputError
 from penstock.model.costs.choosing.choice import MOST_EXACT
-from penstock.model.costs.prediction import scope_of
+from penstock.model.costs.task_groups import scope_of
 from tests.reference.costs import line, one_way, partitions, random_profile
 from tests.unit.model.costs.test_prediction import PROFILE
 
@@ -115,8 +115,11 @@ def test_a_rate_is_dealt_out_to_several_sources_by_their_shares() -> None:
 
 
 def test_what_cannot_be_chosen_is_refused() -> None:
-    with pytest.raises(InputError, match=r"no fusion sustains 1e\+07 tuples/s on 3 cores: the shortest batch takes"):
+    with pytest.raises(InputError, match="no fusion sustains 10,000,000 tuples/s on 3 cores: the shortest batch"):
         PROFILE.choose(1e7, NODES)
+    join = ps.Profile((replace(PROFILE.operator("a"), cpu=line(1e-6, 2), outputs={}, inputs=None),))
+    with pytest.raises(InputError, match=r"no fusion sustains 30,000,000 tuples/s \(l 20,000,000, r 10,000,000\) on 3"):
+        join.choose({"l": 2e7, "r": 1e7}, NODES)
     with pytest.raises(InputError, match="a rate is a number of at least 0"):
         PROFILE.choose(-1, NODES)
     with pytest.raises(InputError, match=r"nodes of Profile.choose is what ps.costs.nodes\(...\) gives; got 'x'"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,3 +162,55 @@ def test_rates_that_lack_a_source_are_refused() -> None:
         ps.Profile((join,)).predict({"l": 1.0})
     with pytest.raises(InputError, match="operator 'j' needs 2 unread streams before it; there are: l"):
         ps.Profile((replace(join, inputs=None),)).predict({"l": 1.0})
+
+
+def in_file(folder: Path, text: str) -> ps.costs.Nodes:
+    (folder / "nodes.toml").write_text(text)
+    return ps.costs.nodes(folder / "nodes.toml")
+
+
+def test_a_node_whose_speed_nobody_measured_or_gave_is_refused(tmp_path: Path) -> None:
+    silent = in_file(tmp_path, '[[node]]\nname = "big"\ncores = 4')
+    sentence = "node 'big': its speed for aggregate, functor is unknown, since nobody measured it and its file gives"
+    with pytest.raises(InputError, match=sentence):
+        PROFILE.predict({"source": 5e4}, node=silent)
+    with pytest.raises(InputError, match=sentence):
+        PROFILE.choose(5e4, silent)
+
+
+def test_each_node_that_nobody_measured_has_its_sentence(tmp_path: Path) -> None:
+    text = '[[node]]\nname = "a"\n[[node]]\nname = "b"\nspeed = 2\n[[node]]\nname = "c"\n'
+    text += "speed_by_class = { functor = 2.0 }"
+    with pytest.raises(InputError) as refused:
+        PROFILE.choose(5e4, in_file(tmp_path, text))
+    first, second = str(refused.value).splitlines()
+    assert first.startswith("node 'a': its speed for aggregate, functor is unknown")
+    assert second.startswith("node 'c': its speed for aggregate is unknown")
+    assert "it has: functor; profile an application there" in second
+
+
+@pytest.mark.parametrize("given", ["speed = 2.0", "speed_by_class = { functor = 2.0, aggregate = 2.0 }"])
+def test_a_speed_that_the_file_gives_is_enough(tmp_path: Path, given: str) -> None:
+    found = in_file(tmp_path, f'[[node]]\nname = "big"\n{given}')
+    own = PROFILE.predict({"source": 5e4}, node=found).elements["a"].parts["operators"]
+    assert own == pytest.approx(PROFILE.predict({"source": 5e4}).elements["a"].parts["operators"] / 2)
+    assert PROFILE.choose(1e4, found).cpu_cores > 0
+
+
+def test_classes_that_a_file_leaves_out_have_the_measured_speed(tmp_path: Path) -> None:
+    """A node of a known name, and the profile's own."""
+    nodes = in_file(tmp_path, '[[node]]\nname = "big"\nspeed_by_class = { functor = 4.0 }')
+    there = replace(PROFILE, speeds_by_node={"big": {"functor": 2.0, "aggregate": 2.0, "communication": 2.0}})
+    here = replace(PROFILE, node="big")
+    alone = PROFILE.predict({"source": 5e4}).elements
+    for profile, aggregate in ((there, 2.0), (here, 1.0)):
+        q = profile.predict({"source": 5e4}, node=nodes).elements
+        assert q["a"].parts["operators"] == pytest.approx(alone["a"].parts["operators"] / 4)
+        assert q["c"].parts["operators"] == pytest.approx(alone["c"].parts["operators"] / aggregate)
+
+
+def test_operators_without_a_class_need_the_speed_of_the_node(tmp_path: Path) -> None:
+    plain = ps.Profile((ps.costs.OperatorCost("a", line(1e-6)),))
+    with pytest.raises(InputError, match="node 'n': its speed for a is unknown"):
+        plain.predict({"source": 5e4}, node=in_file(tmp_path, '[[node]]\nname = "n"'))
+    assert plain.predict({"source": 5e4}, node=in_file(tmp_path, '[[node]]\nname = "n"\nspeed = 1')).cpu_cores > 0

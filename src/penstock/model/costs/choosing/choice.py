@@ -13,7 +13,7 @@ from penstock.model.costs.choosing.element_options import ElementOptions, Plan, 
 from penstock.model.costs.choosing.fusions import Ideals
 from penstock.model.costs.composition import Composition
 from penstock.model.costs.flows import Flows, flows_of, sources_of
-from penstock.model.costs.node_speed import speed_on
+from penstock.model.costs.node_speed import speed_on, speeds_on
 from penstock.model.costs.prediction import GROUPS, check_groups, fixed_s
 from penstock.model.costs.profile import Profile
 from penstock.plan.nodes import Node, Nodes
@@ -60,7 +60,7 @@ def choose(
     machines = _machines(nodes)
     flows = flows_of(profile, rates_of(profile, rate))
     factor = 1.0 + profile.contention * neighbours_cores
-    speeds = [speed_on(profile, None if nodes is None else group) for group in machines.groups]
+    speeds = [speed_on(profile, None)] if nodes is None else speeds_on(profile, machines)
     compositions = [
         (group, Composition(profile, flows, speed, micro_batch_s, factor))
         for group, speed in zip(machines.groups, speeds, strict=True)
@@ -72,7 +72,7 @@ def choose(
     plans = enumerated(options, flows, limit_s) if is_exact else searched(options, flows, limit_s)
     plan = best(plans, limit_s)
     if plan is None:
-        raise InputError(_unsustainable(plans, rate, machines, micro_batch_s, overhead_s))
+        raise InputError(_unsustainable(plans, rates_of(profile, rate), machines, micro_batch_s, overhead_s))
     order = {name: place for place, name in enumerate(profile.names)}
     own = sorted(plan.options, key=lambda option: order[option.operators[0]])
     return Choice(
@@ -140,9 +140,11 @@ def _machines(nodes: Nodes | Node | None) -> Nodes:
 
 
 def _unsustainable(
-    plans: Sequence[Plan], rate: object, machines: Nodes, micro_batch_s: float, overhead_s: float
+    plans: Sequence[Plan], rates: Mapping[str, float], machines: Nodes, micro_batch_s: float, overhead_s: float
 ) -> str:
-    text = f"{rate:g} tuples/s" if is_number(rate) else shown(rate)
+    text = f"{sum(rates.values()):,.10g} tuples/s"
+    if len(rates) > 1:
+        text += f" ({', '.join(f'{name} {rate:,.10g}' for name, rate in rates.items())})"
     quickest = min((plan.time_s + overhead_s for plan in plans), default=None)
     reason = "no fusion fits" if quickest is None else f"the shortest batch takes {quickest:.3g} s"
     return (

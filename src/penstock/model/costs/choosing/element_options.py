@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.model.costs.composition import Composition
-from penstock.model.costs.prediction import scope_of
 from penstock.model.costs.profile import Profile
+from penstock.model.costs.task_groups import scope_of
 from penstock.plan.nodes import Node
 
 _MOST_REPLICAS = 64
@@ -66,24 +66,26 @@ class ElementOptions:
         return tuple(found)
 
     def _option(self, operators: tuple[str, ...], replicas: int) -> Option:
-        """Replicas on the cores that need the least CPU for them, one each; tuples are dealt out evenly."""
-        priced = sorted(
-            ((own.element(operators, replicas).cpu_cores / replicas, place) for place, (_, own) in
-             enumerate(self._compositions)),
-        )  # fmt: skip
-        left, cpu, slowest, ratio = replicas, 0.0, 0.0, self.profile.fixed.stage_s_per_cpu_s
-        hosts: list[str] = []
-        for task_cores, place in priced:
-            node, own = self._compositions[place]
-            taken = min(left, node.count * node.cores)
-            if taken:
-                cpu, slowest, left = (
-                    cpu + taken * task_cores,
-                    max(slowest, task_cores * own.micro_batch_s * ratio),
-                    left - taken,
-                )
-                hosts += node.names[: -(-taken // node.cores)]
-        return Option(operators, replicas, tuple(hosts), cpu, slowest)
+        """Tasks on the cores that need the least CPU for them, one each, the busiest first; the rest in more waves."""
+        priced = [own.element(operators, replicas) for _, own in self._compositions]
+        order = sorted(range(len(priced)), key=lambda place: (priced[place].cpu_cores, place))
+        busiest = sorted(enumerate(priced[order[0]].tasks), key=lambda own: -own[1][1])
+        left = {kind: count for kind, (count, _) in busiest}
+        cpu, time_s, ratio = 0.0, 0.0, self.profile.fixed.stage_s_per_cpu_s
+        hosts = dict[str, None]()
+        while any(left.values()):
+            slowest = 0.0
+            for place in order:
+                node, own = self._compositions[place]
+                free = node.count * node.cores
+                hosts |= dict.fromkeys(node.names[: -(-min(free, sum(left.values())) // node.cores)])
+                for kind, count in left.items():
+                    taken, each = min(count, free), priced[place].tasks[kind][1]
+                    if taken:
+                        cpu, slowest = cpu + taken * each, max(slowest, each * own.micro_batch_s * ratio)
+                    left[kind], free = count - taken, free - taken
+            time_s += slowest
+        return Option(operators, replicas, tuple(hosts), cpu, time_s)
 
 
 def combined(

@@ -13,6 +13,7 @@ from penstock.model.costs.learning.refinement import source_rates
 from penstock.model.costs.learning.samples import Sample, samples_of
 from penstock.model.costs.node_speed import speed_on
 from penstock.model.costs.profile import Profile
+from penstock.model.costs.task_groups import replicas_of
 
 PATIENCE_S = 60.0
 _LEAST_CORES = 0.03  # fixed parts of a micro-batch differ by that
@@ -78,7 +79,8 @@ class DriftWatch:
         for name, element in sample.elements.items():
             if not self.elements.get(name):
                 continue
-            own = composition.element(self.elements[name], element.tasks)
+            inside = self.elements[name]
+            own = composition.element(inside, replicas_of(self.profile, flows, inside, element.tasks))
             margin = max(_LEAST_BAND * own.cpu_cores, _LEAST_CORES)
             low, high = min(own.low, own.cpu_cores - margin), max(own.high, own.cpu_cores + margin)
             is_inside = low <= element.cpu_s <= high

@@ -40,7 +40,7 @@ def learned(facts: Mapping[str, OperatorFacts], measured: Sequence[Measured], ov
     """The profile of an application out of samples at several rates, of any fusions of it.
 
     An operator's CPU is what the thread clock saw in it.  What an element took besides its operators, its tasks, its
-    envelopes and communication belongs to its source, else to the operator that has state, else to the first.  Where
+    envelopes and communication belongs to its sources, else to the operator that has state, else to the first.  Where
     it grows or falls with what was sent and received, communication of that operator is dearer or cheaper than the
     table says: the clock's figures of operators stay.  It is not dearer where state or sinks may have taken the rest.
     """
@@ -100,8 +100,8 @@ def _cost(
         exchanged_s, rest_s, cpu_s = point = _point(element, inside, facts, overhead)
         if _is_timed(element, inside, facts):
             points.append(point)
-        shared = (exchanged_s, rest_s) if owner_of(inside, facts) == own.name else (0.0, 0.0)
-        parts.append((_own_cpu(own.name, element), *shared))
+        share = share_of_rest(own.name, inside, facts, sample)
+        parts.append((_own_cpu(own.name, element), share * exchanged_s, share * rest_s))
         sizes.append(cpu_s)
         for stream in own.outputs:
             outputs[stream].append(stream_rate(sample, stream, facts))
@@ -234,11 +234,14 @@ def _rest(
     return element.cpu_s - timed - overhead_s(element, inside, facts, overhead)
 
 
-def owner_of(inside: Sequence[str], facts: Mapping[str, OperatorFacts]) -> str:
-    """The operator that an element's unexplained CPU belongs to."""
-    sources = [name for name in inside if facts[name].is_source]
-    stateful = [name for name in inside if facts[name].scope != "none" and not facts[name].is_sink]
-    return next(iter([*sources, *stateful, *inside]))
+def share_of_rest(name: str, inside: Sequence[str], facts: Mapping[str, OperatorFacts], sample: Sample) -> float:
+    """What part of an element's unexplained CPU is an operator's: sources, which are read in tasks of their own, have
+    it by their tuples, else it is the first one's with state, else the first one's."""
+    sources = {own: stream_rate(sample, facts[own].outputs[0], facts) for own in inside if facts[own].is_source}
+    if len(sources) > 1 and (total := sum(sources.values())):
+        return sources.get(name, 0.0) / total
+    stateful = [own for own in inside if facts[own].scope != "none" and not facts[own].is_sink]
+    return 1.0 if next(iter([*sources, *stateful, *inside])) == name else 0.0
 
 
 def overhead_s(

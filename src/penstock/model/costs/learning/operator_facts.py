@@ -12,6 +12,9 @@ import pyarrow as pa
 from penstock.app import operators as ops
 from penstock.app.graph import Graph
 from penstock.plan.elements.keys import Scope, partitioning_of
+from penstock.plan.elements.merged_sources import needs_intake
+from penstock.plan.elements.pipeline import with_files_recorded
+from penstock.plan.fusion.needs import needs_of
 
 _TEXT_BYTES = 16  # of a tuple's text, where nobody measured it
 CODE_VERSION = 1  # of how operators work: functions learned with another one are not used
@@ -42,17 +45,25 @@ class OperatorFacts:
 
 def facts_of(graph: Graph) -> dict[str, OperatorFacts]:
     """By name, in program order."""
-    return {own.name: _facts(own) for own in graph.operators}
+    recorded = with_files_recorded(graph)
+    return {own.name: _facts(recorded, own) for own in graph.operators}
 
 
-def _facts(own: ops.Operator) -> OperatorFacts:
+def _facts(graph: Graph, own: ops.Operator) -> OperatorFacts:
     partitioning = partitioning_of(own)
     by = partitioning.keys[0] if partitioning.keys else ()
     outputs = () if isinstance(own, ops.Sink) else own.outputs
     return OperatorFacts(
-        own.name, own.inputs, outputs, type(own).__name__.lower(), partitioning.scope, by, key_of(own),
+        own.name, own.inputs, outputs, type(own).__name__.lower(), _scope(graph, own), by, key_of(own),
         schema_bytes(own.schema),
     )  # fmt: skip
+
+
+def _scope(graph: Graph, own: ops.Operator) -> Scope:
+    """What an operator asks of its element, as the planner has it; sources and sinks divide as what they run with."""
+    if isinstance(own, ops.Source):
+        return "stream" if needs_intake(graph) else "none"
+    return "none" if isinstance(own, ops.Sink) else needs_of(graph, own)[0]
 
 
 def key_of(operator: ops.Operator) -> str:

@@ -16,6 +16,7 @@ from penstock.model.costs.learning.samples import Sample
 from penstock.model.costs.node_speed import speed_on
 from penstock.model.costs.profile import OperatorCost, Profile
 from penstock.model.costs.resource_function import ResourceFunction, Term
+from penstock.model.costs.task_groups import replicas_of, task_groups, tasks_of
 
 _FORGETTING = 2.0  # by which variances grow before newer samples count
 _SURE = 0.02  # of a coefficient: no function is surer of it than that
@@ -52,10 +53,12 @@ def _after(
     flows = flows_of(profile, source_rates(sample, facts))
     composition = Composition(profile, flows, speed_on(profile, None))
     element = sample.elements[name]
-    predicted = composition.element(inside, element.tasks)
+    replicas = replicas_of(profile, flows, inside, element.tasks)
+    predicted, groups = composition.element(inside, replicas), task_groups(profile, flows, inside, replicas)
     own = [profile.operator(operator) for operator in inside]
-    rates = {cost.name: [rate / element.tasks for rate in flows.ports(cost.name)] for cost in own}
-    basis = [term.basis(rates[cost.name]) * element.tasks for cost in own for term in cost.cpu.terms]
+    tasks = {name: tasks_of(groups, name, replicas) for name in inside}
+    rates = {name: [rate / tasks[name] for rate in flows.ports(name)] for name in inside}
+    basis = [term.basis(rates[cost.name]) * tasks[cost.name] for cost in own for term in cost.cpu.terms]
     if not basis:
         return profile
     x, spread = np.asarray(basis), _covariance([cost.cpu for cost in own])

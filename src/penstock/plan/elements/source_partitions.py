@@ -19,7 +19,8 @@ def has_partitions(source: ops.Source) -> bool:
 
 def counts_partitions(graph: Graph, source: ops.Source) -> bool:
     """Whether its partitions must have the same numbers in every micro-batch."""
-    return has_partitions(source) and (source.idle_timeout_s is not None or source.name in bounds_s(graph))
+    has_watermark = source.event_time is not None and source.name in bounds_s(graph)
+    return has_partitions(source) and (has_watermark or source.idle_timeout_s is not None)
 
 
 def time_windows_by_source(graph: Graph) -> dict[str, tuple[str, ...]]:

@@ -508,6 +508,9 @@ def fuzz(
     ] = None,
     inputs: Annotated[int | None, typer.Option(min=1, help="With --only: so many inputs.")] = None,
     first: Annotated[int, typer.Option(min=0, help="With --only: the number of the first input.")] = 0,
+    minutes: Annotated[
+        float | None, typer.Option(min=0, help="Try no more after so many; the JSON says which number is next.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same inputs.")] = 1,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Try one input again that went wrong and was saved.")
@@ -527,6 +530,7 @@ def fuzz(
         return
     with progress_shown() as show:
         effort = (bench.QUICK if quick else bench.FuzzEffort()).of_one(only, inputs, first)
+        effort = effort if minutes is None else replace(effort, minutes=minutes)
         result = bench.run_fuzz(effort, seed, only, folder, show)
     report(
         "malformed inputs", [bench.fuzz_table(result)], bench.fuzz_notes(result), bench.fuzz_figures(result), json_file

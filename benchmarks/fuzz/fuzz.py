@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -31,7 +33,10 @@ KINDS: Mapping[str, MakeKind] = {
 
 @dataclass(frozen=True, slots=True)
 class FuzzEffort:
-    """How many inputs of each kind at least, and how long one may take; `first`: the number of the first one."""
+    """How many inputs of each kind at least, and how long one may take; `first`: the number of the first one.
+
+    After so many minutes no more inputs are tried.
+    """
 
     inputs: Mapping[str, int] = field(
         default_factory=lambda: {
@@ -42,6 +47,7 @@ class FuzzEffort:
     limit_s: float = 60.0
     spark_limit_s: float = 300.0
     first: int = 0
+    minutes: float = math.inf
 
     def of_one(self, only: str | None, inputs: int | None, first: int) -> FuzzEffort:
         """A part of one kind: so many inputs from a number on, so that a long run can be made in pieces."""
@@ -75,7 +81,7 @@ class FuzzResult:
 def run_fuzz(effort: FuzzEffort, seed: int, only: str | None, folder: Path, show: Show) -> FuzzResult:
     """Tries inputs of every kind, or of one; each that goes wrong is kept as a file, to be tried again."""
     check_kind(only)
-    result = FuzzResult(seed)
+    result, end_s = FuzzResult(seed), time.monotonic() + 60.0 * effort.minutes
     for name in KINDS if only is None else [only]:
         wanted = effort.inputs[name]
         counts = result.counts[name] = Counter()
@@ -91,6 +97,8 @@ def run_fuzz(effort: FuzzEffort, seed: int, only: str | None, folder: Path, show
                     result.files.append(_keep(folder, name, seed, one))
                 faults = sum(counts[verdict] for verdict in FAULTS)
                 show(f"{name}: {counts['all']:,} of {wanted:,} inputs, {faults} went wrong")
+                if time.monotonic() >= end_s:
+                    break
     return result
 
 

@@ -214,6 +214,39 @@ def test_a_silent_source_holds_the_watermark_of_both_until_it_is_idle() -> None:
     assert ends == {None: 14.0, 2.0: 48.0}
 
 
+@pytest.mark.parametrize("kills", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_slower_source_without_a_bound_loses_nothing_beside_one_with_a_bound(seed: int, kills: float) -> None:
+    def application(connector: Any) -> ps.Application:
+        app = ps.Application("mixed")
+        fast = app.source("fast", connector, SCHEMA, event_time="t", out_of_order_s=1.0, stamp="n")
+        slow = app.source("slow", connector, SCHEMA, event_time="t", stamp="n")
+        both = fast.union("both", slow)
+        both.aggregate("bars", window=ps.tumbling(time_s=2, on="t"), by="k", emit=BARS).sink("out")
+        near = ps.sliding(time_s=1.5, on="t")
+        fast.join("j", slow, left_window=near, right_window=near, on="k",
+                  emit={"a": "left.n", "b": "right.n"}).sink("pairs")  # fmt: skip
+        return app
+
+    rng, rows = random.Random(seed), events(240, seed)
+    half = [dict(row, t=row["t"] / 2) for row in events(240, seed + 1)]  # by n, it is behind more and more
+    expected = ps.evaluate(application(None), {"fast": table_of(rows), "slow": table_of(half)})
+    assert expected.dead_letters.num_rows == 0
+    deliveries: list[Delivery] = []
+    for start in range(0, 240, 12):
+        own, other = rows[start : start + 12], half[start : start + 12]
+        deliveries.append({"fast": [table_of(shuffled(own, 1.0, rng))], "slow": [table_of(other)]})
+    with tempfile.TemporaryDirectory() as directory:
+        plane = RowsPlane(application(ps.sources.csv("in")).graph, deliveries, Path(directory), seed, kills)
+        got, letters = plane.run_all()
+    assert letters.to_pylist() == []
+    for name in ("out", "pairs"):
+        found, wanted = ([repr(row) for row in own.to_pylist()] for own in (got[name], expected[name]))
+        assert sorted(found) == sorted(wanted[: len(found)]), name
+    assert sum(got["out"]["n"].to_pylist()) > 320  # of 360 up to the watermark; in an evaluation a source ends
+    assert plane.measured[-1].watermark_s == half[-1]["t"]
+
+
 def test_the_watermark_of_each_batch_is_measured() -> None:
     rows = events(60, 1)
     deliveries: list[Delivery] = [

@@ -72,3 +72,10 @@ def test_traces_are_exempt() -> None:
         tables, letters = plane.run_all()
     assert tables["out"].column("n").to_pylist() == [10, 10]
     assert letters.num_rows == 0
+
+
+def test_an_evaluation_is_exempt() -> None:
+    given = {"in": times(0, 1, 86_400 * 365 * 400)}
+    tables = ps.evaluate(counted(out_of_order_s=0, max_ahead_s=1e-9), given)
+    assert tables["out"].column("n").to_pylist() == [2]
+    assert tables.dead_letters.num_rows == 0

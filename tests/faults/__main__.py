@@ -31,9 +31,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--only", choices=KINDS, action="append", help="this kind alone; may be repeated")
     parser.add_argument("--application", choices=APPLICATIONS, action="append", help="this one alone; may be repeated")
+    parser.add_argument(
+        "--rest", choices=KINDS, help="the other kinds stop at 20 kills; this one, such as workers, makes up the rest"
+    )
     parser.add_argument("--rounds", type=int, help="at most so many rounds now; the next run goes on")
     parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="after so many no round begins, and drivers live on"
+        "--minutes", type=float, default=math.inf, help="after so many no round begins, and nothing more is killed"
     )
     parser.add_argument("--again", action="store_true", help="begin anew")
     given = parser.parse_args()
@@ -45,7 +48,7 @@ def main() -> None:
     with ExitStack() as stack:
         cluster = cache(lambda: cluster_in(stack, folder))
         attacks, applications = Attacks(folder, cluster, given.minutes), given.application or tuple(APPLICATIONS)
-        campaign = Campaign(results, given.seed, attacks, given.kills, given.only or KINDS, applications)
+        campaign = Campaign(results, given.seed, attacks, given.kills, given.only or KINDS, applications, given.rest)
         campaign.run(lambda text: print(text, flush=True), given.rounds, given.minutes)
     _show(campaign)
     summary = campaign.summary()

@@ -45,7 +45,7 @@ class Round:
 class Attacks:
     """Carries out rounds in folders of their own, and gives how many kills each made.
 
-    A cluster is started when the first round needs one.  After so many minutes drivers are not killed any more.
+    A cluster is started when the first round needs one.  After so many minutes nothing more is killed.
     """
 
     def __init__(self, folder: Path, cluster: Callable[[], Cluster], minutes: float = math.inf) -> None:
@@ -91,7 +91,7 @@ class Attacks:
                     run.orders.give(f"{stateful(own)}.{point}", "die", after=rng.randint(1, 30))
             run.start()
             run.wait_for_batches(1)
-            while run.kills < 45 and run.is_running():
+            while run.kills < 45 and run.is_running() and self._has_time(run):
                 run.kill_a_worker()
                 time.sleep(rng.uniform(0.05, 0.6))
             run.check(run.finish())
@@ -106,7 +106,7 @@ class Attacks:
                     run.orders.give(f"{stateful(own)}.{point}", "kill_executor", after=rng.randint(4, 40))
             run.start()
             run.wait_for_batches(2)
-            while run.kills < 10 and run.is_running():
+            while run.kills < 10 and run.is_running() and self._has_time(run):
                 found = executors(rng.choice(cluster.workers).pid)
                 if found and kill(rng.choice(found)):
                     run.kills += 1
@@ -148,6 +148,10 @@ class Attacks:
     def _lives(self) -> Iterator[int]:
         """The drivers of a round that are to die: the last one, which finishes, costs as much as two of them."""
         return itertools.takewhile(lambda number: not number or time.monotonic() < self._end_s, range(10))
+
+    def _has_time(self, run: Run) -> bool:
+        """Whether one more process may be killed; each round has one kill at least."""
+        return not run.kills or time.monotonic() < self._end_s
 
     @contextlib.contextmanager
     def _run(

@@ -39,6 +39,18 @@ def test_there_are_enough_kills_in_all_and_of_each_kind(tmp_path: Path) -> None:
     assert campaign.summary()["failed_rounds"] == []
 
 
+def test_one_kind_makes_up_what_the_least_of_the_others_leaves(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path / "rounds", 1, lambda own: KILLS[own.kind], rest="workers")
+    campaign.run(quiet)
+    kills = campaign.kills
+    assert kills.total() >= 300
+    assert {kind: own for kind, own in kills.items() if kind != "workers"} == {
+        "drivers": 24, "executors": 28, "copies": 24, "full disks": 24,
+    }  # fmt: skip
+    attacked = {(own.kind, own.application) for own in campaign.done}
+    assert {("executors", "event_time"), ("full disks", "joined"), ("full disks", "several_sources")} <= attacked
+
+
 def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     """The round that was cut has no line, and is the first of the next run."""
     begun: list[int] = []

@@ -56,13 +56,13 @@ def ticks_of(source: ops.Source, place: int, tuples: Sequence[Tuple], partitions
 
 
 def lags_us(graph: Graph, stream: str) -> dict[int, int]:
-    """By source with a bound, how much older than its highest event time a tuple of a stream may be."""
+    """By source with an event time, how much older than its highest one a tuple of a stream may be."""
     producer = graph.producer(stream)
     if isinstance(producer, ops.Source):
-        bound = producer.out_of_order_s
-        return {} if bound is None else {graph.sources.index(producer): round(bound * MICROSECONDS)}
+        bound_us = round((producer.out_of_order_s or 0) * MICROSECONDS)
+        return {} if producer.event_time is None else {graph.sources.index(producer): bound_us}
     windows = windows_of(producer)
-    more = max(int(window.size) for window in windows) if windows and goes_by_watermark(graph, producer) else 0
+    more = max(int(window.size) for window in windows) if windows else 0
     if isinstance(producer, ops.Delay) and is_merged(graph, producer):
         more = round(producer.delay_s * MICROSECONDS)
     return {place: lag + more for place, lag in _of_inputs(graph, producer).items()}
@@ -95,7 +95,9 @@ def windows_of(operator: ops.Operator) -> list[Window]:
 
 
 def goes_by_watermark(graph: Graph, operator: ops.Operator) -> bool:
-    return bool(windows_of(operator)) and bool(_of_inputs(graph, operator))
+    """Whether it has time windows, and one of the sources that reach it says how late its tuples may come."""
+    bounds_s = [graph.sources[place].out_of_order_s for place in _of_inputs(graph, operator)]
+    return bool(windows_of(operator)) and any(bound_s is not None for bound_s in bounds_s)
 
 
 @dataclass

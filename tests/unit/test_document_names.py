@@ -30,6 +30,7 @@ COMMAND = re.compile(
     r"(?:^|`)(?:\.venv/bin/)?(penstock|python -m benchmarks) ([a-z][a-z-]*(?: \| [a-z-]+)*)", re.MULTILINE
 )
 IN_TREE = re.compile(r"(?<![\w/.-])(?:tests|docs|src|benchmarks|examples)/[\w/-]+\.(?:py|md)\b")
+TEST = re.compile(r"^def (test_[a-z0-9_]+)", re.MULTILINE)
 HISTORY = " (history)"  # stands behind a name that is gone on purpose
 OF_SPARK = {"decommission", "dynamicAllocation", "locality", "shuffle", "sql"}  # settings, not modules
 SETTINGS = {"spark.driver.maxResultSize"}  # whose first part is a room of ours, too
@@ -113,6 +114,13 @@ def test_commands_that_a_document_names_are_there(document: Path) -> None:
 def test_files_of_the_checkout_that_code_names_are_there(root: str) -> None:
     named = {(path, name) for path in (ROOT / root).rglob("*.py") for name in IN_TREE.findall(path.read_text())}
     assert sorted(f"{path.relative_to(ROOT)}: {name}" for path, name in named if not (ROOT / name).is_file()) == []
+
+
+def test_tests_that_documents_name_are_there() -> None:
+    there = {name for path in (ROOT / "tests").rglob("*.py") for name in TEST.findall(path.read_text())}
+    named = {(d.name, name) for d in DOCUMENTS for name in re.findall(r"`(test_[a-z0-9_]+)`", d.read_text())}
+    assert len(named) > 50
+    assert sorted(own for own in named if own[1] not in there) == []
 
 
 def test_the_documents_name_many() -> None:

@@ -118,6 +118,14 @@ def test_of_two_sources_the_lowest_watermark_counts() -> None:
     assert fired == ([(2, [0.5, 0.7, 1.5]), (4, [3.2])], 0)
 
 
+def test_a_source_without_a_bound_beside_one_with_a_bound_counts_with_0() -> None:
+    app = ps.Application("timeline")
+    slow = app.source("b", schema={"t": "float64"}, event_time="t", rate_tuples_s=1)
+    fast = app.source("a", schema={"t": "float64"}, event_time="t", out_of_order_s=1, rate_tuples_s=2)
+    fired = fired_by(fast.union("both", slow), app, {"a": [0.5, 2.5, 4.5, 6.5, 8.5], "b": [0.7, 1.5, 3.2]})
+    assert fired == ([(2, [0.5, 0.7, 1.5]), (4, [2.5, 3.2]), (6, [4.5])], 0)
+
+
 def test_windows_fire_at_the_end_where_asked() -> None:
     for settings, expected in (({"at_end": "fire"}, [(2, [0.5, 1.8])]), ({}, [])):
         app = ps.Application("timeline")

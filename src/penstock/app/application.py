@@ -78,10 +78,11 @@ class Application:
 
         `event_time` names the attribute that says when a tuple happened (a timestamp or number of seconds), and is the
         stamp where none is named.  `out_of_order_s` is how much later than a newer one a tuple may come, in seconds of
-        event time; time windows then wait that long.  A tuple that comes later still goes to the dead letters, or is
-        dropped with `late="drop"`.  On Spark a tuple more than `max_ahead_s` (None: no bound) ahead of the time at
-        which its micro-batch was planned goes to the dead letters.  A source that delivers nothing for
-        `idle_timeout_s` seconds (None: for ever) does not hold the others back.
+        event time; time windows then wait that long.  It is 0 for a source without it that meets one with it in such a
+        window.  A tuple that comes later still goes to the dead letters, or is dropped with `late="drop"`.  On Spark a
+        tuple more than `max_ahead_s` (None: no bound) ahead of the time at which its micro-batch was planned goes to
+        the dead letters.  A source that delivers nothing for `idle_timeout_s` seconds (None: for ever) does not hold
+        the others back.
 
         `arrival` says from when on the latency of results counts: `ps.sources.column("name")`, an attribute that is a
         timestamp or a number of seconds since 1970, or "intake", the moment at which a micro-batch was planned.  None:

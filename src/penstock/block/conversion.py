@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_LARGE_BYTES = 1 << 31  # of texts, more than the offsets of `string` reach
 _MAY_BE_NUMBER = r"^\s*[-+.0-9nNiI]"  # digits, NaN and infinities
 _WITH_ZONE = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 
@@ -14,6 +15,7 @@ def converted(values: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Arra
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.unify_dictionaries().chunks)
+    array = _without_views(array)
     if array.type == type_:
         return array
     if pa.types.is_dictionary(type_) and pa.types.is_string(array.type):
@@ -24,6 +26,15 @@ def converted(values: pa.Array | pa.ChunkedArray, type_: pa.DataType) -> pa.Arra
         return pa.nulls(len(array), type_)
     except pa.ArrowInvalid:
         return _one_by_one(array, type_)
+
+
+def _without_views(array: pa.Array) -> pa.Array:
+    """Texts that are views into buffers, as Polars gives them, as Arrow's plain ones: few functions take views."""
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string() if array.nbytes >= _LARGE_BYTES else pa.string())
+    if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):
+        return pa.DictionaryArray.from_arrays(array.indices, _without_views(array.dictionary))
+    return array
 
 
 def _one_by_one(array: pa.Array, type_: pa.DataType) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,14 +35,23 @@ def fitted(batch: pa.RecordBatch, source: SourceSpec, letters: DeadLetters) -> B
         for reason, mask in reasons:
             wrong = np.asarray(mask) & ~bad
             if wrong.any():
-                rows = batch.take(pa.array(np.flatnonzero(wrong)))
-                letters.add_batch(source.name, reason, rows.select(source.schema.names))
+                letters.add_batch(source.name, reason, _taken(batch.select(source.schema.names), wrong))
                 bad |= wrong
         columns.append(array)
     good = pa.RecordBatch.from_arrays(columns, names=source.schema.names)
     good = good.filter(pa.array(~bad)) if bad.any() else good
     own = tuple(column_of(_small(good.column(i)), field.type) for i, field in enumerate(source.schema))
     return Block(source.schema, own, good.num_rows)
+
+
+def _taken(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:
+    """The given rows, of columns of any type: Arrow takes no rows of views, as Polars has texts."""
+    places = np.flatnonzero(rows)
+    try:
+        return batch.take(pa.array(places))
+    except pa.ArrowNotImplementedError:
+        one_by_one = [pa.concat_arrays([column.slice(place, 1) for place in places]) for column in batch.columns]
+        return pa.RecordBatch.from_arrays(one_by_one, names=batch.schema.names)
 
 
 def _small(array: pa.Array) -> pa.Array:

@@ -17,7 +17,7 @@ from penstock.plan.elements.merged_sources import goes_by_micro_batch, sources_t
 from penstock.plan.elements.order import streams_with_positions
 from penstock.plan.elements.parallelism import Parallelism, parallelism_of, planned_parallelism
 from penstock.plan.elements.pipeline import PipelineElement, pipeline_of, with_files_recorded
-from penstock.plan.elements.watermarks import watermarks
+from penstock.plan.elements.watermarks import bounds_s, watermarks
 from penstock.plan.fusion.requested import request_notes
 from penstock.plan.plan import costs_of
 from penstock.plan.state_size import GroupBytes, State, state_of
@@ -115,7 +115,7 @@ def _event_time(graph: Graph, operator: ops.Operator) -> str | None:
     if isinstance(operator, ops.Source):
         if operator.event_time is None:
             return None
-        bound = operator.out_of_order_s
+        bound = bounds_s(graph).get(operator.name)
         order = "the highest time so far is the clock" if bound is None else f"up to {bound:g} s out of order"
         idle = "" if operator.idle_timeout_s is None else f", idle after {operator.idle_timeout_s:g} s"
         return f"'{operator.event_time}', {order}{idle}"

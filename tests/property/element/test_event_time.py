@@ -138,6 +138,29 @@ def test_the_lowest_of_several_sources(
     check(app, {f"source{i}": table for i, table in enumerate(tables)}, data, at_end=at_end)
 
 
+@given(
+    tables=st.tuples(plain(), plain(), plain()), bound=bounds, stamp=st.sampled_from(["s", "n"]), at_end=ends,
+    data=st.data(),
+)  # fmt: skip
+def test_sources_without_a_bound_behind_windows_and_joins_that_no_watermark_fires(
+    tables: tuple[pa.Table, ...], bound: float, stamp: str, at_end: Any, data: st.DataObject
+) -> None:
+    app = ps.Application("mixed")
+    schema = {"k": "symbol", "x": "float64", "n": "int64", "s": "float64"}
+    bounded = app.source("source0", schema=schema, event_time="s", out_of_order_s=bound, stamp="s")
+    one, two = (app.source(f"source{i}", schema=schema, event_time="s", stamp=stamp) for i in (1, 2))
+    near = ps.sliding(time_s=1, on="s")
+    own = one.aggregate("own", window=near, by="k", emit={"k": "any(k)", "n": "max(n)", "s": "min(s)"})
+    own.sink("short")
+    pairs = one.join("own_pairs", two, left_window=near, right_window=near, on="k",
+                     emit={"k": "left.k", "n": "right.n", "s": "left.s"})  # fmt: skip
+    emit, tumbling = {"k": "any(k)", "n": "sum(n)", "all": "collect(s)"}, ps.tumbling(time_s=2, on="s")
+    some = bounded.functor("some", emit={"k": "k", "n": "n", "s": "s"})
+    for name, stream in (("bars", own), ("paired", pairs)):
+        some.union(f"{name}_all", stream).aggregate(name, window=tumbling, by="k", emit=emit).sink(f"{name}_out")
+    check(app, {f"source{i}": table for i, table in enumerate(tables)}, data, at_end=at_end)
+
+
 @pytest.mark.parametrize("make", [make for name, make in MADE.items() if name != "merged"])
 @given(table=trades(odd=False), data=st.data())
 def test_any_order_within_the_bound_gives_the_same_results(

@@ -57,7 +57,7 @@ def arrived(
 ) -> Arrivals:
     """Runs a query over the source until enough has come."""
     arrivals = Arrivals(source)
-    frame = packed_frame(frame_of(session, source), source)
+    frame = packed_frame(frame_of(session, source), source, numbered=False)
     writer = frame.writeStream.foreachBatch(arrivals.take).option("checkpointLocation", str(checkpoint / "spark"))
     query = writer.start()
     deadline = time.monotonic() + timeout_s
@@ -104,7 +104,7 @@ def test_types_that_do_not_convert_are_told_before_anything_runs(session: SparkS
     frame = session.readStream.format("rate").load()
     source = source_of(ps.sources.dataframe(frame), {"value": "string"})
     with pytest.raises(InputError, match="source 'in' needs 'value' as string; its input has int64"):
-        packed_frame(frame_of(session, source), source)
+        packed_frame(frame_of(session, source), source, numbered=False)
     stored = Source("in", (), source.schema, type(source.connector)())
     with pytest.raises(InputError, match="source 'in' lost its DataFrame when the application was stored as text"):
         frame_of(session, stored)

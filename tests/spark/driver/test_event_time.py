@@ -80,6 +80,31 @@ def test_every_tuple_of_all_partitions_is_counted_with_an_event_time(session: Sp
     assert max(row["to"] for row in rows) == counted - 1  # no number is missing below the highest
 
 
+def test_a_slower_source_without_a_bound_loses_nothing_beside_one_with_a_bound(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    schema = {"t": "float64", "n": "int64"}
+
+    def application(fast: Any, slow: Any) -> ps.Application:
+        app = ps.Application("mixed")
+        one = app.source("fast", fast, schema, event_time="t", out_of_order_s=1.0, stamp="n")
+        two = app.source("slow", slow, schema, event_time="t", stamp="n")
+        emit = {"end": "window_end()", "all": "collect(n)"}
+        one.union("both", two).aggregate("bars", window=ps.tumbling(time_s=2, on="t"), emit=emit).sink("out")
+        return app
+
+    given = {"fast": [(i * 0.2, i) for i in range(200)], "slow": [(i * 0.1, i) for i in range(200)]}
+    for name, rows in given.items():
+        csv(tmp_path / name, "0.csv", "t,n\n" + "".join(f"{t!r},{n}\n" for t, n in rows))
+    columns = {name: {"t": [t for t, _ in rows], "n": [n for _, n in rows]} for name, rows in given.items()}
+    frame = session.readStream.schema("t double, n long").option("header", True).csv(str(tmp_path / "slow"))
+    app = application(ps.sources.csv(tmp_path / "fast"), ps.sources.dataframe(frame))
+    result = ran_until(ps.start(app, session=session), 400)
+    assert result.dead_letter_count == 0
+    expected = ps.evaluate(application(None, None), columns)["out"].slice(0, 9)  # the slower one has come to 19.9 s
+    assert result.tables["out"].equals(expected.cast(result.tables["out"].schema))
+
+
 def test_a_far_future_timestamp_ends_no_windows(session: SparkSession, tmp_path: Path) -> None:
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
     app = ps.Application("future")

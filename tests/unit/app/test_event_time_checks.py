@@ -92,6 +92,47 @@ def test_each_source_of_a_union_has_its_own_event_time() -> None:
     assert "the event time of source 'others'" in refused(wrong)
 
 
+def test_a_source_without_an_event_time_meets_no_watermark_in_time_windows() -> None:
+    app = ps.Application("bars")
+    other = app.source("others", schema=SCHEMA, stamp="sent").functor(
+        "renamed", emit={"at": "sent", "sent": "at", "k": "k"}
+    )
+    both = source(app).union("all", other)
+    counted(both, "at")
+    both.aggregate("again", window=WINDOW, emit={"n": "count()"}).sink("more")
+    said = refused(app)
+    assert "source 'others' (test_event_time_checks.py:" in said
+    assert (
+        "needs an event time: its tuples meet those of source 'quotes', which has out_of_order_s, in the time windows "
+        "of operator 'bars'; add event_time='sent' and out_of_order_s=... (the seconds by which its tuples may come "
+        "late)"
+    ) in said
+    assert said.count("needs an event time") == 1
+
+
+def test_a_source_without_an_event_time_is_found_behind_functions_and_on_either_side_of_a_join() -> None:
+    app, window = ps.Application("pairs"), ps.sliding(time_s=1, on="at")
+    other = app.source("others", schema=SCHEMA).map("own", lambda row: row, {"at": "float64"}, per_tuple=True)
+    source(app).join("pairs", other, left_window=window, right_window=window, emit={"at": "left.at"}).sink("out")
+    assert "in the time windows of operator 'pairs'; add event_time=... and out_of_order_s=..." in refused(app)
+
+
+def test_a_source_without_an_event_time_may_meet_a_watermark_elsewhere() -> None:
+    app = ps.Application("counts")
+    quotes, other = source(app), app.source("others", schema=SCHEMA)
+    counted(quotes, "at")
+    both = quotes.union("all", other, source(app, "timed", bound=None))
+    both.aggregate("counts", window=ps.sliding(count=3), emit={"n": "count()"}).sink("more")
+    other.aggregate("alone", window=ps.tumbling(time_s=1, on="sent"), emit={"n": "count()"}).sink("rest")
+    assert app.problems == ()
+
+
+def test_a_window_on_another_attribute_of_a_source_without_a_bound_is_refused_beside_one_with_a_bound() -> None:
+    app = ps.Application("bars")
+    counted(source(app).union("all", source(app, "others", bound=None, event_time="sent")), "at")
+    assert "needs its time window on 'sent', the event time of source 'others'" in refused(app)
+
+
 def test_a_count_window_and_a_window_with_a_mistake_are_not_looked_at() -> None:
     app = ps.Application("counts")
     source(app).aggregate("counts", window=ps.sliding(count=3), emit={"n": "count()"}).sink("out")

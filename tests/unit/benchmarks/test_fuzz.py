@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,8 @@ def test_a_kind_can_be_tried_in_pieces(tmp_path: Path, monkeypatch: pytest.Monke
     assert one.counts["numbers"] + other.counts["numbers"] == whole.counts["numbers"]
     with pytest.raises(InputError, match="--inputs and --first are of one kind; add --only KIND"):
         effort.of_one(None, 24, 0)
+    first = fuzz.run_fuzz(replace(effort, minutes=0), 1, None, tmp_path, lambda text: None)
+    assert first.next == {"numbers": 1}
 
 
 def test_an_input_that_hangs_is_ended_and_the_next_one_is_tried(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -59,6 +60,34 @@ def test_zones_texts_and_lists_are_converted() -> None:
     assert (rows, [letter["reason"] for letter in letters]) == ([], ["has no list<int8> in 'many'"])
     rows, _ = fit({"at": at, "key": ["a"]}, {"at": "timestamp", "key": "symbol"})
     assert rows[0]["at"].isoformat() == "1970-01-01T00:00:01"
+
+
+WORDS = pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0, 1], pa.int32()), pa.array(["a", "b"], pa.string_view()))
+LISTS = pa.array([["a"], None, ["b", None], [], ["c"]], pa.list_(pa.string_view()))
+VIEWS = pa.array(["a", None, "b", None, "ä\n"], pa.string_view())
+
+
+@pytest.mark.parametrize(
+    ("word", "texts"),
+    [("string", VIEWS), ("symbol", VIEWS), ("list<string>", LISTS), ("string", WORDS), ("symbol", WORDS)],
+)
+def test_texts_that_are_views_as_polars_gives_them_are_read_and_cost_only_their_row(word: str, texts: pa.Array) -> None:
+    """Found by `benchmarks fuzz --only rows`, seed 1, input 2282."""
+    given = [{"n": n, "x": text} for n, text in zip([1, 2, -3, 4, 5], texts.to_pylist(), strict=True)]
+    columns = {"n": pa.array([row["n"] for row in given]), "x": texts}
+    rows, letters = fit(columns, {"n": "uint8", "x": word})
+    assert rows == [row for row in given if row["n"] > 0]
+    assert [(own["reason"], json.loads(own["row"])) for own in letters] == [("has no uint8 in 'n'", given[2])]
+    rows, letters = fit(columns, {"n": "int64", "x": f"{word} not null"})
+    assert rows == [row for row in given if row["x"] is not None]
+    assert [json.loads(own["row"]) for own in letters] == [row for row in given if row["x"] is None]
+
+
+def test_an_attribute_that_the_schema_leaves_out_may_be_of_any_type() -> None:
+    unused = pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "b"])
+    rows, letters = fit({"n": pa.array([1, -2, 3]), "unused": unused}, {"n": "uint8"})
+    assert rows == [{"n": 1}, {"n": 3}]
+    assert [own["row"] for own in letters] == ['{"n": -2}']
 
 
 def test_words_that_a_block_does_not_use_do_not_travel_with_it() -> None:

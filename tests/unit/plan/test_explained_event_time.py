@@ -29,6 +29,19 @@ def test_event_times_and_the_lag_of_each_window_are_explained() -> None:
     }
 
 
+def test_a_source_without_a_bound_is_in_the_watermark_of_what_another_with_a_bound_reaches() -> None:
+    app = ps.Application("explained")
+    one = app.source("one", schema=SCHEMA, event_time="t", out_of_order_s=2)
+    two = app.source("two", schema=SCHEMA, event_time="t")
+    short, emit = ps.tumbling(time_s=10, on="t"), {"k": "any(k)", "t": "window_start()"}
+    own = two.aggregate("own", window=short, by="k", emit=emit).functor("same", emit={"k": "k", "t": "0.5"})
+    one.union("both", own).aggregate("bars", window=short, by="k", emit=emit).sink("out")
+    told = {operator.name: operator.event_time for operator in explain(app.graph).operators}
+    assert told["two"] == "'t', up to 0 s out of order"
+    assert told["own"] is None
+    assert told["bars"] == "watermark lowest of one - 2 s, two - 10 s"
+
+
 def test_the_order_of_micro_batches_is_explained() -> None:
     app = ps.Application("explained")
     one = app.source("one", ps.sources.csv("one/"), SCHEMA, stamp="t")

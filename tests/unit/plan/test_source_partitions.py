@@ -11,6 +11,7 @@ from penstock.errors import InputError
 from penstock.plan.elements.source_partitions import (
     check_one_partition,
     check_partitions,
+    counts_partitions,
     time_windows_by_source,
     watched_sources,
 )
@@ -67,3 +68,13 @@ def test_only_sources_that_need_it_are_counted_by_partition() -> None:
     assert watched_sources(windowed(ps.tumbling(count=5)).graph) == frozenset()
     assert watched_sources(windowed(ps.tumbling(count=5), idle_timeout_s=1).graph) == {"ticks"}
     assert watched_sources(windowed().graph) == {"ticks"}
+
+
+@pytest.mark.parametrize("bound", [None, 1.0])
+def test_partitions_have_fixed_numbers_where_a_watermark_goes_by_them(bound: float | None) -> None:
+    app = ps.Application("mixed")
+    others = app.source("others", ps.sources.csv("in"), {"t": "timestamp"}, event_time="t", out_of_order_s=bound)
+    ticks = app.source("ticks", ps.sources.rate(1000), event_time="timestamp").functor("times", emit={"t": "timestamp"})
+    both = others.union("both", ticks)
+    both.aggregate("bars", window=ps.tumbling(time_s=0.2, on="t"), emit={"n": "count()"}).sink("out")
+    assert [counts_partitions(app.graph, source) for source in app.graph.sources] == [False, bound is not None]

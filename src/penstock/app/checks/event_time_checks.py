@@ -1,4 +1,4 @@
-"""What must hold of time windows that a watermark fires: they are over the event time that the watermark goes by."""
+"""What must hold of time windows that a watermark fires: their sources have event times, and they are over these."""
 
 from __future__ import annotations
 
@@ -28,19 +28,46 @@ _UNCHANGED = (Delay, Load, Punctor, Sort, Split, Throttle)
 
 
 def event_time_problems(operators: Iterable[Operator]) -> Iterator[Problem]:
-    """Windows over an attribute that is another one of its source than the event time: most tuples would be late.
+    """Windows that a watermark fires where it is not that of all their tuples: most of the others would be late.
 
-    What an expression, a function or an aggregate makes is taken for a time that fits: only the user knows what it is.
+    So it is with a source without an event time, and with a window over another attribute than the event time.  What
+    an expression, a function or an aggregate makes is taken for a time that fits: only the user knows what it is.
     """
     operators = tuple(own for own in operators if isinstance(own.name, str))  # other names have been noted already
-    sources = {own.name: own for own in operators if isinstance(own, Source) and own.out_of_order_s is not None}
-    origins = _origins(operators) if sources else {}
-    for operator in operators if sources else ():
+    if not any(isinstance(own, Source) and own.out_of_order_s is not None for own in operators):
+        return
+    reaching, origins = _reaching(operators), _origins(operators)
+    timeless = set[str]()
+    for operator in operators:
         windows = _windows(operator)
+        feeding = {source.name: source for stream in operator.inputs for source in reaching.get(stream, ())}
+        bounded = [source for source in feeding.values() if source.out_of_order_s is not None]
+        if not windows or not bounded:
+            continue
+        for source in feeding.values():
+            if source.event_time is None and source.name not in timeless:
+                timeless.add(source.name)
+                yield _timeless(source, operator, bounded[0], origins)
         for stream, window in zip(operator.inputs, windows, strict=False):
             for name, attribute in origins.get(stream, {}).get(window.on or "", {}).items():
-                if name in sources and attribute != sources[name].event_time:
-                    yield _problem(operator, window, sources[name], attribute)
+                if feeding[name].event_time not in (None, attribute):
+                    yield _problem(operator, window, feeding[name], attribute)
+
+
+def _timeless(
+    source: Source, operator: Operator, bounded: Source, origins: Mapping[str, Mapping[str, Origins]]
+) -> Problem:
+    found = (
+        origins.get(stream, {}).get(window.on or "", {}).get(source.name)
+        for stream, window in zip(operator.inputs, _windows(operator), strict=False)
+    )
+    attribute = next((f"'{own}'" for own in found if own is not None), "...")
+    return Problem(
+        f"source '{source.name}'" + (f" ({source.place})" if source.place else ""),
+        f"needs an event time: its tuples meet those of source '{bounded.name}', which has out_of_order_s, in the time "
+        f"windows of operator '{operator.name}'",
+        f"add event_time={attribute} and out_of_order_s=... (the seconds by which its tuples may come late)",
+    )
 
 
 def _problem(operator: Operator, window: Window, source: Source, attribute: str) -> Problem:
@@ -63,6 +90,16 @@ def _windows(operator: Operator) -> tuple[Window, ...]:
             windows = (getattr(operator, "window", None),)
     time = tuple(own for own in windows if isinstance(own, Window) and own.mistake is None and own.measure == "time")
     return time if len(time) == len(windows) else ()
+
+
+def _reaching(operators: Sequence[Operator]) -> dict[str, tuple[Source, ...]]:
+    """By stream, the sources whose tuples it depends on."""
+    found: dict[str, tuple[Source, ...]] = {}
+    for operator in operators:
+        before = (source for stream in operator.inputs for source in found.get(stream, ()))
+        own = (operator,) if isinstance(operator, Source) else tuple({s.name: s for s in before}.values())
+        found |= dict.fromkeys(operator.outputs, own)
+    return found
 
 
 def _origins(operators: Sequence[Operator]) -> dict[str, dict[str, Origins]]:

@@ -63,9 +63,12 @@ class WatermarkClock(SnapshotFields):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Takes copies: the states of all slots of an operator share what it goes on changing.
 
-        Checkpoints of earlier versions call the silence of the partitions `_quiet`.
+        Checkpoints of earlier versions call the silence of the partitions `_quiet`, and know no sources without a
+        bound, which hold the watermark from now on.
         """
         super().restore({"_silence" if name == "_quiet" else name: copy(value) for name, value in state.items()})
+        for place in self._behind_us:
+            self._partitions.setdefault((place, 0), len(self._partitions))
 
     def restore_newest(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Goes on from the newest of some states."""

@@ -9,6 +9,7 @@ from penstock.connectors.source_kinds import makes_timestamps
 from penstock.errors import InputError
 from penstock.plan.elements.event_time import has_time_windows
 from penstock.plan.elements.order import sources_of
+from penstock.plan.elements.watermarks import bounds_s
 
 
 def has_partitions(source: ops.Source) -> bool:
@@ -16,9 +17,10 @@ def has_partitions(source: ops.Source) -> bool:
     return source_port(source.connector) is not None and not getattr(source.connector, "in_one_partition", False)
 
 
-def counts_partitions(source: ops.Source) -> bool:
+def counts_partitions(graph: Graph, source: ops.Source) -> bool:
     """Whether its partitions must have the same numbers in every micro-batch."""
-    return has_partitions(source) and (source.out_of_order_s is not None or source.idle_timeout_s is not None)
+    has_watermark = source.event_time is not None and source.name in bounds_s(graph)
+    return has_partitions(source) and (has_watermark or source.idle_timeout_s is not None)
 
 
 def time_windows_by_source(graph: Graph) -> dict[str, tuple[str, ...]]:

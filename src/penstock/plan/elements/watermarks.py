@@ -1,7 +1,8 @@
 """Which operators go by a watermark, and how far behind each source's highest event time it is for them.
 
-A source with `out_of_order_s` has a watermark: its highest event time less that bound.  Results of windows are older
-than the watermark that fired them, so it lags behind for what reads them.
+A source with `out_of_order_s` has a watermark: its highest event time less that bound.  Where it meets a source that
+has an event time and no bound, that one has a watermark, too, and its bound is 0.  Results of windows are older than
+the watermark that fired them, so it lags behind for what reads them.
 """
 
 from __future__ import annotations
@@ -41,15 +42,26 @@ class Watermark:
 def watermarks(graph: Graph) -> dict[str, Watermark]:
     """The watermark of every operator that goes by one: it has time windows, and a source with a bound reaches it."""
     lags = _lags(graph)
+    bounded = {place for place, source in enumerate(graph.sources) if source.out_of_order_s is not None}
     drops = frozenset(place for place, source in enumerate(graph.sources) if source.late == "drop")
     found = {}
     for rank, operator in enumerate(graph.operators):
         windows = time_windows(operator)
         own = _highest([lags[stream] for stream in operator.inputs])
-        if windows and own:
+        if windows and bounded & own.keys():
             step_us = 1 if isinstance(operator, ops.Join) else int(windows[0].every)
             sources = tuple(SourceLag(place, own[place]) for place in sorted(own))
             found[operator.name] = Watermark(sources, step_us, rank, drops)
+    return found
+
+
+def bounds_s(graph: Graph) -> dict[str, float]:
+    """By source that has a watermark, how much later than a newer one a tuple of it may come, in seconds."""
+    named = {lag.place for watermark in watermarks(graph).values() for lag in watermark.sources}
+    found = {}
+    for place, source in enumerate(graph.sources):
+        if source.out_of_order_s is not None or place in named:
+            found[source.name] = source.out_of_order_s or 0.0
     return found
 
 
@@ -86,13 +98,14 @@ def microseconds(seconds: float) -> int:
 
 
 def _lags(graph: Graph) -> dict[str, Mapping[int, int]]:
-    """By stream, how far behind the highest event time of each source that has a bound a tuple of it may be."""
+    """By stream, how far behind the highest event time of each source that has one a tuple of it may be."""
     places = {source.name: place for place, source in enumerate(graph.sources)}
     lags: dict[str, Mapping[int, int]] = {}
+    own: dict[int, int]
     for operator in graph.operators:
         if isinstance(operator, ops.Source):
-            bound = operator.out_of_order_s
-            own: dict[int, int] = {} if bound is None else {places[operator.name]: microseconds(bound)}
+            bound_us = microseconds(operator.out_of_order_s or 0.0)
+            own = {} if operator.event_time is None else {places[operator.name]: bound_us}
         else:
             more = _lag_of(graph, operator)
             before = _highest([lags[stream] for stream in operator.inputs])
@@ -104,8 +117,9 @@ def _lags(graph: Graph) -> dict[str, Mapping[int, int]]:
 def _lag_of(graph: Graph, operator: ops.Operator) -> int:
     """How much older than the watermark before them an operator's results may be.
 
-    A window that a watermark fires ended after the watermark before it, so its results are younger than that less the
-    window's length; a join's partner is less than a window's length older than the tuple that it meets.
+    A window that a watermark (or, without one, the highest time so far) fires ended after the one before it, so its
+    results are younger than that less the window's length; a join's partner is less than a window's length older than
+    the tuple that it meets.
     """
     if isinstance(operator, ops.Delay) and is_paced(graph, operator):
         return microseconds(operator.delay_s)

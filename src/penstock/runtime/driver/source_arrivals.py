@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.app.graph import Graph
 from penstock.plan.elements.source_partitions import check_one_partition, has_partitions, time_windows_by_source
+from penstock.plan.elements.watermarks import bounds_s
 from penstock.runtime.replica.arrivals import NEVER_S, Arrivals
 from penstock.state.checkpoint.batch_plan import BatchPlan
 
@@ -26,7 +27,7 @@ class SourceArrivals:
         self._counts: dict[str, int] = {}
         self._arrived_s: dict[tuple[str, int], float] = {}
         self._began_s: float | None = None
-        self._bounds_s = {s.name: s.out_of_order_s for s in graph.sources if s.out_of_order_s is not None}
+        self._bounds_s = bounds_s(graph)
         self._highest_s: dict[tuple[str, int], float] = {}
         self._watermark_s: float | None = None
 

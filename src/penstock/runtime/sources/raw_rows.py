@@ -26,7 +26,7 @@ def raw_source(graph: Graph) -> Source | None:
     """The source whose rows come as they are: a DataFrame or rate without others, whose partitions need no numbers."""
     source = graph.sources[0]
     has_plan = offset_source(source, 0) is not None or planned_source(source.connector) is not None
-    return None if len(graph.sources) > 1 or has_plan or counts_partitions(source) else source
+    return None if len(graph.sources) > 1 or has_plan or counts_partitions(graph, source) else source
 
 
 def sent_attributes(graph: Graph, source: Source) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ def source_frame(
                     _log.warning(hint)
             if raw_source(stored) == source:
                 return _with_raw(frame, rows, own, sent_attributes(stored, source))
-            frame = frame.union(packed_frame(rows, own))
+            frame = frame.union(packed_frame(rows, own, numbered=counts_partitions(stored, source)))
     return frame
 
 
@@ -147,12 +147,16 @@ def frame_of(session: SparkSession, source: Source) -> DataFrame:
                      "application again with ps.sources.dataframe(...)")  # fmt: skip
 
 
-def packed_frame(frame: DataFrame, source: Source) -> DataFrame:
-    """A streaming DataFrame with a row per block of the source, and one per task for its dead letters."""
+def packed_frame(frame: DataFrame, source: Source, *, numbered: bool) -> DataFrame:
+    """A streaming DataFrame with a row per block of the source, and one per task for its dead letters.
+
+    `numbered`: with the numbers of partitions within the source, which cost a column; a task knows only its number
+    among those of all sources.
+    """
     chosen, without_frame = _chosen(frame, source, source.schema.names), replace(source, connector=None)
-    if counts_partitions(source):  # costs a column; a task knows only its number among those of all sources
-        numbered = chosen.withColumn(_PARTITION, F.spark_partition_id())
-        return numbered.mapInArrow(functools.partial(_pack_numbered, without_frame), SQL)
+    if numbered:
+        with_numbers = chosen.withColumn(_PARTITION, F.spark_partition_id())
+        return with_numbers.mapInArrow(functools.partial(_pack_numbered, without_frame), SQL)
     return chosen.mapInArrow(functools.partial(_pack, without_frame), SQL)
 
 

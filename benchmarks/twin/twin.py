@@ -21,6 +21,7 @@ from benchmarks.twin.closed_loop import (
     live_records,
     staircase,
     twin_records,
+    with_fields,
 )
 from benchmarks.twin.live_runs import FittedRun, RateSteps, fitted_run, largest_cap, latencies, saturated_rates
 from benchmarks.twin.predictions import fit_of_run, predicted_latencies, predicted_rate
@@ -140,8 +141,10 @@ def _closed_loops(
     lives = []
     for number in range(effort.rounds):
         show(f"{scene.name}, closed loop, round {number + 1} of {effort.rounds}")
-        lives.append(live_records(session, load, capacity, service, folder / f"loop{number}"))
-        found.loops.append(compared(lives[-1], simulated, load.end_s))
+        live = live_records(session, load, capacity, service, folder / f"loop{number}")
+        under = twin_records(scene, fit, load, capacity, like=live)
+        lives.append(live)
+        found.loops.append(with_fields(compared(live, simulated, load.end_s), live, under, load.end_s))
     found.live_agreement = alike(lives, load.end_s)
 
 

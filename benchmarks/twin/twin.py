@@ -116,10 +116,11 @@ def _scene(
     session: Any, scene: Scene, effort: TwinEffort, folder: Path, show: Show, found: TwinFindings, service: int
 ) -> None:
     cap = largest_cap(session, scene, folder / "warm", effort.warm_s, show)
+    # The fitted run comes after the saturated ones: the driver grows faster for a minute or two of micro-batches.
+    rates = saturated_rates(session, scene, cap, folder / "saturated", effort.saturated_s, effort.rounds, show)
     learned = fitted_run(session, scene, cap, folder / "fitted", effort.fitted_s, show)
     fit = fit_of_run(scene, learned.checkpoint)
     found.fits[scene.name] = fit.report.lines()
-    rates = saturated_rates(session, scene, cap, folder / "saturated", effort.saturated_s, effort.rounds, show)
     found.throughput += [*_fitted_points(scene, learned, fit), *_rate_points(scene, fit, cap, rates)]
     if HIGHEST in rates:
         _closed_loops(session, scene, fit, median(rates[HIGHEST]), effort, folder, show, found, service)

@@ -24,8 +24,8 @@ class Tracked:
     forecaster: Forecaster
     leads: int = 10
     pace: float = 0.05
-    assumed_ratio: float = 0.15
-    assumed: int = 2
+    assumed_ratio: float = 0.3
+    assumed: int = 1
     highest_ratio: float = 1.0
     squares: tuple[float, ...] = ()
     said: tuple[tuple[float, ...], ...] = ()  # said[a]: the forecast of a steps ago

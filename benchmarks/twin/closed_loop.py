@@ -25,6 +25,7 @@ from penstock.connectors.trace.arrivals import counted_arrivals
 from penstock.control.goals.goal import throughput
 from penstock.control.goals.limits import Limits
 from penstock.control.loop.loop import Loop, Record
+from penstock.control.policy import Policy
 from penstock.control.routes.routing import Routing
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
@@ -93,7 +94,7 @@ def twin_records(
     end_s = LEAD_S + load.end_s
     configuration = replace(configuration, micro_batch_tuples=cap)
     plant = fitted_plant(fit, model, configuration, end_s, seed, paced=True)
-    policy = played(like, LEAD_S) if like else as_a_user_gets_it("mpc", goal, limits, HIGHEST, cap)
+    policy: Policy = played(like, LEAD_S) if like else as_a_user_gets_it("mpc", goal, limits, HIGHEST, cap)
     single = frozenset(own.name for own in fit.elements if own.is_single)
     guard, useful = None if like else Guard(), HighestReplicas(CORES, HIGHEST, single, 1)
     rules = application_rules(guard, bounds=Bounds(1, HIGHEST), useful=useful)

@@ -1,7 +1,7 @@
 """Control steps of a live run beside the twin's under the same replicas, field by field.
 
-In closed loop one other decision makes all that follows differ.  So the twin gets the replicas of the live run, and what
-differs then is what it was fitted wrongly.
+In closed loop one other decision makes all that follows differ.  So the twin gets the replicas of the live run, and
+what differs then is what it was fitted wrongly.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ from penstock.control.decision import Decision, change_or_hold
 from penstock.control.loop.loop import Record
 
 _FAR, _IN_A_ROW = 0.2, 3  # a field differs from where on it is so far off, as a share, in so many steps in a row
+
+
+def _cpu_ratio(seen: ControlStep) -> float | None:
+    """The share of its time in which the busiest element computed."""
+    busiest = max(seen.elements, key=lambda own: own.busy_s, default=None)
+    return busiest.cpu_s / busiest.busy_s if busiest is not None and busiest.busy_s > 0 else None
+
+
 _READ: dict[str, Callable[[ControlStep], float | None]] = {
     "rate_tuples_s": lambda own: own.rate_tuples_s,
     "latest_tuples_s": lambda own: own.latest_tuples_s,
@@ -37,7 +45,7 @@ _READ: dict[str, Callable[[ControlStep], float | None]] = {
     "latency_mean_s": lambda own: own.latency_mean_s,
     "latency_p95_s": lambda own: own.latency_p95_s,
     "highest_replicas": lambda own: own.highest_replicas,
-    "cpu_ratio": lambda own: _cpu_ratio(own),
+    "cpu_ratio": _cpu_ratio,
 }
 
 
@@ -114,9 +122,3 @@ def step_fields(live: Sequence[Record], simulated: Sequence[Record], end_s: floa
     return tuple(
         StepField(name, times_s, tuple(map(read, steps)), tuple(map(read, beside))) for name, read in _READ.items()
     )
-
-
-def _cpu_ratio(seen: ControlStep) -> float | None:
-    """The share of its time in which the busiest element computed."""
-    busiest = max(seen.elements, key=lambda own: own.busy_s, default=None)
-    return busiest.cpu_s / busiest.busy_s if busiest is not None and busiest.busy_s > 0 else None

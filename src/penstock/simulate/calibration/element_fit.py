@@ -90,8 +90,8 @@ def fit_element(name: str, lines: Sequence[JournalLine]) -> FittedElement:
 
 def _cpu_ratios(tasks: _Tasks, python: GrowingLine) -> tuple[float, float]:
     """How much of a tuple's time, and of what is fixed in a task, the worker computes."""
-    computed = _line(tasks, lambda task: task.cpu_s)
-    ran_s, cpu_s = (max(float(tasks.of(own).sum()), 1e-12) for own in (_ran_s, lambda task: task.cpu_s))
+    computed = _line(tasks, _computed_s)
+    ran_s, cpu_s = (max(float(tasks.of(own).sum()), 1e-12) for own in (_ran_s, _computed_s))
     fixed_s, fixed_cpu_s = python.fixed * len(tasks.tasks), computed.fixed * len(tasks.tasks)
     of_tuples = (cpu_s - min(fixed_cpu_s, cpu_s)) / max(ran_s - fixed_s, 1e-12)
     of_task = fixed_cpu_s / fixed_s if fixed_s > 0 else 1.0
@@ -127,6 +127,10 @@ def _line(tasks: _Tasks, seconds: Any) -> GrowingLine:
 def _ran_s(task: ReplicaObservation) -> float:
     """Of the worker without waiting for a core: at least what it computed, since its clock counts waiting coarsely."""
     return max(task.busy_s - task.stalled_s, task.cpu_s)
+
+
+def _computed_s(task: ReplicaObservation) -> float:
+    return task.cpu_s
 
 
 def _come(task: ReplicaObservation) -> int:

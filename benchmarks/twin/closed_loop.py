@@ -19,11 +19,13 @@ from benchmarks.saso.live.run import LEAD_S, as_a_user_gets_it, run_controlled, 
 from benchmarks.saso.loads import Load
 from benchmarks.twin.predictions import arriving, fitted_plant
 from benchmarks.twin.scenes import CORES, Scene
+from benchmarks.twin.step_fields import StepField, played, step_fields
 from penstock import twin
 from penstock.connectors.trace.arrivals import counted_arrivals
 from penstock.control.goals.goal import throughput
 from penstock.control.goals.limits import Limits
 from penstock.control.loop.loop import Loop, Record
+from penstock.control.policy import Policy
 from penstock.control.routes.routing import Routing
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
@@ -39,11 +41,15 @@ _PIECE_S, _CAP_S, _DEVIATIONS = 0.25, 2.0, 3.0  # as `run_controlled` and a live
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Replicas by control step of the live run, and what the twin had at the same moments."""
+    """Replicas by control step of the live run, and what the twin had at the same moments.
+
+    `fields`: all figures of both, the twin's under the replicas of the live run.
+    """
 
     times_s: tuple[float, ...]
     live: tuple[int, ...]
     simulated: tuple[int, ...]
+    fields: tuple[StepField, ...] = ()
 
     @property
     def agreement(self) -> float:
@@ -74,8 +80,10 @@ def live_records(session: Any, load: Load, capacity: float, service: int, folder
     return run.records
 
 
-def twin_records(scene: Scene, fit: twin.Fit, load: Load, capacity: float, seed: int = 1) -> list[Record]:
-    """The same policy, rules and load on the twin."""
+def twin_records(
+    scene: Scene, fit: twin.Fit, load: Load, capacity: float, seed: int = 1, *, like: Sequence[Record] = ()
+) -> list[Record]:
+    """The same policy, rules and load on the twin; `like`: with the replicas of another run instead."""
     cap, goal = round(_CAP_S * capacity), throughput()
     limits = Limits(max_replicas=HIGHEST, max_micro_batch_tuples=cap)
     configuration = fit.configuration.with_replicas(scene.element, HIGHEST // 2)
@@ -86,9 +94,10 @@ def twin_records(scene: Scene, fit: twin.Fit, load: Load, capacity: float, seed:
     end_s = LEAD_S + load.end_s
     configuration = replace(configuration, micro_batch_tuples=cap)
     plant = fitted_plant(fit, model, configuration, end_s, seed, paced=True)
-    policy = as_a_user_gets_it("mpc", goal, limits, HIGHEST, cap)
+    policy: Policy = played(like, LEAD_S) if like else as_a_user_gets_it("mpc", goal, limits, HIGHEST, cap)
     single = frozenset(own.name for own in fit.elements if own.is_single)
-    rules = application_rules(Guard(), bounds=Bounds(1, HIGHEST), useful=HighestReplicas(CORES, HIGHEST, single, 1))
+    guard, useful = None if like else Guard(), HighestReplicas(CORES, HIGHEST, single, 1)
+    rules = application_rules(guard, bounds=Bounds(1, HIGHEST), useful=useful)
     free = tuple(e.name for e in pipeline_of(scene.application("unbounded").graph).elements if e.scope == "none")
     routing = Routing(allowed=limits.max_imbalance, scalable=free, deviations=_DEVIATIONS)
     return since(list(Loop(policy, goal, rules, routing).run(plant)), LEAD_S)
@@ -101,6 +110,11 @@ def compared(live: Sequence[Record], simulated: Sequence[Sequence[Record]], end_
     there = [_replicas_at(own, times_s) for own in simulated]
     middle = tuple(median_low(at_once) for at_once in zip(*there, strict=True))
     return ClosedLoop(tuple(times_s), tuple(own.seen.setting.replicas for own in steps), middle)
+
+
+def with_fields(own: ClosedLoop, live: Sequence[Record], under: Sequence[Record], end_s: float) -> ClosedLoop:
+    """With the figures of both; `under`: the twin under the replicas of the live run."""
+    return replace(own, fields=step_fields(live, under, end_s))
 
 
 def alike(runs: Sequence[Sequence[Record]], end_s: float) -> float | None:

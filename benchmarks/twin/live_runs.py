@@ -54,6 +54,8 @@ def largest_cap(session: Any, scene: Scene, folder: Path, seconds: float, show: 
         cap = round(cap * _BATCH_S / work_s)
         handle.apply(replace(handle.configuration, micro_batch_tuples=cap))
         watch_for(handle, seconds, show, what)  # the JVM compiles what large micro-batches do
+        handle.apply(replace(handle.configuration, micro_batch_tuples=_FIRST_CAP))
+        watch_for(handle, seconds, show, what)  # and the driver what every micro-batch does: small ones are more
     return cap
 
 

@@ -21,6 +21,7 @@ from benchmarks.twin.closed_loop import (
     live_records,
     staircase,
     twin_records,
+    with_fields,
 )
 from benchmarks.twin.live_runs import FittedRun, RateSteps, fitted_run, largest_cap, latencies, saturated_rates
 from benchmarks.twin.predictions import fit_of_run, predicted_latencies, predicted_rate
@@ -115,10 +116,11 @@ def _scene(
     session: Any, scene: Scene, effort: TwinEffort, folder: Path, show: Show, found: TwinFindings, service: int
 ) -> None:
     cap = largest_cap(session, scene, folder / "warm", effort.warm_s, show)
+    # The fitted run comes after the saturated ones: the driver grows faster for a minute or two of micro-batches.
+    rates = saturated_rates(session, scene, cap, folder / "saturated", effort.saturated_s, effort.rounds, show)
     learned = fitted_run(session, scene, cap, folder / "fitted", effort.fitted_s, show)
     fit = fit_of_run(scene, learned.checkpoint)
     found.fits[scene.name] = fit.report.lines()
-    rates = saturated_rates(session, scene, cap, folder / "saturated", effort.saturated_s, effort.rounds, show)
     found.throughput += [*_fitted_points(scene, learned, fit), *_rate_points(scene, fit, cap, rates)]
     if HIGHEST in rates:
         _closed_loops(session, scene, fit, median(rates[HIGHEST]), effort, folder, show, found, service)
@@ -140,8 +142,10 @@ def _closed_loops(
     lives = []
     for number in range(effort.rounds):
         show(f"{scene.name}, closed loop, round {number + 1} of {effort.rounds}")
-        lives.append(live_records(session, load, capacity, service, folder / f"loop{number}"))
-        found.loops.append(compared(lives[-1], simulated, load.end_s))
+        live = live_records(session, load, capacity, service, folder / f"loop{number}")
+        under = twin_records(scene, fit, load, capacity, like=live)
+        lives.append(live)
+        found.loops.append(with_fields(compared(live, simulated, load.end_s), live, under, load.end_s))
     found.live_agreement = alike(lives, load.end_s)
 
 

@@ -50,8 +50,20 @@ def figures_of(found: TwinFindings, *, quick: bool) -> dict[str, Any]:
         "throughput": [_point(own) for own in found.throughput],
         "p95": [_point(own) for own in found.latency],
         "problems": found.problems,
-        "loops": [{"live": own.live, "simulated": own.simulated} for own in found.loops],
+        "loops": [_loop(own) for own in found.loops],
     }
+
+
+def _loop(own: ClosedLoop) -> dict[str, Any]:
+    """`fields`: each figure of the control steps, live and on the twin under the replicas of the live run."""
+    return {
+        "times_s": own.times_s, "live": own.live, "simulated": own.simulated,
+        "fields": [
+            {"field": field.name, "off": field.off, "bias": field.bias, "differs_from_s": field.differs_from_s,
+             "live": field.live, "simulated": field.simulated}
+            for field in own.fields
+        ],
+    }  # fmt: skip
 
 
 def _worst(points: Sequence[Point]) -> float | None:
@@ -83,7 +95,19 @@ def tables(found: TwinFindings) -> list[Table]:
     return [
         _table("highest throughput (thousand tuples/s)", found.throughput, 1e-3),
         _table("p95 of latency (ms)", found.latency, 1e3),
+        *(_fields_table(own) for own in found.loops if own.fields),
     ]
+
+
+def _fields_table(loop: ClosedLoop) -> Table:
+    """The fields of control steps, those that are off by most first."""
+    title = "control steps, the twin under the replicas of the live run"
+    table = table_of(title, "field", "off (median)", "twin over live", "differs from (s)")
+    for own in sorted(loop.fields, key=lambda field: -(field.off or 0.0)):
+        cells = ("" if x is None else f"{x:{form}}" for x, form in (
+            (own.off, ".1%"), (own.bias, "+.1%"), (own.differs_from_s, ".1f")))  # fmt: skip
+        table.add_row(own.name, *cells)
+    return table
 
 
 def _table(title: str, points: Sequence[Point], factor: float) -> Table:

@@ -150,7 +150,19 @@ def test_tracked_reports_how_far_forecasts_were_off() -> None:
 
 
 def test_tracked_assumes_an_error_before_it_knows_one() -> None:
-    assert Tracked(LastValue()).learn(200.0).deviations(2) == pytest.approx([20.0, 20.0])
+    assert Tracked(LastValue()).learn(200.0).deviations(2) == pytest.approx([60.0, 60.0])
+
+
+def test_one_error_alone_says_little_of_the_next_ones() -> None:
+    """Neither a jump nor a lucky forecast right after the start is taken for what is usual."""
+    jumped, lucky = after(Tracked(LastValue()), [100.0, 190.0]), after(Tracked(LastValue()), [100.0, 100.0])
+    assert isinstance(jumped, Tracked)
+    assert isinstance(lucky, Tracked)
+    assert jumped.share() == pytest.approx(math.sqrt((0.3**2 + 0.9**2) / 2))
+    assert lucky.share() == pytest.approx(math.sqrt(0.3**2 / 2))
+    calm = after(Tracked(LastValue()), [100.0 + place % 2 for place in range(40)])
+    assert isinstance(calm, Tracked)
+    assert calm.share() < 0.06
 
 
 def walked(tracked: Tracked, seed: int, informed: bool) -> float:

@@ -162,6 +162,7 @@ class Guard:
     """
 
     settle_steps: int = 5
+    pause_steps: int = 1
     patience_steps: int = 5
     reversals: int = 6
     oscillation_steps: int = 12
@@ -191,16 +192,19 @@ class Guard:
         if change.setting.replicas < seen.setting.replicas and seen.step < state.down_allowed_from:
             because = f"went up and down too often; not down before step {state.down_allowed_from}"
             return _Refusal(because, state.down_allowed_from - seen.step)
-        useless = self._useless_up(state, seen) if change.setting.replicas > seen.setting.replicas else None
+        useless = (
+            self._useless_up(state, seen, goal_broken) if change.setting.replicas > seen.setting.replicas else None
+        )
         if useless is None:
             return None
         return _Refusal(useless, self.settle_steps + 1 - (seen.step - state.turns[-1].step))
 
-    def _useless_up(self, state: GuardState, seen: ControlStep) -> str | None:
+    def _useless_up(self, state: GuardState, seen: ControlStep, goal_broken: bool) -> str | None:
         turn = state.turns[-1] if state.turns else None
         if turn is None or seen.step - turn.step > self.settle_steps:
             return None
-        if self._own_backlog(state, seen):
+        lasts = goal_broken and seen.step - turn.step > self.pause_steps
+        if not lasts and self._own_backlog(state, seen):
             return "the backlog is from the last change and falls by itself"
         if turn.up and turn.served_tuples_s > 0 and seen.step - turn.step >= 2 and seen.waiting_ratio > 0.5:
             gain = seen.served_tuples_s / turn.served_tuples_s - 1

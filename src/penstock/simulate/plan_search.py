@@ -1,7 +1,8 @@
 """The search for partitions with low latency by simulation: CLOUD 4.2's genetic algorithm, and random search beside it.
 
 CLOUD gives no numbers: a population of 40, of which the worse half dies; of 40, 25 % are bred from two of the better
-ones, 15 % are mutated copies, the rest new at random; it ends after 15 generations that gain less than 0.1 %.
+ones, 15 % are mutated copies, the rest new at random; it ends after 15 generations that gain less than 0.1 %.  Beside
+a running plan nothing new at random is as good: the rest is mutated children then.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ METHODS = ("genetic", "random")
 POPULATION, SURVIVORS, CHILDREN, MUTANTS = 40, 20, 10, 6
 PATIENCE, GAIN = 15, 0.001
 _PARENTS, _MUTATED = 10, 4  # of the best: those that are bred, those that are mutated
+_SCALES = (0.5, 0.67, 0.8, 1.25, 1.5, 2.0)  # of a running plan, as it may be for another rate
 _START = Rule(
     "a ps.Configuration or a dict of partitions by operator",
     lambda value: (
@@ -166,6 +169,13 @@ class _Draw:
         anew = self.random.random() < 0.3
         return tuple(self._other(own, anew) if change else own for own, change in zip(parent, changed, strict=True))
 
+    def mutated_child(self, parents: Sequence[Candidate]) -> Candidate:
+        return self.mutant(self.child(parents) if len(parents) > 1 else parents[0])
+
+    def scaled(self, parent: Candidate, factor: float) -> Candidate:
+        """All operators' partitions by the same factor."""
+        return tuple(min(max(round(own * factor), 1), self.most) for own in parent)
+
     def _other(self, own: int, anew: bool) -> int:
         if anew:
             return int(self.random.integers(1, self.most + 1))
@@ -218,14 +228,15 @@ def _genetic(judge: _Judge, draw: _Draw, start: Candidate | None) -> None:
     population: list[Candidate]
     if start is None:
         population = [draw.new() for _ in range(POPULATION)]
-    else:  # new ones by chance, which later generations have, are rarely as good as a running plan
-        population = [start, *(draw.mutant(start) for _ in range(POPULATION - 1))]
+    else:
+        population = [start, *(draw.scaled(start, factor) for factor in _SCALES)]
+        population += [draw.mutant(start) for _ in range(POPULATION - len(population))]
     judge.judge(population)
     without_gain = 0
     while not judge.is_over and without_gain < PATIENCE:
         before_s, done = judge.best_s, judge.done
         ranked = sorted((own for own in dict.fromkeys(population) if own in judge.known), key=judge.known.__getitem__)
-        population = _next_generation(ranked[:SURVIVORS], judge, draw)
+        population = _next_generation(ranked[:SURVIVORS], judge, draw, is_seeded=start is not None)
         judge.judge(population)
         gained = judge.best_s < before_s * (1 - GAIN)
         without_gain = 0 if gained else without_gain + 1
@@ -233,12 +244,15 @@ def _genetic(judge: _Judge, draw: _Draw, start: Candidate | None) -> None:
             break
 
 
-def _next_generation(survivors: list[Candidate], judge: _Judge, draw: _Draw) -> list[Candidate]:
+def _next_generation(
+    survivors: list[Candidate], judge: _Judge, draw: _Draw, *, is_seeded: bool = False
+) -> list[Candidate]:
     """Survivors, children, mutants and newcomers; those seen before are drawn again, a few times."""
     makers: list[Callable[[], Any]] = [lambda: draw.child(survivors)] * CHILDREN if len(survivors) > 1 else []
     best = survivors[:_MUTATED]
     makers += [lambda: draw.mutant(best[int(draw.random.integers(len(best)))])] * MUTANTS
-    makers += [draw.new] * (POPULATION - len(survivors) - len(makers))
+    newcomer = partial(draw.mutated_child, survivors) if is_seeded else draw.new
+    makers += [newcomer] * (POPULATION - len(survivors) - len(makers))
     seen = set(survivors)
     population = list(survivors)
     for make in makers:

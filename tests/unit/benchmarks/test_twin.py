@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.twin.closed_loop import LEVELS, ClosedLoop, alike, compared, staircase, twin_records
+from benchmarks.twin.closed_loop import LEVELS, ClosedLoop, alike, compared, staircase, twin_records, with_fields
 from benchmarks.twin.live_runs import RateSteps
 from benchmarks.twin.predictions import arriving, fit_of_run, fitted_plant, predicted_latencies, predicted_rate
 from benchmarks.twin.scenes import Scene, scenes
+from benchmarks.twin.step_fields import StepField, step_fields
 from benchmarks.twin.twin import Point, TwinFindings
 from benchmarks.twin.twin_report import draw, figures_of, missed, tables
 from penstock import twin
@@ -141,3 +142,30 @@ def test_the_median_of_several_runs_is_the_prediction(tmp_path: Path) -> None:
     expected = (compared(one, [other], load.end_s).agreement + compared(other, [one], load.end_s).agreement) / 2
     assert alike([one, other], load.end_s) == pytest.approx(expected)
     assert alike([one], load.end_s) is None
+
+
+def test_the_twin_under_the_replicas_of_another_run_is_compared_field_by_field(tmp_path: Path) -> None:
+    fit = fit_of_run(SCENE, run(tmp_path))
+    capacity = predicted_rate(SCENE, fit, 8, 4_000)
+    load = staircase(capacity, 4.0)
+    live = twin_records(SCENE, fit, load, capacity)
+    slower = replace(fit, costs=replace(fit.costs, batch_s=2 * fit.costs.batch_s))
+    under = twin_records(SCENE, slower, load, capacity, seed=2, like=live)
+    loop = with_fields(compared(live, [under], load.end_s), live, under, load.end_s)
+    fields = {own.name: own for own in loop.fields}
+    assert loop.agreement > 0.9
+    assert fields["overhead_s"].bias == pytest.approx(1.0, abs=0.35)
+    assert abs(fields["rate_tuples_s"].bias or 0.0) < 0.05
+    (body,) = figures_of(TwinFindings(loops=[loop]), quick=True)["loops"]
+    assert {own["field"] for own in body["fields"]} == set(fields)
+    assert tables(TwinFindings(loops=[loop]))[-1].row_count == len(fields)
+
+
+def test_a_field_differs_from_where_it_is_far_off_in_several_steps_in_a_row() -> None:
+    own = StepField("a", (1.0, 2.0, 3.0, 4.0, 5.0), (1.0, 1.0, 1.0, 1.0, None), (2.0, 1.1, 2.0, 2.0, 2.0))
+    assert own.differs_from_s is None
+    longer = replace(own, live=(1.0, 1.0, 1.0, 1.0, 1.0))
+    assert longer.differs_from_s == 3.0
+    assert longer.off == pytest.approx(1.0)
+    assert longer.bias == pytest.approx(0.82)
+    assert step_fields([], [], 1.0) == ()

@@ -66,3 +66,14 @@ def test_slow_steps_are_counted_apart_from_the_noise_of_tasks() -> None:
     assert steps.chance == pytest.approx(0.03, abs=0.02)
     assert steps.factor == pytest.approx(3.0, abs=0.01)
     assert SlowSteps().learn(50.0).factor < 3.0, "one step does not make all of them as slow"
+
+
+def test_slow_steps_are_known_from_the_first_ones_on() -> None:
+    steps = SlowSteps()
+    for _ in range(20):
+        steps = steps.learn(1.0)
+    assert steps.chance < SlowSteps().chance
+    assert steps.learn(2.5).chance > 0.01, "one in twenty"
+    for _ in range(1000):
+        steps = steps.learn(1.0)
+    assert steps.learn(2.5).chance == pytest.approx(0.01, rel=0.01)

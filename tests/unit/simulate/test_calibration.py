@@ -101,6 +101,34 @@ def test_what_spark_computes_and_what_replicas_add_is_found(tmp_path: Path, back
     assert "us more a doubling of its readers' replicas" in "\n".join(fit.report.lines())
 
 
+def test_what_a_worker_takes_for_a_task_is_part_of_its_time(tmp_path: Path) -> None:
+    """A service is waited for; 20 ms of each task are not of its tuples, half of them computed."""
+    trades = BatchElement("trades", ("trades@source",), 1e-6)
+    window = BatchElement("window", ("trades",), 5e-4, cpu_ratio=0.02, jvm_s=1e-6, task_s=0.02, task_cpu_ratio=0.5)
+    costs = replace(COSTS, tasks_per_core=8, noise=0.01, task_s=0.0)
+    plant = twin.Plant(
+        model(twin.constant(1e6)), twin.Nodes((twin.Node("n", cores=2),)), Configuration.of(application(), 2),
+        end_s=500, costs=costs, elements=(trades, window),
+    )  # fmt: skip
+    written = Journal(tmp_path / "journal.jsonl", "prices")
+    written.begin(RunStart(cores=2))
+    busy_s = []
+    for cap in (80, 800, 8_000):
+        plant.apply(replace(plant.configuration.with_replicas("window", 4), micro_batch_tuples=cap))
+        for _ in range(12):
+            observation = plant.observation(plant.next_batch())
+            written.write(observation, plant.in_force)
+        busy_s.append(observation.replicas_by_element["window"][0].busy_s)
+    assert busy_s[0] == pytest.approx(0.02 + 20 * 5e-4, rel=0.3)
+    fit = twin.fit_of(application(), tmp_path, None)
+    found = fit.elements[1]
+    assert found.service_s == pytest.approx(5e-4, rel=0.05)
+    assert found.task_s == pytest.approx(0.02, rel=0.15)
+    assert found.task_cpu_ratio == pytest.approx(0.5, abs=0.1)
+    assert found.cpu_ratio == pytest.approx(0.02, abs=0.01)
+    assert fit.costs.batch_s + 2 * fit.costs.task_s == pytest.approx(0.08, rel=0.1)
+
+
 def test_what_runs_beside_tasks_slows_a_stage_that_needs_all_cores() -> None:
     def took_s(replicas: int, tasks_per_core: int) -> float:
         own = twin.Model(

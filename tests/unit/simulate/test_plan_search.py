@@ -9,7 +9,7 @@ import pytest
 
 from penstock import twin
 from penstock.errors import InputError
-from penstock.simulate.plan_search import POPULATION, _Draw, _genetic, _Judge
+from penstock.simulate.plan_search import POPULATION, SURVIVORS, _Draw, _genetic, _Judge
 
 WORK_S = [0.9, 0.4, 1.6]
 MERGE_S = 0.01
@@ -100,16 +100,34 @@ def test_a_mistake_has_its_sentence(given: dict[str, object], sentence: str) -> 
     assert str(raised.value) == sentence
 
 
-def test_a_search_with_a_start_begins_with_varied_copies_of_it() -> None:
+def tried(generations: int, start: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The candidates of a seeded search in which the start stays the best, and those next to it."""
     seen: list[tuple[int, ...]] = []
-    start = tuple(range(3, 23))
 
     def latency_s(candidate: tuple[int, ...]) -> float:
         seen.append(candidate)
-        return float(len(seen))
+        return float(sum(abs(own - other) for own, other in zip(candidate, start, strict=True)))
 
-    judge = _Judge(latency_s, start, POPULATION, None)
+    judge = _Judge(latency_s, start, POPULATION + (generations - 1) * SURVIVORS, None)
     _genetic(judge, _Draw(np.random.default_rng(1), len(start), 40), start)
-    assert start in seen
-    kept = [sum(own == other for own, other in zip(candidate, start, strict=True)) for candidate in seen]
-    assert min(kept) >= len(start) // 2
+    return seen
+
+
+def kept(candidate: tuple[int, ...], start: tuple[int, ...]) -> int:
+    return sum(own == other for own, other in zip(candidate, start, strict=True))
+
+
+def test_a_search_with_a_start_begins_with_varied_copies_of_it_and_the_whole_of_it_for_other_rates() -> None:
+    start = tuple(range(3, 23))
+    seen = tried(1, start)
+    scaled = {tuple(min(round(own * factor), 40) for own in start) for factor in (0.5, 0.67, 0.8, 1.25, 1.5, 2.0)}
+    assert {start, *scaled} <= set(seen)
+    assert min(kept(candidate, start) for candidate in set(seen) - scaled) >= len(start) // 2
+
+
+def test_newcomers_of_a_search_with_a_start_are_no_candidates_by_chance() -> None:
+    """By chance half an operator of twenty would be as it was."""
+    start = (20,) * 20
+    later = tried(4, start)[POPULATION:]
+    assert len(later) == 3 * SURVIVORS
+    assert min(kept(candidate, start) for candidate in later) >= len(start) // 2

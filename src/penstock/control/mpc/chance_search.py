@@ -65,6 +65,21 @@ def _cost_limits(
 cost_limits: Any = njit(nogil=True, cache=True)(_cost_limits)
 
 
+def _left_after(waiting: float, left: float, rate: float, lasts_s: float, period_s: float, pause_s: float) -> float:
+    """What waits after a period, where whole micro-batches took a little longer, and at the end of them `left` waits.
+
+    The steps of a plan are equally long, or a setting whose step is over sooner has less time to be late in.
+    """
+    paused_s = min(pause_s, period_s)
+    waiting += rate * paused_s
+    if lasts_s <= paused_s:
+        return waiting
+    return waiting + (left - waiting) * (period_s - paused_s) / (lasts_s - paused_s)
+
+
+left_after: Any = njit(nogil=True, cache=True, error_model="numpy")(_left_after)
+
+
 def _outcome_of(
     rate: float, waiting: float, per_tuple_s: float, cap: float, physics: Floats, pause_s: float
 ) -> tuple[float, float]:
@@ -77,13 +92,14 @@ def _outcome_of(
         beyond = correction * latency_s / threshold_s - 1.0
     else:
         beyond = (left / max(rate, 1e-9) - due_s) / lasts_s - missing
+    left = left_after(waiting, left, rate, lasts_s, physics[11], pause_s)
     if beyond < -4.0 * blur:
         return 0.0, left
     broken = 0.5 * math.erfc(-beyond / (blur * math.sqrt(2.0)))
     over = max(beyond, 0.0)
     if over > HIGHEST_EXCESS:
         over = HIGHEST_EXCESS * (1.0 + math.log(over / HIGHEST_EXCESS))
-    return (violation * broken + excess * over) * lasts_s / physics[11], left
+    return violation * broken + excess * over, left
 
 
 outcome_of: Any = njit(nogil=True, cache=True, error_model="numpy")(_outcome_of)

@@ -45,13 +45,15 @@ class _Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """`settle_steps`: how long a change's own backlog may last.  `patience_steps`: how long to wait for a level below.
+    """`settle_steps`: how long a change's own backlog may last; `pause_steps`: how long it may break the goal.
+    `patience_steps`: how long to wait for a level below.
 
     So many `reversals` within `oscillation_steps` switch going down off for `backoff_steps`, twice as long each time.
     `memory`: what it goes by of earlier steps.
     """
 
     settle_steps: int = 5
+    pause_steps: int = 1
     patience_steps: int = 5
     reversals: int = 6
     oscillation_steps: int = 12
@@ -100,7 +102,8 @@ class Guard:
         turn = state.turns[-1] if state.turns else None
         if turn is None or seen.step - turn.step > self.settle_steps:
             return None
-        if self._own_backlog(state, seen):
+        lasts = seen.goal_broken and seen.step - turn.step > self.pause_steps
+        if not lasts and self._own_backlog(state, seen):
             return "the backlog is from the last change and falls by itself"
         if turn.up and turn.served_tuples_s > 0 and seen.step - turn.step >= 2 and seen.waiting_ratio > 0.5:
             gain = seen.served_tuples_s / turn.served_tuples_s - 1

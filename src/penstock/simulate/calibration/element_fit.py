@@ -27,7 +27,10 @@ _LEAST_TASK_S = 1e-4  # shorter ones say nothing about noise
 
 @dataclass(frozen=True, slots=True)
 class FittedElement:
-    """`task_s`: what a task takes beside its tuples.  `shares_cores`: its times leave out waiting for a core."""
+    """`task_s`: what a task takes outside of its worker, and beside its tuples.
+
+    `shares_cores`: its times leave out waiting for a core.
+    """
 
     element: BatchElement
     task_s: float
@@ -70,19 +73,29 @@ def fit_element(name: str, lines: Sequence[JournalLine]) -> FittedElement:
     jvm = _line(used, lambda task: task.jvm_cpu_s or 0.0) if shares_cores else GrowingLine(0.0, 0.0, (0.0, 0.0))
     noise, off = _noise(used, python, jvm, shares_cores=shares_cores)
     come, gone = (float(sum(get(task) for task in tasks.tasks)) for get in (_come, _gone))
-    ran_s = max(float(tasks.of(_ran_s).sum()), 1e-12)
-    cpu_ratio = float(np.clip(sum(task.cpu_s for task in tasks.tasks) / ran_s, 0.01, 1.0))
+    cpu_ratio, task_cpu_ratio = _cpu_ratios(used, python)
     element = BatchElement(
         name, inputs, python.slope, _service_cv(tasks.tasks), gone / come, cpu_ratio,
         bytes_per_tuple=_bytes_per_tuple(tasks.tasks), shares=_shares(name, lines), jvm_s=jvm.slope,
-        service_growth=_growth(python, used), jvm_growth=_growth(jvm, used),
+        service_growth=_growth(python, used), jvm_growth=_growth(jvm, used), task_s=python.fixed,
+        task_cpu_ratio=task_cpu_ratio,
     )  # fmt: skip
     report = ElementFit(
         name, python.slope, cpu_ratio, gone / come, len(used.tasks), off, jvm.slope,
         _doubling(python, jvm, 0), _doubling(python, jvm, 1),
     )  # fmt: skip
     busy_s = max(float(tasks.of(lambda task: task.busy_s + (task.jvm_cpu_s or 0.0)).sum()), 1e-12)
-    return FittedElement(element, python.fixed + jvm.fixed, noise, busy_s, shares_cores, report)
+    return FittedElement(element, jvm.fixed, noise, busy_s, shares_cores, report)
+
+
+def _cpu_ratios(tasks: _Tasks, python: GrowingLine) -> tuple[float, float]:
+    """How much of a tuple's time, and of what is fixed in a task, the worker computes."""
+    computed = _line(tasks, _computed_s)
+    ran_s, cpu_s = (max(float(tasks.of(own).sum()), 1e-12) for own in (_ran_s, _computed_s))
+    fixed_s, fixed_cpu_s = python.fixed * len(tasks.tasks), computed.fixed * len(tasks.tasks)
+    of_tuples = (cpu_s - min(fixed_cpu_s, cpu_s)) / max(ran_s - fixed_s, 1e-12)
+    of_task = fixed_cpu_s / fixed_s if fixed_s > 0 else 1.0
+    return float(np.clip(of_tuples, 0.01, 1.0)), float(np.clip(of_task, 0.01, 1.0))
 
 
 def _tasks(name: str, lines: Sequence[JournalLine]) -> _Tasks:
@@ -114,6 +127,10 @@ def _line(tasks: _Tasks, seconds: Any) -> GrowingLine:
 def _ran_s(task: ReplicaObservation) -> float:
     """Of the worker without waiting for a core: at least what it computed, since its clock counts waiting coarsely."""
     return max(task.busy_s - task.stalled_s, task.cpu_s)
+
+
+def _computed_s(task: ReplicaObservation) -> float:
+    return task.cpu_s
 
 
 def _come(task: ReplicaObservation) -> int:

@@ -24,6 +24,7 @@ from penstock.simulate.calibration.lines import GrowingLine, growing_line
 from penstock.simulate.events.draws import constant, poisson
 from penstock.simulate.events.model import Model, Operator, Source
 from penstock.simulate.micro_batch.batch_element import BatchElement, readers_of
+from penstock.simulate.micro_batch.batches import task_parts
 from penstock.simulate.micro_batch.costs import MicroBatchCosts
 from penstock.simulate.micro_batch.placing import in_shares
 
@@ -128,12 +129,11 @@ class _Learned:
             return 0.0
         readers = readers_of(element, [own.element for own in self.elements], line.configuration)
         service_s, jvm_s = element.tuple_s(len(tuples), readers)
-        work_s = tuples * (service_s + jvm_s)
+        parts = task_parts(element, tuples, tuples * (service_s + jvm_s), service_s / max(service_s + jvm_s, 1e-12))
         if not fitted.shares_cores:
-            return self.costs.task_s + float(work_s.max())
-        cpu_ratio = (service_s * element.cpu_ratio + jvm_s) / max(service_s + jvm_s, 1e-12)
+            return self.costs.task_s + float(parts.work_s.max())
         one_node = np.array([self.cores * (1.0 - self.costs.background_ratio)]), np.ones(1)
-        _, ends_s, _ = in_shares(work_s, self.costs.task_s, cpu_ratio, *one_node, 2.0 * len(tuples))
+        _, ends_s, _ = in_shares(parts.work_s, self.costs.task_s, parts.cpu_ratio, *one_node, 2.0 * len(tuples))
         return float(ends_s.max())
 
 

@@ -20,6 +20,7 @@ from penstock.simulate.plant_shape import Floats
 
 IDLE_S = 10.0  # without a tuple, and a micro-batch runs all the same
 _SAMPLES = 24  # tuples of a source whose latency is computed, evenly over a micro-batch
+_INSTANT_S = 1e-12
 _LEAST_WORK = 0.05  # of the mean, however lucky the draws
 
 
@@ -153,24 +154,24 @@ class MicroBatches:
         own, frequency_ghz = configuration.element(element.name), configuration.frequency_ghz
         readers = readers_of(element, self.elements, configuration)
         service_s, jvm_s = element.tuple_s(own.replicas, readers)
-        python = service_s / (service_s + jvm_s) if jvm_s else 1.0  # the part of a tuple's time in the worker
-        cpu_ratio = python * element.cpu_ratio + (1 - python)
         by_slot = _by_slot(element.shares(at_s), tuples)
         by_replica = _by_replica(by_slot, own, tuples)
         slower = element.service_factor(at_s) * self._highest_ghz / (frequency_ghz or self._highest_ghz)
-        work_s = self._work_s(element, by_replica, service_s + jvm_s, slower, at_s)
+        tuples_s = self._work_s(element, by_replica, service_s + jvm_s, slower, at_s)
+        python = service_s / (service_s + jvm_s) if jvm_s else 1.0  # the part of a tuple's time in the worker
+        parts = task_parts(element, by_replica, tuples_s, python)
         slots = self.cluster.at(at_s, element.operator_class)
         extra_s = self.costs.task_s + self._network_s(element, float(by_replica.max(initial=0.0)))
         placed = self.cluster.run(
-            work_s, extra_s, cpu_ratio, self.costs.tasks_per_core, slots, self.costs.background_ratio
+            parts.work_s, extra_s, parts.cpu_ratio, self.costs.tasks_per_core, slots, self.costs.background_ratio
         )
-        pure_s = work_s / placed.speeds
+        pure_s, python = parts.work_s / placed.speeds, parts.python
         taken_s = placed.ends_s - placed.begins_s - extra_s
         stalled_s = np.maximum(taken_s - pure_s, 0.0)
         taken_s, placed = _held_up(taken_s, placed, tuples / element.limit_tuples_s(at_s), extra_s)
         return Stage(
             element, tuples, self._selected(element, tuples), by_replica, python * taken_s,
-            python * pure_s * element.cpu_ratio, python * stalled_s, (1 - python) * taken_s, (1 - python) * pure_s,
+            python * pure_s * parts.worker_cpu_ratio, python * stalled_s, (1 - python) * taken_s, (1 - python) * pure_s,
             by_slot, at_s + self.costs.stage_s, placed,
         )  # fmt: skip
 
@@ -219,6 +220,34 @@ class MicroBatches:
             weights.append(np.diff(edges))
             self.taken[name] += tuples
         return np.concatenate(found), np.concatenate(weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskParts:
+    """The work of each task (s), the part of it in the Python worker, and how much of that part needs a core.
+
+    `cpu_ratio`: of all work of the stage.
+    """
+
+    work_s: Any
+    python: Any
+    worker_cpu_ratio: Any
+    cpu_ratio: float
+
+
+def task_parts(element: BatchElement, tuples: Any, tuples_s: Any, python: float) -> TaskParts:
+    """With what the worker takes beside its tuples, which take `tuples_s`, `python` of it in the worker."""
+    tuple_cpu = python * element.cpu_ratio + (1 - python)
+    if element.task_s == 0.0:
+        return TaskParts(tuples_s, python, element.cpu_ratio, tuple_cpu)
+    fixed_s = element.task_s * (tuples > 0)
+    work_s, worker_s = tuples_s + fixed_s, python * tuples_s + fixed_s
+    computed_s = python * tuples_s * element.cpu_ratio + fixed_s * element.task_cpu_ratio
+    cpu_s = computed_s.sum() + (1 - python) * tuples_s.sum()
+    return TaskParts(
+        work_s, worker_s / np.maximum(work_s, _INSTANT_S), computed_s / np.maximum(worker_s, _INSTANT_S),
+        float(cpu_s / max(work_s.sum(), _INSTANT_S)) or tuple_cpu,
+    )  # fmt: skip
 
 
 def _by_slot(shares: Floats, tuples: int) -> Any:

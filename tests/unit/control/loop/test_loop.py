@@ -148,6 +148,15 @@ def test_the_guard_does_not_answer_its_own_backlog_with_more_replicas() -> None:
     assert "from the last change and falls by itself" in decisions[1].because
 
 
+def test_the_guard_lets_a_backlog_be_answered_that_goes_on_breaking_the_goal() -> None:
+    moves = [
+        (step(1, 4, backlog_tuples=0.0), to(5)),
+        (step(2, 5, backlog_tuples=900.0, reconfigured=True), to(7)),
+        (step(3, 5, backlog_tuples=850.0), to(7)),
+    ]
+    assert [type(d) for d in check(Guard(), moves, goal_broken=True)] == [Change, Hold, Change]
+
+
 def test_the_guard_does_not_press_on_a_full_service() -> None:
     full = {"waiting_ratio": 0.7, "service_s": 0.009, "backlog_tuples": 5000.0}
     moves = [(step(1, 4, **full), to(8)), (step(3, 8, **full), to(12))]

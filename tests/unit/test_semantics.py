@@ -119,11 +119,19 @@ def test_of_two_sources_the_lowest_watermark_counts() -> None:
 
 
 def test_a_source_without_a_bound_beside_one_with_a_bound_counts_with_0() -> None:
-    app = ps.Application("timeline")
-    slow = app.source("b", schema={"t": "float64"}, event_time="t", rate_tuples_s=1)
-    fast = app.source("a", schema={"t": "float64"}, event_time="t", out_of_order_s=1, rate_tuples_s=2)
-    fired = fired_by(fast.union("both", slow), app, {"a": [0.5, 2.5, 4.5, 6.5, 8.5], "b": [0.7, 1.5, 3.2]})
-    assert fired == ([(2, [0.5, 0.7, 1.5]), (4, [2.5, 3.2]), (6, [4.5])], 0)
+    app, schema = ps.Application("timeline"), {"t": "float64", "n": "float64"}
+    fast = app.source("a", schema=schema, event_time="t", out_of_order_s=1, stamp="n")
+    both = fast.union("both", app.source("b", schema=schema, event_time="t", stamp="n"))
+    emit = {"end": "window_end()", "held": "collect(t)"}
+    both.aggregate("window", window=ps.tumbling(time_s=2, on="t"), emit=emit).sink("out")
+    given = {
+        "a": {"t": [0.5, 2.5, 4.5, 6.5, 8.5], "n": [0, 0.5, 1, 1.5, 2]},
+        "b": {"t": [0.7, 1.5, 3.2], "n": [0, 1, 2]},
+    }
+    tables = ps.evaluate(app, given)
+    fired = [(row["end"].second, row["held"]) for row in tables["out"].to_pylist()]
+    assert fired == [(2, [0.5, 0.7, 1.5]), (4, [2.5, 3.2]), (6, [4.5])]
+    assert tables.dead_letters.num_rows == 0
 
 
 def test_windows_fire_at_the_end_where_asked() -> None:

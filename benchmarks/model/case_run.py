@@ -88,11 +88,13 @@ class CaseRun:
 
     def searched_rate(self, groups: Groups, guess: float, tries: int = 3) -> float:
         """The rate at which a micro-batch takes its second, found by going there, `tries` times at most."""
-        rate = guess
+        rate, cap_ratio = guess, 1.0  # sources of unequal rates do not fill a cap, which they share evenly
         with RateRun(self.graph, configured(self.graph, groups, round(guess)), self.session) as run:
             for _ in range(tries):
-                seen = run.visit(configured(self.graph, groups), max(round(rate), 1), self.seconds, lambda share: None)
+                cap = max(round(rate * cap_ratio), 1)
+                seen = run.visit(configured(self.graph, groups), cap, self.seconds, lambda share: None)
                 own = one_size(samples_of(seen, undisturbed=True))
+                cap_ratio = cap / own.tuples
                 rate = own.tuples + (1.0 - own.wall_s) * own.tuples / max(own.wall_s - _FIXED_S, _FIXED_S)
                 if abs(own.wall_s - 1.0) <= _FULL:
                     break

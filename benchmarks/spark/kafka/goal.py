@@ -111,7 +111,7 @@ def run_goal(effort: GoalEffort, folder: Path, show: Show) -> GoalResult:
     """Warms up with a run of its own, then feeds the stream while control keeps the goal."""
     table = trades(effort.sent_by(2 * effort.seconds), effort.keys)
     with ExitStack() as stack:
-        servers = stack.enter_context(broker(show)) if effort.feed != "files" else ""
+        servers = stack.enter_context(broker(show)).servers if effort.feed != "files" else ""
         session = stack.enter_context(local_session(task_slots=2 * effort.most_replicas))
         show("warming up")
         source, feed = _feed(effort, servers, folder / "warm")

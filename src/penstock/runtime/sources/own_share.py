@@ -97,7 +97,7 @@ def _claimed(folder: str, task: int, order: Sequence[int]) -> int:
 
 
 def _has_shares(batch: pa.RecordBatch) -> bool:
-    return batch.schema.names == SCHEMA.names and batch.num_rows > 0 and batch.column("start")[0].as_py() == SHARES
+    return batch.schema.names == SCHEMA.names and batch.num_rows > 0 and bool(batch["start"][0].as_py() == SHARES)
 
 
 def _partitions_of(batches: Iterable[pa.RecordBatch]) -> list[Partitions]:

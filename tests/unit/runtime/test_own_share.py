@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.connectors.planned.source_port import Split
-from penstock.errors import StaleAttemptError
+from penstock.errors import StaleAttemptError, StateFileError
 from penstock.runtime.replica.source_rows import split_of, split_row
 from penstock.runtime.sources.offset_reader import AnyShare, OffsetReader, Share
 from penstock.runtime.sources.own_share import PartitionsRead, each_once, own_share
@@ -67,6 +67,11 @@ def test_a_task_for_which_nothing_is_left_does_not_count(tmp_path: Path) -> None
         task(number, tmp_path, PartitionsRead())
     with pytest.raises(StaleAttemptError, match="task 7 came too late: other tasks have claimed all 3 shares"):
         task(7, tmp_path, PartitionsRead())
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StateFileError, match=r"claiming splits in '.*/share-1' failed: no such file"):
+        task(1, tmp_path / "gone", PartitionsRead())
 
 
 def test_rows_without_a_choice_are_the_task_s_own() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from penstock.errors import StaleAttemptError
+from penstock.errors import StaleAttemptError, file_error
 from penstock.runtime.replica.source_rows import SCHEMA, SHARES, SPLIT
 
 Partitions = frozenset[tuple[str, int]]  # of sources, by name and number
@@ -92,6 +92,8 @@ def _claimed(folder: str, task: int, order: Sequence[int]) -> int:
             os.symlink(str(task), name)  # made and named in one, if it is not there yet
         except FileExistsError:
             continue
+        except OSError as error:  # a full disk: others may have the share of this task's number
+            raise file_error("claiming splits in", name, error) from error
         return share
     raise StaleAttemptError(f"task {task} came too late: other tasks have claimed all {len(order)} shares")
 

@@ -57,8 +57,8 @@ test: lint  ## All checks, and all tests but the long ones and those of cluster,
 services: setup  ## Fetch Kafka with Maven, and try that it starts on loopback; says what cannot be tested here
 	@$(BIN)/python -m tests.services
 
-services-test: setup  ## Tests of sinks against Kafka and PostgreSQL, which they start on loopback and kill
-	@PENSTOCK_SERVICES=1 $(BIN)/pytest tests/services
+services-test: setup  ## All tests against Kafka and PostgreSQL, which they start on loopback and kill
+	@PENSTOCK_SERVICES=1 PENSTOCK_LONG=1 $(BIN)/pytest tests/services
 
 cluster: setup  ## Tests that start a Spark cluster on this machine
 	@PENSTOCK_CLUSTER=1 $(BIN)/pytest tests/spark/cluster tests/spark/benchmarks/test_state.py

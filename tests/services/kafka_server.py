@@ -106,6 +106,12 @@ class KafkaServer:
         """The same broker by the listener that asks for a name and a password."""
         return f"127.0.0.1:{self._sasl_port}"
 
+    @property
+    def written_bytes(self) -> int:
+        """What the broker's process has written so far, to clients and to its log."""
+        text = Path(f"/proc/{self._process.pid}/io").read_text()
+        return int(dict(line.split(": ") for line in text.splitlines())["wchar"])
+
     def start(self) -> None:
         with open(f"{self._folder}/log", "ab") as log:
             # Whatever ends the thread that starts it, a time limit of CI for example, ends the broker.

@@ -29,7 +29,7 @@ from typing import Any
 
 from penstock.testing import Cluster, loopback_cluster
 from tests.checkout import ROOT
-from tests.faults.attacks import CONF
+from tests.faults.attacks import CONF, JAVA
 from tests.faults.processes import executors, kill, python_workers
 from tests.services.kafka_server import KafkaServer
 from tests.services.postgres_server import PostgresServer
@@ -72,7 +72,8 @@ class StreamRound:
         create(kafka, name, PARTITIONS)
         self.scene.postgres.query(f"create table {name} (n bigint, key text, seen bigint)")
         master = self.scene.cluster.url
-        wish = StreamWish(str(folder), kafka.sasl_servers, f"{name}-in", name, self.scene.postgres.dsn, master, CONF)
+        conf = {**CONF, **JAVA}
+        wish = StreamWish(str(folder), kafka.sasl_servers, f"{name}-in", name, self.scene.postgres.dsn, master, conf)
         ends = threading.Event()
         feeder = threading.Thread(target=self._feed, args=(f"{name}-in", ends), daemon=True)
         try:

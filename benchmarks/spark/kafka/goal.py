@@ -111,7 +111,7 @@ def run_goal(effort: GoalEffort, folder: Path, show: Show) -> GoalResult:
     """Warms up with a run of its own, then feeds the stream while control keeps the goal."""
     table = trades(effort.sent_by(2 * effort.seconds), effort.keys)
     with ExitStack() as stack:
-        servers = stack.enter_context(broker(show)) if effort.feed != "files" else ""
+        servers = stack.enter_context(broker(show)).servers if effort.feed != "files" else ""
         session = stack.enter_context(local_session(task_slots=2 * effort.most_replicas))
         show("warming up")
         source, feed = _feed(effort, servers, folder / "warm")
@@ -191,17 +191,37 @@ def _paced(effort: GoalEffort, table: pa.Table, feed: Feed) -> None:
         time.sleep(_DROP_S if effort.feed == "files" else 0.01)
 
 
+class _Feeder:
+    """Brings the tuples, from the moment on at which the stream is open for the first time."""
+
+    def __init__(self, feed: Callable[[], None]) -> None:
+        self._thread = threading.Thread(target=feed, daemon=True)
+        self.began_s: float | None = None
+
+    def begun_s(self) -> float:
+        """When it began, which is now if it had not."""
+        if self.began_s is None:
+            self.began_s = time.time()
+            self._thread.start()
+        return self.began_s
+
+    def ended(self) -> float:
+        """Waits for its last tuple; gives when it began."""
+        self._thread.join()
+        return self.begun_s()
+
+
 def _streamed(
     source: SourceConnector, effort: GoalEffort, session: Any, checkpoint: Path, feed: Callable[[], None], sent: int,
     show: Show,
 ) -> GoalResult:  # fmt: skip
-    feeder, began_s, counted = threading.Thread(target=feed, daemon=True), time.time(), Counted(0, 0)
-    feeder.start()
+    feeder, counted = _Feeder(feed), Counted(0, 0)
     for begin_s, end_s in effort.stays_s:
-        time.sleep(max(began_s + begin_s - time.time(), 0.0))
-        own = _stayed(source, effort, session, checkpoint, began_s + end_s, sent - counted.results, show)
+        if feeder.began_s is not None:
+            time.sleep(max(feeder.began_s + begin_s - time.time(), 0.0))
+        own = _stayed(source, effort, session, checkpoint, feeder, end_s, sent - counted.results, show)
         counted = Counted(counted.results + own.results, add_checksums(counted.checksum, own.checksum))
-    feeder.join()
+    began_s = feeder.ended()
     recorded = read_journal(checkpoint / "journal.jsonl")
     rates = "nobody reads for a while" if effort.is_outage else "then three times as many"
     outcome = Outcome(
@@ -221,14 +241,17 @@ def _results(handle: Handle) -> int:
 
 
 def _stayed(
-    source: SourceConnector, effort: GoalEffort, session: Any, checkpoint: Path, until_s: float, left: int, show: Show
-) -> Counted:
-    """Reads until a moment, or until all tuples that are left have come; gives the results."""
+    source: SourceConnector, effort: GoalEffort, session: Any, checkpoint: Path, feeder: _Feeder, end_s: float,
+    left: int, show: Show,
+) -> Counted:  # fmt: skip
+    """Reads until a moment of the run, or until all tuples that are left have come; gives the results."""
     handle = start(
         application(source), session=session, checkpoint=checkpoint, goal=latency(p95_ms=effort.goal_p95_ms),
         limits=Limits(max_replicas=effort.most_replicas),
     )  # fmt: skip
-    until_s = min(until_s, time.time() + 2 * effort.seconds + _DRAIN_S)
+    while not (checkpoint / "clock").exists() and not handle.wait(0.02):
+        pass  # the stream is not open yet
+    until_s = min(feeder.begun_s() + end_s, time.time() + 2 * effort.seconds + _DRAIN_S)
     while (taken := _results(handle)) < left and time.time() < until_s:
         show(f"from {effort.feed}: {taken:,} of {left:,} tuples")
         handle.wait(0.2)

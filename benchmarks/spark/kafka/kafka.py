@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -36,6 +36,10 @@ from penstock.measure.observation import Observation, latency_over
 from penstock.spark.driver.start import start
 from penstock.testing import local_session
 
+if TYPE_CHECKING:
+    from tests.services.kafka_server import KafkaServer
+
+T = TypeVar("T")
 FORMATS = ("json", "arrow")
 PEERS = ("spark", "quix", "connector")
 _NAMES = {"spark": "stock PySpark", "quix": "quix-streams", "connector": "ours on Spark's connector"}
@@ -90,6 +94,7 @@ class KafkaRun:
     equal: bool
     tuples: int = 0
     sent_as_read: bool | None = None
+    fetched_ratio: float | None = None  # bytes that the broker sent us, over those it sent the bare consumer
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +132,13 @@ def run_kafka(effort: KafkaEffort, folder: Path, show: Show) -> KafkaResult:
     _check(effort)
     tables = {kind: trades(effort.of(kind).tuples, effort.keys) for kind in effort.formats}
     words = sorted(tables[effort.formats[0]]["ticker"].unique().to_pylist())
-    with broker(show) as servers:
+    with broker(show) as server:
+        servers = server.servers
         topics = {kind: new_topic(servers) for kind in tables}
         warm = _warm_topics(servers, effort)
         with local_session() as session:
             runs = {
-                kind: _run(servers, (warm[kind], topic), kind, tables[kind], effort.of(kind), session, folder, show)
+                kind: _run(server, (warm[kind], topic), kind, tables[kind], effort.of(kind), session, folder, show)
                 for kind, topic in topics.items()
             }
             paced = _paced(servers, effort, session, folder, show) if effort.is_paced else None
@@ -197,7 +203,7 @@ def _warm_topics(servers: str, effort: KafkaEffort) -> dict[str, str]:
 
 
 @contextmanager
-def broker(show: Show) -> Iterator[str]:
+def broker(show: Show) -> Iterator[KafkaServer]:
     """A broker of the tests' own, from the jars that `make services` fetches."""
     from tests.services.kafka_server import KafkaServer, fetch
 
@@ -207,7 +213,7 @@ def broker(show: Show) -> Iterator[str]:
         raise InputError(f"the benchmark needs a Kafka broker; {problem}")
     server = KafkaServer(_REBALANCE_MS)
     try:
-        yield server.servers
+        yield server
     finally:
         server.stop()
 
@@ -239,24 +245,33 @@ def _results(table: pa.Table) -> Iterator[Block]:
 
 
 def _run(
-    servers: str, topics: tuple[str, str], kind: str, table: pa.Table, effort: KafkaEffort, session: Any, folder: Path,
-    show: Show,
+    server: KafkaServer, topics: tuple[str, str], kind: str, table: pa.Table, effort: KafkaEffort, session: Any,
+    folder: Path, show: Show,
 ) -> KafkaRun:  # fmt: skip
-    warm, topic = topics
+    (warm, topic), servers = topics, server.servers
     show(f"filling a topic with {kind} messages")
     expected = in_process(table)
     fill(servers, topic, table, kind)
     show(f"a bare consumer of {kind} messages")
-    bare = bare_tuples_s(servers, topic, kind, effort.cores)
+    bare, bare_bytes = _with_bytes(server, lambda: bare_tuples_s(servers, topic, kind, effort.cores))
     small = replace(effort, tuples=_WARM_BATCHES * _WARM_BATCH_TUPLES, cap_tuples=_WARM_BATCH_TUPLES, limit_s=_WARM_S)
     by_kind = partial(sources.kafka, servers, format=kind)
     stream(by_kind(topic=warm), small, session, folder / f"warm-{kind}", f"ours, {kind}, warming up", show)
     source = by_kind(topic=topic)
-    rate, found = stream(source, effort, session, folder / f"checkpoint-{kind}", f"ours, {kind}", show)
+    checkpoint = folder / f"checkpoint-{kind}"
+    (rate, found), own_bytes = _with_bytes(
+        server, lambda: stream(source, effort, session, checkpoint, f"ours, {kind}", show)
+    )
     lost, repeated = max(expected[0] - found[0], 0), max(found[0] - expected[0], 0)
     equal = found == expected
     sent_as_read = None if equal else is_as_sent(servers, topic, table, kind)
-    return KafkaRun(rate, bare, lost, repeated, equal, effort.tuples, sent_as_read)
+    return KafkaRun(rate, bare, lost, repeated, equal, effort.tuples, sent_as_read, own_bytes / bare_bytes)
+
+
+def _with_bytes(server: KafkaServer, run: Callable[[], T]) -> tuple[T, int]:
+    """What a run gives, and the bytes that the broker sent meanwhile."""
+    before = server.written_bytes
+    return run(), server.written_bytes - before
 
 
 def stream(

@@ -31,6 +31,8 @@ def kafka_figures(result: KafkaResult, effort: KafkaEffort) -> dict[str, Any]:
         "best_tuples_s": round(max(run.tuples_s for run in runs.values())),
         "bare_tuples_s_json": _rounded(None if json is None else json.bare_tuples_s),
         "bare_tuples_s_arrow": _rounded(None if arrow is None else arrow.bare_tuples_s),
+        "fetched_ratio_json": None if json is None else _rounded_ratio(json.fetched_ratio),
+        "fetched_ratio_arrow": None if arrow is None else _rounded_ratio(arrow.fetched_ratio),
         "p95_rate_tuples_s": effort.rate_tuples_s,
         "tuples": effort.tuples,
         "peers": {run.name: run.tuples_s and round(run.tuples_s) for run in (*result.spark, *result.quix)},
@@ -74,6 +76,10 @@ def kafka_notes(result: KafkaResult) -> list[str]:
 
 def _rounded(rate: float | None) -> int | None:
     return None if rate is None else round(rate)
+
+
+def _rounded_ratio(ratio: float | None) -> float | None:
+    return None if ratio is None else round(ratio, 2)
 
 
 def _ratio(ours: float | None, other: float | None) -> float | None:

@@ -1,6 +1,7 @@
 """A process of quix-streams, run by its file in an environment without Penstock: windows of four trades by ticker.
 
-Arguments: servers, topic, group, file of tickers, folder of states, seconds without messages, seconds at most.  Prints
+Arguments: servers, topic, group, file of tickers, folder of states, seconds without messages, seconds at most from the
+first message on: a group may take half a minute until it has its partitions.  Prints
 a JSON object: tuples, when the first and the last came, and the sums over the results of `stock_tuples.py`.
 """
 
@@ -28,9 +29,14 @@ def main(servers: str, topic: str, group: str, words: str, folder: str, idle_s: 
     )  # fmt: skip
     total: dict[str, Any] = dict.fromkeys(("tuples", "begin_s", "end_s", "results", "mixed", "vwap", "mean"), 0)
 
+    at_most = threading.Timer(limit_s, app.stop)
+    at_most.daemon = True
+
     def count(trade: dict[str, Any]) -> None:
         total["end_s"] = time.time()
-        total["begin_s"] = total["begin_s"] or total["end_s"]
+        if not total["begin_s"]:
+            total["begin_s"] = total["end_s"]
+            at_most.start()
         total["tuples"] += 1
 
     def add(trade: dict[str, Any], state: Any) -> None:
@@ -41,9 +47,6 @@ def main(servers: str, topic: str, group: str, words: str, folder: str, idle_s: 
 
     quotes = app.dataframe(app.topic(topic, value_deserializer="json", key_deserializer="str")).update(count)
     quotes[quotes["ttype"] == "Trade"].update(add, stateful=True)
-    at_most = threading.Timer(limit_s, app.stop)
-    at_most.daemon = True
-    at_most.start()
     app.run(timeout=idle_s)
     print(json.dumps(total), flush=True)
 

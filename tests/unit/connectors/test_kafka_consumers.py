@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.connectors.kafka.consumers import OpenConsumer
+from penstock.connectors.kafka.consumers import Consumers, OpenConsumer
+from penstock.connectors.kafka.places import Partition
 
 
 @pytest.mark.parametrize(
@@ -17,3 +18,22 @@ def test_it_reads_over_few_messages_and_few_bytes(message_bytes: int, begin: int
     own.partition, own.position, own.known_to, own.message_bytes = ("t", 0), 10, 10, message_bytes
     assert own.stands_before(("t", 0), begin) is goes_on
     assert not own.stands_before(("t", 1), begin)
+
+
+def test_a_consumer_whose_partition_another_process_reads_is_sent_ahead_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    went = list[tuple[Partition, int]]()
+
+    def go_to(own: OpenConsumer, partition: Partition, begin: int) -> None:
+        own.partition, own.position, own.known_to = partition, begin, begin
+        went.append((partition, begin))
+
+    monkeypatch.setattr(OpenConsumer, "go_to", go_to)
+    consumers, partition = Consumers({}), ("t", 0)
+    for begin in (10, 20, 30):
+        consumers.prepare(partition, begin)
+    assert went == [(partition, 10)]
+    with consumers.lent(partition):
+        pass
+    consumers.prepare(partition, 40)
+    assert went == [(partition, 10), (partition, 40)]
+    assert not consumers.close_idle(0.0)

@@ -52,6 +52,7 @@ class OpenConsumer:
         self._client: Consumer | None = None
         self._ahead: deque[Message] = deque()
         self._is_proved = True
+        self.is_read = True  # since it was last sent somewhere ahead of its reader
         self.partition: Partition | None = None
         self.position = self.known_to = 0
         self.message_bytes = 0  # of what it gave last
@@ -142,13 +143,18 @@ class Consumers:
         except BaseException:
             own.close()
             raise
+        own.is_read, own.used_s = True, time.monotonic()
         self._take_back(own)
 
     def prepare(self, partition: Partition, begin: int) -> None:
-        """Has the consumer of a partition fetch what comes next there; where none is kept for it nothing happens."""
+        """Has the consumer of a partition fetch what comes next there; the spare one stays where it is.
+
+        One that was sent ahead before, and that nobody read since, stays too: another process reads that partition.
+        """
         own = self._taken(partition)
-        if not own.is_spare:
+        if own.is_read and not own.is_spare:
             own.go_to(partition, begin)
+            own.is_read = False
         self._take_back(own)
 
     def close_idle(self, idle_s: float) -> bool:
@@ -173,7 +179,6 @@ class Consumers:
             return self._idle.pop(None, None) or OpenConsumer(self._spare_settings, is_spare=True)
 
     def _take_back(self, own: OpenConsumer) -> None:
-        own.used_s = time.monotonic()
         with self._lock:
             before = self._idle.pop(None if own.is_spare else own.partition, None)
             self._idle[None if own.is_spare else own.partition] = own

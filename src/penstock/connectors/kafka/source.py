@@ -60,6 +60,11 @@ class KafkaSource:
         return pa.schema([(VALUE, pa.string()), *((name, TYPES[name]) for name in self.include)])
 
     @property
+    def reads_ahead(self) -> bool:
+        """Consumers stay in their partitions and fetch what comes next there, for the tasks of their process."""
+        return True
+
+    @property
     def promise(self) -> str:
         return "Exactly once: the offsets of each micro-batch are in the checkpoint; only committed messages are read."
 

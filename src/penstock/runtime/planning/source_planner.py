@@ -57,6 +57,10 @@ class SourcePlanner:
             _check(name, splits)
         return found
 
+    def reads_ahead(self, names: Iterable[str]) -> bool:
+        """Whether any of these sources fetches ahead in the process that has read a partition."""
+        return any(getattr(self.sources[name], "reads_ahead", False) for name in names)
+
     def arrivals(self, name: str, splits: Sequence[Split]) -> Sequence[float | None]:
         """When each split of a source arrived, as far as it tells."""
         port = self.sources[name]

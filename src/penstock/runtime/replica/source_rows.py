@@ -28,6 +28,7 @@ SQL = "source string, start long, stop long, payload binary, frontier binary"
 LETTERS = -1  # the start of a row whose payload is a table of dead letters
 BLOCK_ROWS = 32_768
 SPLIT = -2  # the start of a row whose payload is a split of a planned source
+SHARES = -4  # the start of a row before the splits of all tasks, which choose among them; its stop is their number
 RAW = -3  # the start of a row whose payload is an Arrow batch of a DataFrame, as Spark has it
 LETTERS_AT_ONCE = 4096
 
@@ -64,10 +65,15 @@ def letters_row(source: str, letters: DeadLetters) -> Iterator[pa.RecordBatch]:
         yield _row(source, LETTERS, LETTERS, sink.getvalue())
 
 
-def split_row(source: str, split: Split, arrived_s: float | None = None) -> pa.RecordBatch:
-    """A row that has a task read a split, which arrived then."""
+def split_row(source: str, split: Split, arrived_s: float | None = None, share: int = SPLIT) -> pa.RecordBatch:
+    """A row that has a task read a split, which arrived then; `share` is its share's number where tasks choose."""
     payload = json.dumps([*json.loads(split.to_json()), arrived_s]).encode()
-    return _row(source, SPLIT, SPLIT, pa.py_buffer(payload))
+    return _row(source, SPLIT, share, pa.py_buffer(payload))
+
+
+def shares_row(shares: int) -> pa.RecordBatch:
+    """The row before the splits of all shares, among which a task chooses one."""
+    return _row("", SHARES, shares, pa.py_buffer(b""))
 
 
 def split_of(payload: bytes) -> tuple[Split, float | None]:

@@ -22,7 +22,7 @@ from penstock.plan.elements.merged_sources import goes_by_micro_batch, needs_int
 from penstock.plan.elements.order import streams_with_positions
 from penstock.runtime.exchange.message import pack_frontier
 from penstock.runtime.planning.source_planner import SourcePlanner, dealt, planned_sources
-from penstock.runtime.replica.source_rows import SCHEMA, split_row
+from penstock.runtime.replica.source_rows import SCHEMA, SPLIT, shares_row, split_row
 from penstock.state.checkpoint.checkpoint import Checkpoint
 
 BEAT = "#beat"  # raised to have a micro-batch although no tuples came
@@ -36,6 +36,18 @@ class Share:
     source: str
     splits: tuple[Split, ...]
     arrived_s: tuple[float | None, ...]
+
+    def rows(self, number: int = SPLIT) -> Iterator[pa.RecordBatch]:
+        """A row for each split; `number` is the share's where tasks choose."""
+        for split, arrived_s in zip(self.splits, self.arrived_s, strict=True):
+            yield split_row(self.source, split, arrived_s, number)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyShare:
+    """All shares of a micro-batch: each task chooses one."""
+
+    shares: tuple[Share, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +149,7 @@ class OffsetReader:
         planned = self.planner.latest(start, time_s, self.cuts.share(cap_tuples))
         return {**ends, **planned, BEAT: max(start[BEAT], settings["beat"])}
 
-    def partitions(self, start: Offsets, end: Offsets) -> Sequence[Range | Share]:
+    def partitions(self, start: Offsets, end: Offsets) -> Sequence[Range | Share | AnyShare]:
         settings = self._settings()
         frontier = self.cuts.frontier(end)
         packed = None if frontier is None else pack_frontier(frontier)
@@ -152,6 +164,9 @@ class OffsetReader:
                 continue
             edges = _edges(start[name], end[name], settings["block_rows"], tasks)
             ranges += [Range(name, a, b, settings["block_rows"], packed) for a, b in itertools.pairwise(edges)]
+        shares = tuple(own for own in ranges if isinstance(own, Share))
+        if len(ranges) == len(shares) > 1 and self.planner.reads_ahead(splits):
+            return [AnyShare(shares)] * len(shares)
         return ranges or [Range("", 0, 0, 1, None)]  # a beat: a task that sends on what waited
 
     def _shares(self, name: str, splits: Sequence[Split], tasks: int) -> Iterator[Share]:
@@ -159,10 +174,14 @@ class OffsetReader:
         for own in dealt(splits, tasks):
             yield Share(name, own, tuple(itertools.islice(arrived_s, len(own))))
 
-    def read(self, partition: Range | Share) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: Range | Share | AnyShare) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, AnyShare):
+            yield shares_row(len(partition.shares))
+            for number, own in enumerate(partition.shares):
+                yield from own.rows(number)
+            return
         if isinstance(partition, Share):
-            for split, arrived_s in zip(partition.splits, partition.arrived_s, strict=True):
-                yield split_row(partition.source, split, arrived_s)
+            yield from partition.rows()
             return
         starts = list(range(partition.start, partition.stop, partition.block_rows))
         rows = [

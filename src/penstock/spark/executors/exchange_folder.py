@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import shutil
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ def exchange_folder(session: SparkSession, name: str) -> Iterator[None]:
     if home is None:
         yield
         return
-    folder = home / f"exchange-{name}-{os.getpid()}"
+    folder = home / f"exchange-{name}-{os.getpid()}-{next(_runs)}"  # no task of a run before is in it
     try:
         folder.mkdir(exist_ok=True)
     except OSError:  # a full disk: Spark carries all payloads
@@ -42,6 +43,7 @@ def exchange_folder(session: SparkSession, name: str) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+_runs = itertools.count()
 _homes: WeakKeyDictionary[SparkContext, Path | None] = WeakKeyDictionary()
 
 

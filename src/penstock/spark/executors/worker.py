@@ -16,7 +16,8 @@ from penstock.runtime.exchange.host_exchange import HostExchange
 from penstock.runtime.exchange.message import Message, batch_of, messages_of
 from penstock.runtime.replica.element_worker import element_worker
 from penstock.runtime.replica.task import ElementTask
-from penstock.runtime.sources.raw_rows import source_rows_of
+from penstock.runtime.sources.own_share import each_once, own_share, partitions_read
+from penstock.runtime.sources.raw_rows import raw_source, source_rows_of
 from penstock.spark.session.pickling import dumps
 
 
@@ -34,9 +35,13 @@ def run_element(
     assert plan is not None, f"batch {batch} has no plan"
     if plan.epoch != epoch:  # attempts count anew under each driver, so a late task would pass for the newest
         raise StaleAttemptError(f"a task of driver {epoch} came too late: batch {batch} is driver {plan.epoch}'s")
-    task = ElementTask(worker, plan, context.partitionId(), context.taskAttemptId(), start)
+    folder, replica = context.getLocalProperty(host_exchange.PROPERTY), context.partitionId()
+    if not number and worker.layout.pipeline.elements[0].scope == "stream":
+        batches = each_once(batches)
+    elif not number and raw_source(worker.fixed.graph) is None:
+        replica, batches = own_share(batches, replica, folder, partitions_read(directory), batch)
+    task = ElementTask(worker, plan, replica, context.taskAttemptId(), start)
     entered = task.figures.entry.inward(batches)
-    folder = context.getLocalProperty(host_exchange.PROPERTY)
     messages = (
         task.run_next(host_exchange.arrived(_messages(entered), number, folder))
         if number

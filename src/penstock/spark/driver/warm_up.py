@@ -30,7 +30,7 @@ from penstock.plan.configuration import Configuration
 from penstock.plan.elements.pipeline import PipelineElement, pipeline_of
 from penstock.runtime.driver.source_control import SourceControl
 from penstock.runtime.replica.source_rows import packed
-from penstock.runtime.sources.offset_reader import BEAT, OffsetReader, Offsets, Range, Share
+from penstock.runtime.sources.offset_reader import BEAT, AnyShare, OffsetReader, Offsets, Range, Share
 from penstock.runtime.sources.stand_ins import with_stand_ins
 from penstock.runtime.sources.synthetic import synthetic_batch
 from penstock.spark.driver.micro_batch import MicroBatches
@@ -184,7 +184,7 @@ class RehearsalReader(OffsetReader):
     def latestOffset(self, start: Offsets, limit: object) -> Offsets:
         return {**super().latestOffset(start, limit), BEAT: start[BEAT] + 1}
 
-    def read(self, partition: Range | Share) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: Range | Share | AnyShare) -> Iterator[pa.RecordBatch]:
         yield from super().read(partition)
         for source in self._others:
             yield from packed([synthetic_batch(source.schema, _BLOCK_ROWS)], source, 0, DeadLetters())

@@ -181,13 +181,16 @@ class Watermarked:
             reason = f"has no number in '{window.on}', on which its window runs"
             self.letters.add(name, reason, item.row, self.schemas[port])
         elif self.is_passed(time_us):
-            source = self.graph.sources[int(item.position[1])]
-            if source.late == "drop":
+            if self.late(item.position[1]) == "drop":
                 self.dropped += 1
             else:
                 self.letters.add(name, LATE, item.row, self.schemas[port])
         else:
             self.waiting.append(Waiting((time_us, *self.order(item)), port, item, time_us))
+
+    def late(self, place: float) -> str:
+        """What becomes of a late tuple of a source; what windows fire at the end is of none."""
+        return self.graph.sources[int(place)].late if math.isfinite(place) else "dead_letter"
 
     def order(self, item: Item) -> tuple[Any, ...]:
         """Source, partition and offset, then output numbers; of what a watermark fired, only those."""

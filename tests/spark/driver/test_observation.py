@@ -64,6 +64,7 @@ def test_observations_and_journal_over_a_restart(session: SparkSession, tmp_path
         check_latency(o, own, started_at_s)
         at += o.tuples_in
         check_flow(o)
+    assert sum(o.cpu.element_s for o in seen if o.cpu is not None) > 0
     assert (seen[-1].backlog_tuples, seen[-1].backlog_age_s) == (0, 0.0)
     known = [r for o in seen for own in o.replicas_by_element.values() for r in own if r.jvm_cpu_s is not None]
     assert known
@@ -81,7 +82,7 @@ def check_flow(o: Observation) -> None:
     assert o.operators["window"].state_bytes > 0
     assert o.cpu is not None
     assert o.cpu.jvm_s is not None
-    assert o.cpu.element_s > 0
+    assert o.cpu.element_s >= 0  # a rest: what is sampled of operators may be all of a short micro-batch
     assert 0 < o.cpu.measuring_s < o.cpu.total_s
     assert o.times is not None
     assert o.times.plan_s + o.times.run_s + o.times.publish_s == pytest.approx(o.micro_batch_s, abs=1e-6)

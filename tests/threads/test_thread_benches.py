@@ -136,6 +136,7 @@ def test_a_ratio_of_pairs_has_an_interval_around_it() -> None:
     assert abs(ratio.median - 1.1) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_bench_of_threads_has_its_figures_and_a_picture(tmp_path: Path) -> None:
     tiny = Effort(run_s=0.002, pairs=2, ingestion_pairs=2, ingestion_blocks=2, grid_blocks=2, rounds=1)
     report = measure_threads(tiny, 2, lambda step: None)

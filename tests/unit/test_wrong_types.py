@@ -401,7 +401,13 @@ def test_every_parameter_is_here(name: str) -> None:
     assert set(case.right) == {own for own, parameter in parameters.items() if parameter.kind not in kinds}
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("elastic_map", "sources.dataframe")])
+_ON_SPARK = ("elastic_map", "sources.dataframe")
+_WORKING = [name for name in CASES if name not in _ON_SPARK]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "to_dataframe" else n for n in _WORKING]
+)
 def test_right_arguments_work(name: str) -> None:
     needs_spark = ("does not answer", "is open in this process already", "which only engine='spark' has")
     try:

@@ -72,6 +72,7 @@ def test_faults_are_counted_kept_and_tried_again(tmp_path: Path, monkeypatch: py
     assert again.counts == result.counts
 
 
+@pytest.mark.slow
 def test_a_kind_can_be_tried_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz, "KINDS", {"numbers": Numbers})
     effort = fuzz.FuzzEffort({"numbers": 60})
@@ -85,6 +86,7 @@ def test_a_kind_can_be_tried_in_pieces(tmp_path: Path, monkeypatch: pytest.Monke
     assert first.next == {"numbers": 1}
 
 
+@pytest.mark.slow
 def test_an_input_that_hangs_is_ended_and_the_next_one_is_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

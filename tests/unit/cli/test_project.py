@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from penstock.cli.commands import app
 from tests.checkout import ROOT
 
 
+@pytest.mark.slow
 def test_a_new_project_passes_its_own_tests_and_is_explained(tmp_path: Path) -> None:
     folder = tmp_path / "my prices"
     output = CliRunner().invoke(app, ["init", str(folder)]).output

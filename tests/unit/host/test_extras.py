@@ -79,6 +79,7 @@ SPARK = "needs Spark, which is not installed; install it with: pip install 'pens
 PLOT = "needs matplotlib, which is not installed; install it with: pip install 'penstock-streams[plot]'"
 
 
+@pytest.mark.slow
 def test_without_extras_the_rest_works_and_each_use_of_them_is_told_in_a_sentence() -> None:
     done = subprocess.run([sys.executable, "-c", PLAIN], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -93,6 +93,7 @@ def files_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.slow
 def test_a_torn_file_gives_the_same_results_or_one_sentence(tmp_path: Path, stage: str) -> None:
     _, ledgers = made(tmp_path / "whole", stage)
     going_on, refusals = 0, []

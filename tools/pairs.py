@@ -2,7 +2,7 @@
 
 `python tools/pairs.py OTHER_TREE --part vwap --pairs 5`: the other tree is a checkout with a `.venv` of its own. "Not
 worse" where the 95 % interval of the ratio (new / old, higher is better) reaches 0.97. Results are kept in a file of
-JSON lines, so that a run that was cut goes on.
+JSON lines with their commits, so that a run that was cut goes on; pairs of other commits do not count.
 """
 
 from __future__ import annotations
@@ -56,11 +56,19 @@ def measured(tree: Path, part: str) -> dict[str, float]:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def pairs_of(part: str, kept: Path) -> list[tuple[Figures, Figures]]:
-    """Pairs of a part that a file keeps."""
+def commits_of(trees: Sequence[Path]) -> list[str]:
+    """What is checked out in some trees."""
+    command = ["git", "rev-parse", "--short=8", "HEAD"]
+    return [
+        subprocess.run(command, check=True, cwd=own, capture_output=True, text=True).stdout.strip() for own in trees
+    ]
+
+
+def pairs_of(part: str, kept: Path, commits: Sequence[str]) -> list[tuple[Figures, Figures]]:
+    """Pairs of a part, old and new, that a file keeps of two commits."""
     lines = kept.read_text().splitlines() if kept.exists() else []
     rows = [json.loads(line) for line in lines]
-    return [(row["old"], row["new"]) for row in rows if row["part"] == part]
+    return [(row["old"], row["new"]) for row in rows if (row["part"], row["commits"]) == (part, commits)]
 
 
 def main() -> None:
@@ -70,15 +78,16 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--kept", type=Path, default=Path(".pairs.jsonl"), help="JSON lines of all pairs so far")
     asked = parser.parse_args()
+    trees = {"old": asked.other.resolve(), "new": _HERE}
+    commits = commits_of([*trees.values()])
     for part in asked.part or PARTS:
-        while (number := len(pairs_of(part, asked.kept))) < asked.pairs:
-            trees = {"old": asked.other.resolve(), "new": _HERE}
+        while (number := len(pairs_of(part, asked.kept, commits))) < asked.pairs:
             order = list(trees) if number % 2 == 0 else list(trees)[::-1]
             found = {name: measured(trees[name], part) for name in order}
             with asked.kept.open("a") as file:
-                file.write(json.dumps({"part": part, **found}) + "\n")
+                file.write(json.dumps({"part": part, "commits": commits, **found}) + "\n")
             print(f"{part}, pair {number + 1} of {asked.pairs}: {json.dumps(found)}", flush=True)
-        pairs = pairs_of(part, asked.kept)
+        pairs = pairs_of(part, asked.kept, commits)
         for name in pairs[0][1]:
             print(verdict(name, pairs), flush=True)
 

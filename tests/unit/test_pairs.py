@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -27,8 +28,10 @@ def test_not_worse_is_an_interval_that_reaches_the_bound(new: tuple[float, ...],
     assert verdict("rate", [({"rate": 1.0}, {"rate": own}) for own in new]).endswith(f"of 5 pairs: {word}")
 
 
-def test_pairs_that_a_file_keeps_are_taken_up_by_part(tmp_path: Path) -> None:
-    kept = tmp_path / "kept.jsonl"
-    kept.write_text('{"part": "vwap", "old": {"a": 1}, "new": {"a": 2}}\n{"part": "floor", "old": {}, "new": {}}\n')
-    assert pairs_of("vwap", kept) == [({"a": 1}, {"a": 2})]
-    assert pairs_of("state", kept) == []
+def test_pairs_that_a_file_keeps_are_taken_up_by_part_and_commits(tmp_path: Path) -> None:
+    kept, row = tmp_path / "kept.jsonl", {"part": "vwap", "commits": ["a1", "b2"], "old": {"a": 1}, "new": {"a": 2}}
+    kept.write_text(
+        "".join(json.dumps(row | other) + "\n" for other in ({}, {"part": "floor"}, {"commits": ["a1", "c3"]}))
+    )
+    assert pairs_of("vwap", kept, ["a1", "b2"]) == [({"a": 1}, {"a": 2})]
+    assert pairs_of("state", kept, ["a1", "b2"]) == []

@@ -14,7 +14,7 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 
 from tests.checkout import ROOT
-from tests.services.postgres_server import WITHIN_S, free_port
+from tests.services.postgres_server import WITHIN_S, free_ports
 
 VERSION = "4.1.0"
 JARS = ROOT / ".services" / f"kafka-{VERSION}"
@@ -84,10 +84,10 @@ class KafkaServer:
 
     def __init__(self, rebalance_delay_ms: int = 0) -> None:
         self._folder = tempfile.mkdtemp(prefix="penstock-kafka-")
-        self.port, self._sasl_port = free_port(), free_port()
+        self.port, self._sasl_port, controller = free_ports(3)
         self._properties = f"{self._folder}/server.properties"
         text = _PROPERTIES.format(
-            port=self.port, sasl=self._sasl_port, controller=free_port(), folder=self._folder, login=_LOGIN,
+            port=self.port, sasl=self._sasl_port, controller=controller, folder=self._folder, login=_LOGIN,
             user=USER, password=PASSWORD, rebalance_delay_ms=rebalance_delay_ms,
         )  # fmt: skip
         Path(self._properties).write_text(text)

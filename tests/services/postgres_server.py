@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 WITHIN_S = 120.0
@@ -22,11 +23,13 @@ def postgres_binaries() -> Path | None:
     return found[-1].parent if found else None if on_path is None else Path(on_path).parent
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
+def free_ports(number: int) -> list[int]:
+    """Different ports: each is held until all are found, or the system may give the same one twice."""
+    with ExitStack() as held:
+        taken = [held.enter_context(socket.socket()) for _ in range(number)]
+        for own in taken:
+            own.bind(("127.0.0.1", 0))
+        return [own.getsockname()[1] for own in taken]
 
 
 class PostgresServer:
@@ -35,7 +38,7 @@ class PostgresServer:
     def __init__(self) -> None:
         binaries = postgres_binaries()
         assert binaries is not None
-        self._bin, self.port = binaries, free_port()
+        self._bin, self.port = binaries, free_ports(1)[0]
         self._folder = tempfile.mkdtemp(prefix="penstock-postgres-")
         # The server refuses to run as root.
         self._user = "postgres" if os.geteuid() == 0 else None

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.saso.loads import trace_load
+from benchmarks.saso.made_loads import made_loads
 from benchmarks.saso.twin_command import curve, run_saso_twin
 from benchmarks.saso.twin_engine import Row, rows_of_case, twin_cases
 from benchmarks.saso.twin_report import by_policy, interval, judged, over_seeds
@@ -74,6 +76,18 @@ def test_a_case_has_a_row_of_each_policy_and_restart(tmp_path: Path) -> None:
     assert len({own.policy for own in rivals}) == len(rivals) / 2 >= 8
     assert [own.policy for own in rows if own.kind == "luck"] == ["static, other draws"]
     assert rows == rows_of_case(case)
+
+
+def test_loads_of_our_own_are_traces_like_others(tmp_path: Path) -> None:
+    first, again, other = (made_loads(tmp_path, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert len({path.read_text() for path in (*first, *other)}) == 10
+    for path in first:
+        load = trace_load(path, 10_000.0, 300)
+        counts = np.diff([load.arrivals.arrived_by(float(second)) for second in range(301)])
+        assert load.end_s == 300.0
+        assert 0 < np.mean(counts) < np.max(counts)
+        assert np.percentile(counts, 99) == pytest.approx(8_500, rel=0.01)
 
 
 def test_mistakes_are_told() -> None:

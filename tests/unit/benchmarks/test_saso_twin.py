@@ -68,13 +68,19 @@ def test_means_have_their_intervals() -> None:
 def test_a_case_has_a_row_of_each_policy_and_restart(tmp_path: Path) -> None:
     trace = tmp_path / "load.csv"
     trace.write_text("seconds,rate\n" + "\n".join(f"{n},{900 + 20 * n}" for n in range(12)) + "\n")
-    case = next(own for own in twin_cases([trace], [1], 8, (0.0, 60.0)) if own.goal == "throughput")
+    case = next(
+        own
+        for own in twin_cases([trace], [1], 8, (0.0, 60.0))
+        if (own.application, own.goal) == ("service-bound", "throughput")
+    )
     rows = rows_of_case(case)
     assert [own.kind for own in rows[:2]] == ["mpc", "oracle"]
     rivals = [own for own in rows if own.kind == "rival"]
     assert {own.restart_s for own in rivals} == {0.0, 60.0}
     assert len({own.policy for own in rivals}) == len(rivals) / 2 >= 8
-    assert [own.policy for own in rows if own.kind == "luck"] == ["static, other draws"]
+    (luck,) = [own for own in rows if own.kind == "luck"]
+    assert luck.policy == "static, other draws"
+    assert luck.mean_replicas == pytest.approx(next(own.mean_replicas for own in rivals if own.policy == "static"), 0.1)
     assert rows == rows_of_case(case)
 
 

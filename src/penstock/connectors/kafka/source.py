@@ -232,7 +232,7 @@ def _with_small_rest(behind: int, most: int) -> int:
     """The messages that a micro-batch may take: all that are there, where few would be left for one of their own.
 
     How many tuples a message has is an estimate, so that the cap is none to the tuple.  A micro-batch of six messages
-    takes a fifth of the time of one of 3,000.
+    takes a quarter of the time of one of 3,000.
 
     >>> _with_small_rest(3_006, 3_000), _with_small_rest(4_000, 3_000), _with_small_rest(5, 3_000)
     (3006, 3000, 3000)

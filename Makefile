@@ -48,7 +48,7 @@ demo: setup  ## Run the demonstration
 
 check: lint  ## Formatting, lint, types, layers, and the quick tests
 	@$(step) "pytest: unit, property, thread and contract tests, but for the slow ones"
-	$(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract tests/papers
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(BIN)/pytest -n 2 -m "not slow" tests/unit tests/property tests/threads tests/contract tests/papers
 
 test: lint  ## All checks, and all tests but the long ones and those of cluster, faults, stress and peers
 	@$(step) "pytest: all tests but those of cluster, faults, stress and peers"

@@ -396,6 +396,10 @@ def saso(
         int | None,
         typer.Option(metavar="N", help="With --engine twin: intervals of a trace; else 900, or 200 if quick."),
     ] = None,
+    made: Annotated[
+        list[int] | None,
+        typer.Option(metavar="SEED", min=0, help="With --engine twin: also five loads of our own; may be repeated."),
+    ] = None,
     policy: Annotated[
         str | None,
         typer.Option(metavar="POLICY", help="Compare this one, too: MODULE:CLASS, FILE.py:CLASS, or a name."),
@@ -412,7 +416,7 @@ def saso(
     if engine is not None:
         if engine != "twin":
             raise InputError(f"--engine is twin, or left out; got '{engine}'")
-        run_saso_twin(trace or [], seeds, pictures, json_file, quick=quick, steps=steps)
+        run_saso_twin(trace or [], seeds, pictures, json_file, quick=quick, steps=steps, made=made or ())
         return
     if only not in (None, *_SASO_PARTS):
         raise InputError(f"--only is one of {', '.join(_SASO_PARTS)}; got '{only}'")

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 _QUIET = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 settings.register_profile("quick", deadline=None, max_examples=15, suppress_health_check=_QUIET)
+settings.register_profile("few", deadline=None, max_examples=5, suppress_health_check=_QUIET)  # `make check`
 settings.register_profile("thorough", deadline=None, max_examples=500, suppress_health_check=_QUIET)
 # The same examples each time, so that CI fails for the change that it is given; `make test` draws new ones.
 settings.register_profile("ci", settings.get_profile("quick"), derandomize=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from benchmarks.machine import this_machine
 from benchmarks.pictures import figure_of, plain
 from benchmarks.report import finish, wide_console
+from benchmarks.saso.made_loads import made_loads
 from benchmarks.saso.twin_engine import RESTARTS_S, Row, twin_cases, twin_rows
 from benchmarks.saso.twin_report import print_twin, summary
 from penstock.errors import InputError
@@ -27,10 +29,22 @@ def run_saso_twin(
     *,
     quick: bool,
     steps: int | None = None,
+    made: Sequence[int] = (),
 ) -> None:
-    """Every policy on every trace and seed; with `pictures`, also MPC along its two settings."""
-    if not traces:
-        raise InputError("--engine twin needs at least one --trace FILE.csv")
+    """Every policy on every trace and seed, and on loads of our own that are made from the seeds `made`.
+
+    With `pictures`, also MPC along its two settings.
+    """
+    if not traces and not made:
+        raise InputError("--engine twin needs at least one --trace FILE.csv, or --made SEED for loads of our own")
+    with TemporaryDirectory() as folder:
+        own = [path for seed in made for path in made_loads(Path(folder), seed)]
+        _run_all([*traces, *own], seeds, pictures, json_file, quick=quick, steps=steps)
+
+
+def _run_all(
+    traces: Sequence[Path], seeds: int, pictures: Path | None, json_file: Path | None, *, quick: bool, steps: int | None
+) -> None:
     if seeds < 1:
         raise InputError(f"--seeds is at least 1; got {seeds}")
     if steps is not None and steps < 1:

@@ -28,6 +28,7 @@ from penstock.control.policy import Policy
 from penstock.control.rivals.static import Static
 from penstock.control.rules.application_rules import application_rules
 from penstock.control.rules.guard import Guard
+from penstock.control.rules.replica_bounds import Bounds
 from penstock.control.setting import Grid, Setting
 from penstock.simulate.plant_shape import PlantShape
 from penstock.simulate.shape_plant import shape_plant
@@ -118,7 +119,7 @@ def rows_of_case(case: TwinCase) -> list[Row]:
     known = [run(shape, policy) for _, policy in oracles(goal, grid, shape, load.arrivals)]
     found.append(_row(case, 0.0, "oracle", best_of(known, min(own.violations for own in known)), "oracle"))
     again = partial(_run, replace(case, seed=case.seed + _OTHER_DRAWS), load, goal, grid)
-    static = again(shape, Static(shape.highest_replicas))
+    static = again(shape, Static(shape.highest_replicas, Bounds(1, shape.highest_replicas)))
     found.append(_row(case, 0.0, "luck", static, "static, other draws"))
     for rival, restart_s in product(rivals(shape.highest_replicas), case.restarts_s):
         policy = rival.variants(load.speed_up, quick=True)[0][1]

@@ -15,7 +15,7 @@ class SlowSteps:
     """
 
     usual: float = 1.0
-    chance: float = 0.001
+    chance: float = 0.0003
     factor: float = 2.0
     usual_pace: float = 0.1
     pace: float = 0.01

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.saso.loads import trace_load
+from benchmarks.saso.made_loads import made_loads
 from benchmarks.saso.twin_command import curve, run_saso_twin
 from benchmarks.saso.twin_engine import Row, rows_of_case, twin_cases
 from benchmarks.saso.twin_report import by_policy, interval, judged, over_seeds
@@ -66,14 +68,32 @@ def test_means_have_their_intervals() -> None:
 def test_a_case_has_a_row_of_each_policy_and_restart(tmp_path: Path) -> None:
     trace = tmp_path / "load.csv"
     trace.write_text("seconds,rate\n" + "\n".join(f"{n},{900 + 20 * n}" for n in range(12)) + "\n")
-    case = next(own for own in twin_cases([trace], [1], 8, (0.0, 60.0)) if own.goal == "throughput")
+    case = next(
+        own
+        for own in twin_cases([trace], [1], 8, (0.0, 60.0))
+        if (own.application, own.goal) == ("service-bound", "throughput")
+    )
     rows = rows_of_case(case)
     assert [own.kind for own in rows[:2]] == ["mpc", "oracle"]
     rivals = [own for own in rows if own.kind == "rival"]
     assert {own.restart_s for own in rivals} == {0.0, 60.0}
     assert len({own.policy for own in rivals}) == len(rivals) / 2 >= 8
-    assert [own.policy for own in rows if own.kind == "luck"] == ["static, other draws"]
+    (luck,) = [own for own in rows if own.kind == "luck"]
+    assert luck.policy == "static, other draws"
+    assert luck.mean_replicas == pytest.approx(next(own.mean_replicas for own in rivals if own.policy == "static"), 0.1)
     assert rows == rows_of_case(case)
+
+
+def test_loads_of_our_own_are_traces_like_others(tmp_path: Path) -> None:
+    first, again, other = (made_loads(tmp_path, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert len({path.read_text() for path in (*first, *other)}) == 10
+    for path in first:
+        load = trace_load(path, 10_000.0, 300)
+        counts = np.diff([load.arrivals.arrived_by(float(second)) for second in range(301)])
+        assert load.end_s == 300.0
+        assert 0 < np.mean(counts) < np.max(counts)
+        assert np.percentile(counts, 99) == pytest.approx(8_500, rel=0.01)
 
 
 def test_mistakes_are_told() -> None:

@@ -43,7 +43,7 @@ def test_loads_that_jump_are_told_from_those_that_do_not() -> None:
         return np.asarray(tracked.tails.pieces())
 
     calm, jumping = pieces(0.0), pieces(0.03)
-    assert 2.3 < calm[-1] < 3.6
+    assert 2.6 < calm[-1] < 4.4
     assert jumping[-1] > 1.5 * calm[-1]
 
 

@@ -129,7 +129,7 @@ class Weights:
 
 
 _VIOLATION_STEPS = 3.0
-_BROKEN_STEPS = 45.0
+_BROKEN_STEPS = 500.0
 _CAP_PART = 0.02
 _CORE_WATTS = PowerModel().watts(1, SERVER_VOLTAGES.frequencies_ghz[-1])
 

@@ -1,7 +1,7 @@
 """Dynamic programming over chances: rates may come higher than forecast, and a broken goal has a price.
 
 The state is (setting, tuples that wait), the latter on a grid with straight lines between its points.  In each step the
-rate is one of six, by how far forecasts were off so far, or tasks straggle; later decisions know what came, as they
+rate is one of seven, by how far forecasts were off so far, or tasks straggle; later decisions know what came, as they
 will.  Where a goal breaks, straight lines are far off: the second step of first ones that are near the best is worked
 out for what waits then.
 """
@@ -17,8 +17,8 @@ from penstock.control.mpc.dynamic import distance_between
 from penstock.control.mpc.problem import Floats, Solution, Switching
 from penstock.model.forecasters.tails import CHANCES
 
-# A normal distribution in six pieces, finer where a goal breaks: the mean of each piece and its probability.
-ERRORS = np.array([-0.798, 0.460, 1.221, 1.723, 2.214, 2.823])
+# A normal distribution in seven pieces, finer where a goal breaks: the mean of each piece and its probability.
+ERRORS = np.array([-0.798, 0.460, 1.224, 1.715, 2.207, 2.690, 3.253])
 CERTAIN = (np.zeros(1), np.ones(1))
 _FINE_S, _POINTS = 2.4, 26
 

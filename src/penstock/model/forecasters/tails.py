@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# Six pieces of a distribution, finer where goals break: the probability of each.
-CHANCES = np.array([0.5, 0.3413, 0.0919, 0.0441, 0.0166, 0.0061])
+# Seven pieces of a distribution, finer where goals break: the probability of each.
+CHANCES = np.array([0.5, 0.3413, 0.0919, 0.0441, 0.0166, 0.0046, 0.0015])
 # Means of these pieces: of Student's t with four degrees of freedom, its variance brought to 1.
-ASSUMED = np.array([-0.718, 0.357, 1.030, 1.609, 2.419, 4.223])
+ASSUMED = np.array([-0.718, 0.357, 1.030, 1.609, 2.419, 3.605, 6.169])
 _EDGES = np.concatenate([[0.0], np.cumsum(CHANCES)])
 _EDGES[-1] = 1.0
 
@@ -46,7 +46,7 @@ class Tails:
 
 
 def piece_means(values: Floats) -> Floats:
-    """The means of the six pieces of a sample; a value may lie in two of them."""
+    """The means of the seven pieces of a sample; a value may lie in two of them."""
     sums = np.concatenate([[0.0], np.cumsum(np.sort(values))])
     below = np.interp(_EDGES * len(values), np.arange(len(sums)), sums)
     return np.asarray(np.diff(below) / (np.diff(_EDGES) * len(values)))

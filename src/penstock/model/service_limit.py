@@ -53,10 +53,24 @@ class ServiceLimit:
         A tuple that takes longer for its own sake would else be taken for one that waits for a service: what fewer
         replicas did is from before.
         """
+        if self.contradicted(replicas, computation_s) is not self:
+            return replace(self, seen=(), moved=True)
         before = next((s for s in self.seen if s.replicas == replicas), None)
         if before is None or 1 / _MOVED_RATIO < computation_s / before.computation_s < _MOVED_RATIO:
             return self
         return replace(self, seen=(), moved=True)
+
+    def contradicted(self, replicas: int, computation_s: float) -> ServiceLimit:
+        """Without anything seen before, where no more replicas than then take clearly longer, in a part of a step too.
+
+        A full service makes tuples take longer with more replicas alone.
+
+        >>> known = ServiceLimit().learn(7, 0.001)
+        >>> len(known.contradicted(6, 0.0018).seen), len(known.contradicted(12, 0.0018).seen)
+        (0, 1)
+        """
+        grew = any(s.replicas >= replicas and computation_s > _CLEAR_RATIO * s.computation_s for s in self.seen)
+        return replace(self, seen=()) if grew else self
 
     @property
     def limit_tuples_s(self) -> float:

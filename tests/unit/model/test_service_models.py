@@ -91,3 +91,14 @@ def test_a_frequency_is_kept_in_json_and_may_be_missing_from_older_ones() -> Non
     assert configuration_from_json(body) == plain
     del body["frequency_ghz"]
     assert configuration_from_json(body).frequency_ghz is None
+
+
+def test_costs_that_grow_with_a_change_of_replicas_are_no_full_service() -> None:
+    """The step with the change is a part of one alone; fewer replicas that take longer cannot wait for a full service."""
+    known = ServiceLimit().learn(7, 0.001).learn(6, 0.001)
+    fooled = known.learn(12, 0.002)
+    assert fooled.limit_tuples_s < float("inf")
+    told = known.contradicted(6, 0.0018).learn(12, 0.002)
+    assert told.limit_tuples_s == float("inf")
+    assert known.contradicted(12, 0.002) == known, "more replicas may wait for it"
+    assert known.checked(5, 0.002).learn(5, 0.002).limit_tuples_s == float("inf")

@@ -156,7 +156,9 @@ def _with_service(state: Learned, seen: ControlStep, service_s: float) -> Learne
     # just come, or have not: taken for a full service, it would hold back replicas for as long as that is remembered.
     usual = gigacycles / clock / _UNUSUAL < measured_s < gigacycles / clock * _UNUSUAL
     limit = state.limit
-    if not seen.is_partial:
+    if seen.is_partial:
+        limit = limit.contradicted(seen.setting.replicas, measured_s)
+    else:
         limit = limit.checked(seen.setting.replicas, measured_s)
         limit = limit.learn(seen.setting.replicas, measured_s, clock) if usual else limit
     own = gigacycles if limit.limit_tuples_s == float("inf") else limit.own_computation_s(measured_s) * clock
@@ -176,12 +178,16 @@ def _with_balance(state: Learned, seen: ControlStep, allowed_imbalance: float) -
 
 
 def _with_slow_steps(after: Learned, before: Learned, seen: ControlStep) -> Learned:
-    """Whether tasks straggled; steps with a change, with little work or of bursts say nothing of it."""
+    """Whether tasks straggled; steps with a change, with little work or of bursts say nothing of it.
+
+    Against what the step's own tuples took: where all of them take longer, costs have changed, and no task straggles.
+    """
     if seen.reconfigured or seen.service_s is None or before.gigacycles is None or before.service.bursty:
         return after
     if seen.busy_ratio < _LEAST_BUSY:
         return after
-    plain = replace(before, slow_steps=replace(before.slow_steps, usual=1.0))
+    own = seen.service_s * clock_ghz(seen.setting)
+    plain = replace(before, gigacycles=own, slow_steps=replace(before.slow_steps, usual=1.0))
     expected_s = plain.per_tuple_s(seen.setting)
     longest_s = seen.service_s * seen.imbalance / seen.setting.replicas
     return replace(after, slow_steps=after.slow_steps.learn(longest_s / expected_s))

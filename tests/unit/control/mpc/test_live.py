@@ -89,6 +89,18 @@ def test_tuples_that_take_longer_ask_for_more_replicas_and_not_for_fewer(factor:
     assert sum(breaks(latency(mean_ms=1000), step) for step in seen) <= 8
 
 
+def test_tuples_that_all_take_longer_are_no_tasks_that_straggle() -> None:
+    seen = ControlStep(
+        1, 1.0, 1.0, Setting(4, None, 48_000), 2000.0, 2000.0, 0.0, 0.6, overhead_s=0.1, service_s=0.001,
+        latency_mean_s=0.4,
+    )  # fmt: skip
+    policy = default_mpc(latency(mean_ms=1000), GRID)
+    state = policy.learn(policy.learn(policy.start(), seen), seen)
+    dearer = policy.learn(state, replace(seen, service_s=0.002))
+    straggled = policy.learn(state, replace(seen, imbalance=2.0))
+    assert dearer.slow_steps.chance < state.slow_steps.chance < straggled.slow_steps.chance
+
+
 def test_a_percentile_that_lies_far_from_the_mean_is_kept() -> None:
     goal = latency(p95_ms=1500)
     seen = controlled(PlantShape(interval_s=1.0), [2500.0] * 120, goal)

@@ -94,7 +94,7 @@ def test_a_frequency_is_kept_in_json_and_may_be_missing_from_older_ones() -> Non
 
 
 def test_costs_that_grow_with_a_change_of_replicas_are_no_full_service() -> None:
-    """The step with the change is a part of one alone; fewer replicas that take longer cannot wait for a full service."""
+    """Fewer replicas that take longer do not wait for a full service; a step with a change is a part of one."""
     known = ServiceLimit().learn(7, 0.001).learn(6, 0.001)
     fooled = known.learn(12, 0.002)
     assert fooled.limit_tuples_s < float("inf")

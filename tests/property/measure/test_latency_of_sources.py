@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -141,8 +142,26 @@ def test_many_blocks_are_told_in_few_pieces() -> None:
 def test_moments_are_spread_over_the_rows_that_are_left() -> None:
     arrived = Arrived(np.arange(10.0), "append")
     assert arrived.part(2, 4, 10).moments_s.tolist() == [2.0, 3.0]  # type: ignore[union-attr]
-    assert arrived.part(0, 5, 5).moments_s.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]  # type: ignore[union-attr]
+    assert arrived.part(0, 5, 5).at(np.arange(5)).tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
     assert least_exact([]) is None
+
+
+@given(
+    st.lists(st.floats(NOW_S - 5, NOW_S + 1), min_size=1, max_size=40),
+    st.integers(1, 3_000),
+    st.lists(st.integers(1, 700), min_size=1, max_size=5),
+)
+def test_a_sample_of_moments_is_told_as_if_each_row_had_its_own(
+    sample: list[float], rows: int, sizes: list[int]
+) -> None:
+    moments_s, lazy, plain = np.array(sample), *(ArrivalPieces(lambda: NOW_S) for _ in range(2))
+    each_s = moments_s[(np.arange(rows) * (len(sample) / rows)).astype(np.int64)]
+    edges = [0, *(edge for edge in np.cumsum(sizes).tolist() if edge < rows), rows]
+    for begin, end in itertools.pairwise(edges):
+        lazy.add("rows", begin, end - begin, Arrived(moments_s, "append").part(begin, end, rows))
+        plain.add("rows", begin, end - begin, Arrived(each_s[begin:end], "append"))
+    assert lazy.plain() == plain.plain()
+    assert plain.plain()["rows"][2] == np.count_nonzero(each_s > NOW_S)
 
 
 def test_a_schedule_that_is_overridden_is_not_gone_by(tmp_path: Path) -> None:

@@ -253,6 +253,14 @@ def test_arrow_messages_have_many_tuples(mock: Mock, topic: str, tmp_path: Path)
     assert read.letters[0][1]["offset"] == 1
 
 
+def test_a_small_rest_of_arrow_messages_is_no_batch_of_its_own(mock: Mock, topic: str, tmp_path: Path) -> None:
+    mock.send(topic, [arrow(n) for n in range(99)])
+    read = Read(ps.sources.kafka(mock.servers, topic, format="arrow"), tmp_path)
+    assert [len(numbers(read.batch(most=49_000))) for _ in range(3)] == [49, 50, 0]  # at 1,000 tuples a message
+    mock.send(topic, [arrow(n) for n in range(51)])
+    assert [len(numbers(read.batch(most=49_000))) for _ in range(2)] == [49, 2]
+
+
 @pytest.mark.parametrize("prefix", [b"", b"\0\0\0\0\7"], ids=["bare", "registry"])
 def test_avro(mock: Mock, topic: str, tmp_path: Path, prefix: bytes) -> None:
     fastavro = pytest.importorskip("fastavro")

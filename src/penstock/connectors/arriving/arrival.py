@@ -27,22 +27,35 @@ Arrival = ArrivalColumn | Literal["intake"] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrived:
-    """When some tuples arrived, in seconds since 1970 UTC: one moment for all of them, or one for each."""
+    """When some tuples arrived, in seconds since 1970 UTC: one moment for all of them, or one for each.
+
+    With `spread` (begin, end, rows) they are the tuples begin..end of so many, over which moments are spread evenly.
+    """
 
     moments_s: float | npt.NDArray[np.float64]
     latency_from: LatencyFrom
+    spread: tuple[int, int, int] | None = None
 
     def part(self, begin: int, end: int, rows: int) -> Arrived:
         """Those of the tuples begin..end of so many.
 
-        Where some tuples have become dead letters, the moments are spread over those that are left.
+        Where a source gave a sample, or some tuples have become dead letters, the moments are spread over the tuples.
         """
         if isinstance(self.moments_s, float):
             return self
-        own, scale = self.moments_s, len(self.moments_s) / max(rows, 1)
-        if scale == 1.0:
-            return Arrived(own[begin:end], self.latency_from)
-        return Arrived(own[(np.arange(begin, end) * scale).astype(np.int64)], self.latency_from)
+        if len(self.moments_s) == rows:
+            return Arrived(self.moments_s[begin:end], self.latency_from)
+        return Arrived(self.moments_s, self.latency_from, (begin, end, rows))
+
+    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """The moments of tuples by their places; of one moment for all, that."""
+        if isinstance(self.moments_s, float):
+            return np.full(len(places), self.moments_s)
+        if self.spread is not None:
+            begin, _, rows = self.spread
+            places = ((begin + places) * (len(self.moments_s) / rows)).astype(np.int64)
+        found: npt.NDArray[np.float64] = self.moments_s[places]
+        return found
 
 
 def least_exact(words: Iterable[LatencyFrom]) -> LatencyFrom | None:

@@ -29,6 +29,7 @@ _SECRET = {"stored": False, "shapes_state": False}
 INCLUDED = tuple(TYPES)
 ON_EXPIRED = ("fail", "dead_letter")
 _BY_MESSAGE = 1000  # tuples of an Arrow message, until one was seen
+_SMALL_REST = 32  # part of a micro-batch of Arrow messages that it may have more, if nothing is left then
 _ARROW_BITS, _ARROW_OFFSETS = 10, 1 << 29  # the first number of a message of many tuples is its offset x 2^10
 
 
@@ -155,6 +156,8 @@ class KafkaSource:
         if broker.is_shorter(known, ends):
             return start
         most = max(planning.most_tuples // self._tuples_by_message, 1)
+        if self.format == "arrow":
+            most = _with_small_rest(known.behind(ends), most)
         end = known.upto(ends, most)
         return start if end == before else end.to_offset()
 
@@ -223,6 +226,18 @@ class KafkaSource:
     def arrivals(self, splits: Sequence[Split], path: Path) -> Sequence[float | None]:
         """Every message has its own."""
         return [None] * len(splits)
+
+
+def _with_small_rest(behind: int, most: int) -> int:
+    """The messages that a micro-batch may take: all that are there, where few would be left for one of their own.
+
+    How many tuples a message has is an estimate, so that the cap is none to the tuple.  A micro-batch of six messages
+    takes a quarter of the time of one of 3,000.
+
+    >>> _with_small_rest(3_006, 3_000), _with_small_rest(4_000, 3_000), _with_small_rest(5, 3_000)
+    (3006, 3000, 3000)
+    """
+    return behind if most < behind <= most + most // _SMALL_REST else most
 
 
 def _check_starts(start: str | Mapping[str, Any], ends: Mapping[tuple[str, int], int]) -> None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from penstock.connectors.arriving.arrival import Arrived, LatencyFrom
 
@@ -38,10 +37,10 @@ class ArrivalPieces:
                 moments_s = now_s
             _append(pieces, (start, start + rows, moments_s, moments_s))
         elif rows:
-            ahead = int(np.count_nonzero(moments_s > now_s))
-            if ahead:
+            if (moments_s > now_s).any():
+                ahead = int(np.count_nonzero(arrived.at(np.arange(rows)) > now_s))
                 self._ahead[source] = self._ahead.get(source, 0) + ahead
-            pieces += _pieces(start, np.minimum(moments_s, now_s))
+            pieces += _pieces(start, rows, arrived, now_s)
         if len(pieces) > 2 * _PIECES_MAX:
             self._pieces[source] = _fewer(pieces)
 
@@ -61,9 +60,10 @@ def _append(pieces: list[Piece], new: Piece) -> None:
         pieces.append(new)
 
 
-def _pieces(start: int, moments_s: npt.NDArray[np.float64]) -> list[Piece]:
-    edges = np.unique(np.linspace(0, len(moments_s), _PIECES_PER_BLOCK + 1).astype(np.int64))
-    firsts, lasts = moments_s[edges[:-1]].tolist(), moments_s[edges[1:] - 1].tolist()
+def _pieces(start: int, rows: int, arrived: Arrived, now_s: float) -> list[Piece]:
+    """Pieces of about equal tuples; only moments at their ends are looked at, of which a source may give a sample."""
+    edges = np.unique(np.linspace(0, rows, _PIECES_PER_BLOCK + 1).astype(np.int64))
+    firsts, lasts = (np.minimum(arrived.at(own), now_s).tolist() for own in (edges[:-1], edges[1:] - 1))
     numbers = (start + edges).tolist()
     return list(zip(numbers[:-1], numbers[1:], firsts, lasts, strict=True))
 

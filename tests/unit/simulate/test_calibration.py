@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import penstock as ps
 from penstock import twin
@@ -15,8 +17,11 @@ from penstock.app.application import graph_of
 from penstock.control.journal.journal import Journal
 from penstock.control.journal.run_start import RunStart
 from penstock.errors import InputError
+from penstock.measure.observation import ReplicaObservation
 from penstock.plan.configuration import Configuration, check_configuration
 from penstock.plan.elements.pipeline import pipeline_of
+from penstock.simulate.calibration.element_fit import _ran_s
+from penstock.simulate.calibration.lines import growing_line, noise_by_size, with_means
 from penstock.simulate.micro_batch.batch_element import BatchElement, Growth, model_configuration
 
 NODES = twin.Nodes((twin.Node("n", cores=8),))
@@ -183,6 +188,61 @@ def test_the_noise_is_that_of_the_element_that_takes_the_time(tmp_path: Path) ->
         by_element = {**seen.replicas_by_element, "trades": (shaken, *rest)}
         written.write(replace(seen, replicas_by_element=by_element), plant.in_force)
     assert twin.fit_of(application(), tmp_path, None).costs.noise < 0.15
+
+
+def test_tuples_that_cost_very_different_amounts_and_a_driver_that_varies_are_found(tmp_path: Path) -> None:
+    """One tuple in ten asks a service: small tasks vary far more than large ones, and the latest of four is late."""
+    trades = BatchElement("trades", ("trades@source",), 1e-6)
+    window = BatchElement("window", ("trades",), 5e-4, cpu_ratio=0.02, jvm_s=1e-6, hidden_cv=3.0)
+    costs = replace(COSTS, tasks_per_core=8, noise=0.02, task_s=0.0, batch_noise=0.3)
+    plant = twin.Plant(
+        model(twin.constant(1e6)), twin.Nodes((twin.Node("n", cores=2),)), Configuration.of(application(), 2),
+        end_s=5_000, costs=costs, elements=(trades, window),
+    )  # fmt: skip
+    written = Journal(tmp_path / "journal.jsonl", "prices")
+    written.begin(RunStart(cores=2))
+    for cap in (400, 2_000, 16_000):
+        plant.apply(replace(plant.configuration.with_replicas("window", 4), micro_batch_tuples=cap))
+        for _ in range(60):
+            written.write(plant.observation(plant.next_batch()), plant.in_force)
+    fit = twin.fit_of(application(), tmp_path, None)
+    found = fit.elements[1]
+    assert found.service_s == pytest.approx(5e-4, rel=0.04)
+    assert found.hidden_cv == pytest.approx(3.0, rel=0.25)
+    assert found.service_cv == 0.0, "tasks do not report it"
+    assert fit.costs.noise == pytest.approx(0.02, abs=0.02)
+    assert fit.costs.batch_s + 2 * fit.costs.task_s == pytest.approx(0.08, rel=0.1)
+    assert fit.costs.batch_noise == pytest.approx(0.3, abs=0.12)
+
+
+def test_a_task_that_waits_keeps_the_time_in_which_it_got_no_core() -> None:
+    waits, computes = (task_of(cpu_s=cpu_s) for cpu_s in (0.01, 0.5))
+    assert _ran_s(waits) == pytest.approx(0.5 + 0.1 * (1 - 0.01 / 0.5))
+    assert _ran_s(computes) == pytest.approx(0.5), "the twin has tasks share cores by itself"
+
+
+def task_of(cpu_s: float) -> ReplicaObservation:
+    return ReplicaObservation(0, 100, 100, 0.6, cpu_s, 0, stalled_s=0.1)
+
+
+@given(fixed=st.floats(0, 0.05), slope=st.floats(1e-5, 1e-3), skew=st.floats(0.0, 0.6), seed=st.integers(0, 99))
+def test_a_line_with_means_has_the_sums_of_its_points(fixed: float, slope: float, skew: float, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    xs = np.repeat([100.0, 1_000.0, 10_000.0], 400)
+    ys = (fixed + slope * xs) * np.exp(random.normal(0, skew, len(xs)))
+    plain = growing_line(xs, ys, np.zeros((len(xs), 0)))
+    moved = with_means(plain, xs, ys, np.zeros((len(xs), 0)))
+    off = [abs(own.at(xs, np.zeros((len(xs), 0))).sum() / ys.sum() - 1) for own in (plain, moved)]
+    assert off[1] <= max(off[0], 0.03) + 0.02
+
+
+def test_noise_of_any_size_is_told_from_that_of_small_points() -> None:
+    random = np.random.default_rng(5)
+    xs = random.choice([50.0, 500.0, 5_000.0], 6_000)
+    for wide, narrow in ((0.1, 1.5), (0.0, 2.0), (0.2, 0.0)):
+        logs = random.normal(0, np.sqrt(wide**2 + narrow**2 / xs))
+        found = noise_by_size(xs, logs)
+        assert found == pytest.approx((wide, narrow), abs=0.15)
 
 
 def test_the_report_says_how_well_it_fits(tmp_path: Path) -> None:

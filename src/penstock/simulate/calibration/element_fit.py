@@ -17,7 +17,7 @@ from penstock.control.journal.journal import JournalLine
 from penstock.errors import InputError
 from penstock.measure.observation import Observation, ReplicaObservation
 from penstock.simulate.calibration.fit_report import ElementFit
-from penstock.simulate.calibration.lines import GrowingLine, growing_line
+from penstock.simulate.calibration.lines import GrowingLine, growing_line, noise_by_size, with_means
 from penstock.simulate.micro_batch.batch_element import NO_GROWTH, BatchElement, Growth
 from penstock.simulate.plant_shape import even_keys
 
@@ -71,14 +71,14 @@ def fit_element(name: str, lines: Sequence[JournalLine]) -> FittedElement:
     used = told if shares_cores else tasks
     python = _line(used, _ran_s if shares_cores else lambda task: task.busy_s)
     jvm = _line(used, lambda task: task.jvm_cpu_s or 0.0) if shares_cores else GrowingLine(0.0, 0.0, (0.0, 0.0))
-    noise, off = _noise(used, python, jvm, shares_cores=shares_cores)
+    noise, hidden_cv, off = _noise(used, python, jvm, shares_cores=shares_cores)
     come, gone = (float(sum(get(task) for task in tasks.tasks)) for get in (_come, _gone))
     cpu_ratio, task_cpu_ratio = _cpu_ratios(used, python)
     element = BatchElement(
         name, inputs, python.slope, _service_cv(tasks.tasks), gone / come, cpu_ratio,
         bytes_per_tuple=_bytes_per_tuple(tasks.tasks), shares=_shares(name, lines), jvm_s=jvm.slope,
         service_growth=_growth(python, used), jvm_growth=_growth(jvm, used), task_s=python.fixed,
-        task_cpu_ratio=task_cpu_ratio,
+        task_cpu_ratio=task_cpu_ratio, hidden_cv=hidden_cv,
     )  # fmt: skip
     report = ElementFit(
         name, python.slope, cpu_ratio, gone / come, len(used.tasks), off, jvm.slope,
@@ -121,12 +121,18 @@ def _reading(name: str, seen: Observation) -> list[str]:
 
 
 def _line(tasks: _Tasks, seconds: Any) -> GrowingLine:
-    return growing_line(tasks.of(_come), tasks.of(seconds), tasks.factors)
+    tuples, taken_s = tasks.of(_come), tasks.of(seconds)
+    return with_means(growing_line(tuples, taken_s, tasks.factors), tuples, taken_s, tasks.factors)
 
 
 def _ran_s(task: ReplicaObservation) -> float:
-    """Of the worker without waiting for a core: at least what it computed, since its clock counts waiting coarsely."""
-    return max(task.busy_s - task.stalled_s, task.cpu_s)
+    """Of the worker without what the twin finds by itself, waiting for a core while it computes.
+
+    At least what it computed, since its clock counts waiting coarsely.  A task that mostly waits for a service loses
+    time, too, where it wakes up and all cores are busy; the twin does not slow it down, so that this stays in its time.
+    """
+    alone_s = max(task.busy_s - task.stalled_s, task.cpu_s)
+    return alone_s + task.stalled_s * (1 - task.cpu_s / alone_s) if alone_s > 0 else alone_s
 
 
 def _computed_s(task: ReplicaObservation) -> float:
@@ -141,15 +147,18 @@ def _gone(task: ReplicaObservation) -> int:
     return task.tuples_out
 
 
-def _noise(tasks: _Tasks, python: GrowingLine, jvm: GrowingLine, *, shares_cores: bool) -> tuple[float, float]:
-    """The standard deviation of the logarithm of what tasks took, and the median of how far they are off."""
+def _noise(tasks: _Tasks, python: GrowingLine, jvm: GrowingLine, *, shares_cores: bool) -> tuple[float, float, float]:
+    """How much tasks vary that have any number of tuples, how much a tuple does, and how far they are off (median).
+
+    Where some tuples cost far more than others, as one in 25 that asks a service does, small tasks vary more.
+    """
     tuples = tasks.of(_come)
     predicted = python.at(tuples, tasks.factors) + jvm.at(tuples, tasks.factors)
     taken_s = tasks.of(lambda task: _ran_s(task) + (task.jvm_cpu_s or 0.0) if shares_cores else task.busy_s)
     off = taken_s / np.maximum(predicted, 1e-12)
     long = predicted > _LEAST_TASK_S
-    noise = float(min(1.4826 * np.median(np.abs(np.log(np.maximum(off[long], 1e-3)))), 1.0)) if long.any() else 0.0
-    return noise, float(np.median(np.abs(off - 1)))
+    noise, hidden_cv = noise_by_size(tuples[long], np.log(np.maximum(off[long], 1e-3))) if long.any() else (0.0, 0.0)
+    return noise, hidden_cv, float(np.median(np.abs(off - 1)))
 
 
 def _growth(line: GrowingLine, tasks: _Tasks) -> Growth:

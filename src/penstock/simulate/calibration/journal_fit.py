@@ -31,6 +31,7 @@ from penstock.simulate.micro_batch.placing import in_shares
 FILE = "journal.jsonl"
 LEAST_BATCHES = 20  # with tuples
 _MOST_LONGER = 1.5  # of the usual time beside tasks, by micro-batches that take far longer
+_MOSTLY_WAITS = 0.5  # below it a task's time is no matter of cores
 _BACKGROUNDS = tuple(0.02 * step for step in range(16))  # that are tried
 _NEARLY, _SAMPLES = 1.05, 200
 _PART = 0.6  # of the run, for the fit that predicts the rest of it
@@ -96,12 +97,15 @@ class _Learned:
         steady = [line for line, changed in _with_changes(lines) if not changed]
         background = _background_ratio(known, steady)
         known = known.with_background(background)
+        beside_s = [known.overhead_s(line) for line in steady]
         batch_s, tuple_s = _fitted_overhead(
-            [line.observation.tuples_in for line in steady], [max(known.overhead_s(line), 0.0) for line in steady]
+            [line.observation.tuples_in for line in steady], [max(own, 0.0) for own in beside_s]
         )
+        by_tasks_s = np.array([known.deviation_s(line) for line in steady])
+        batch_noise = _batch_noise(np.array(beside_s), by_tasks_s, batch_s)
         costs = MicroBatchCosts(
             batch_s=batch_s, stage_s=0.0, task_s=task_s, tuple_s=tuple_s, between_s=_between_s(lines), noise=noise,
-            background_ratio=background,
+            background_ratio=background, batch_noise=batch_noise,
         )  # fmt: skip
         pause_s, notes = _pause_s(lines, cls(elements, costs, cores, ()))
         return cls(elements, replace(costs, reconfigure_s=pause_s, move_s=0.0), cores, (*notes, *_same_replicas(lines)))
@@ -114,10 +118,27 @@ class _Learned:
     def overhead_s(self, line: JournalLine) -> float:
         """What a micro-batch took beside its tasks."""
         seen = line.observation
-        tasks_s = sum(
-            self._stage_s(own, line) if own.shares_cores else work_s(seen, [own.element.name]) for own in self.elements
-        )
+        tasks_s = sum(self._measured_stage_s(own, line) for own in self.elements)
         return seen.micro_batch_s - tasks_s
+
+    def _measured_stage_s(self, own: FittedElement, line: JournalLine) -> float:
+        """How long a stage's latest task took; of tasks that compute while they share cores, how long it should have."""
+        if not own.shares_cores:
+            return work_s(line.observation, [own.element.name])
+        if own.element.cpu_ratio >= _MOSTLY_WAITS:
+            return self._stage_s(own, line)
+        tasks = line.observation.replicas_by_element.get(own.element.name, ())
+        return self.costs.task_s + max((task.busy_s + (task.jvm_cpu_s or 0.0) for task in tasks), default=0.0)
+
+    def deviation_s(self, line: JournalLine) -> float:
+        """By how much the stages that are predicted vary by chance, each as its largest task does."""
+        squares = 0.0
+        for own in self.elements:
+            tuples = [r.tuples_in for r in line.observation.replicas_by_element.get(own.element.name, ())]
+            if any(tuples) and own.element.cpu_ratio >= _MOSTLY_WAITS:
+                share = self.costs.noise**2 + own.element.hidden_cv**2 / max(tuples)
+                squares += share * self._stage_s(own, line) ** 2
+        return float(np.sqrt(squares))
 
     def with_background(self, ratio: float) -> _Learned:
         return replace(self, costs=replace(self.costs, background_ratio=ratio))
@@ -169,6 +190,15 @@ def _fitted_overhead(sizes: Sequence[int], overheads_s: Sequence[float]) -> tupl
     usual_s = float((line.fixed + line.slope * tuples).mean())
     longer = float(np.clip(beside_s.mean() / usual_s, 1.0, _MOST_LONGER)) if usual_s > 0 else 1.0
     return longer * line.fixed, longer * line.slope
+
+
+def _batch_noise(beside_s: Any, by_tasks_s: Any, batch_s: float) -> float:
+    """How much what is fixed varies, as a share: beyond what tasks do by chance; far ones count as others do."""
+    if batch_s <= 0:
+        return 0.0
+    deviation_s = 1.4826 * float(np.median(np.abs(beside_s - np.median(beside_s))))
+    square = deviation_s**2 - float(np.median(by_tasks_s**2))
+    return float(np.clip(np.sqrt(max(square, 0.0)) / batch_s, 0.0, 1.0))
 
 
 def _same_replicas(lines: Sequence[JournalLine]) -> tuple[str, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 _DEVIATION_ROUNDS, _NEAR = 12, 0.1  # of the median deviation: nearer points weigh as much as these
 _LEAST_SPREAD = 0.05  # of the points, for a line that does not go through the origin
+_FARTHEST = 0.5
+_VARIANCE_ROUNDS = 6
 _LEAST_GROWTH = 0.03  # of the slope, from the least to the most; less is noise
 
 
@@ -45,6 +47,37 @@ def growing_line(xs: Any, ys: Any, factors: Any) -> GrowingLine:
         if not least:
             return GrowingLine(float(found[0]), max(float(found[1]), 0.0), tuple(found[2:].tolist()))
         used.remove(least[0])
+
+
+def with_means(line: GrowingLine, xs: Any, ys: Any, factors: Any) -> GrowingLine:
+    """The line moved so that small and large points lie on it on average, where it had half of them above it.
+
+    What tasks take is skewed: a mean is above the median, and sums of tasks are what matters.  A point counts for
+    `_FARTHEST` of what it should be, at most.
+    """
+    xs, ys, factors = (np.asarray(own, np.float64) for own in (xs, ys, factors))
+    expected = line.at(xs, factors)
+    scale = np.maximum(expected, 0.1 * float(ys.mean()) + 1e-12)
+    off = np.clip((ys - expected) / scale, -_FARTHEST, _FARTHEST)
+    if float(xs.std()) < _LEAST_SPREAD * float(xs.mean()):
+        return replace(line, slope=max(line.slope + float((off * scale).mean() / xs.mean()), 0.0))
+    table = np.stack([np.ones_like(xs), xs], 1) / scale[:, None]
+    fixed, slope = np.linalg.lstsq(table, off, rcond=None)[0].tolist()
+    return replace(line, fixed=max(line.fixed + fixed, 0.0), slope=max(line.slope + slope, 0.0))
+
+
+def noise_by_size(xs: Any, logs: Any) -> tuple[float, float]:
+    """Deviations a and c of points whose logarithms are off by chance: variances are a^2 + c^2 / x."""
+    table = np.stack([np.ones_like(xs), 1.0 / np.maximum(xs, 1.0)], 1)
+    squares = np.minimum(np.abs(logs), 1.0) ** 2
+    found = np.array([float(squares.mean()), 0.0])
+    for _ in range(_VARIANCE_ROUNDS):  # a square varies as its own mean does
+        weights = 1.0 / np.maximum(table @ found, 1e-6)
+        found = np.linalg.lstsq(table * weights[:, None], squares * weights, rcond=None)[0]
+        if found.min() < 0:  # one of the two alone
+            alone = [float((squares * weights**2 * own).sum() / (weights**2 * own**2).sum()) for own in table.T]
+            found = np.array([0.0, alone[1]]) if found[0] < 0 else np.array([alone[0], 0.0])
+    return float(np.sqrt(found[0])), float(np.sqrt(found[1]))
 
 
 def _least_deviations(table: Any, ys: Any) -> Any:

@@ -40,12 +40,12 @@ class BatchElement:
     """One stage; functions are of the time since the start (s).
 
     `service_s`: of a tuple in a Python worker on a core of speed 1, times `service_factor`; `service_cv`: its
-    coefficient of variation.  `jvm_s`: what Spark's side of the task computes for a tuple, while the worker waits.
-    Both are those of one replica, read by one; `service_growth` and `jvm_growth` are added with more of them.
-    `cpu_ratio`: the part of `service_s` that needs the core.  `task_s`: what a worker takes for a task beside its
-    tuples, if it has any; `task_cpu_ratio` of it needs the core.  `shares`: of the tuples by slot.  A service behind it
-    takes at most `limit_tuples_s`.  Windows do all their work every `fires_every_s`; None: with each tuple.
-    `is_single`: it can have one replica only.
+    coefficient of variation, as tasks report it; `hidden_cv`: where they do not.  `jvm_s`: what Spark's side of the
+    task computes for a tuple, while the worker waits.  Both are those of one replica, read by one; `service_growth` and
+    `jvm_growth` are added with more of them.  `cpu_ratio`: the part of `service_s` that needs the core.  `task_s`: what
+    a worker takes for a task beside its tuples, if it has any; `task_cpu_ratio` of it needs the core.  `shares`: of the
+    tuples by slot.  A service behind it takes at most `limit_tuples_s`.  Windows do all their work every
+    `fires_every_s`; None: with each tuple.  `is_single`: it can have one replica only.
     """
 
     name: str
@@ -66,6 +66,7 @@ class BatchElement:
     jvm_growth: Growth = NO_GROWTH
     task_s: float = 0.0
     task_cpu_ratio: float = 1.0
+    hidden_cv: float = 0.0
 
     def tuple_s(self, replicas: int = 1, readers: int = 1) -> tuple[float, float]:
         """The time of a tuple in the Python worker and on Spark's side of the task."""

@@ -106,7 +106,7 @@ class MicroBatches:
         taken = self._take(configuration.micro_batch_tuples)
         emitted: dict[str, int] = dict(taken)
         stages = []
-        at_s = began_s + self.costs.batch_s + pause_s + self.costs.tuple_s * sum(taken.values())
+        at_s = began_s + self._fixed_s(began_s) + pause_s + self.costs.tuple_s * sum(taken.values())
         for element in self.elements:
             at_s = self._up_s(at_s)
             tuples = sum(emitted[name] for name in element.inputs)
@@ -120,6 +120,15 @@ class MicroBatches:
         self.time_s = at_s
         self._earliest_s = max(began_s + self.costs.interval_s, at_s + self.costs.between_s)
         return batch
+
+    def _fixed_s(self, began_s: float) -> float:
+        """What this micro-batch takes beside its tasks and tuples; `batch_s` on average."""
+        costs = self.costs
+        if costs.batch_noise == 0:
+            return costs.batch_s
+        self._chances.begin("", began_s)
+        factor = self._chances.of("batch").lognormal(-(costs.batch_noise**2) / 2, costs.batch_noise)
+        return costs.batch_s * float(factor)
 
     def _wait(self) -> None:
         """For the interval, for a node, for a tuple; after a long silence there is a micro-batch without any."""
@@ -189,8 +198,8 @@ class MicroBatches:
         chances.begin(element.name, at_s)
         if costs.noise > 0:
             factor = np.exp(chances.of("noise").normal(-(costs.noise**2) / 2, costs.noise, number))
-        if element.service_cv > 0:
-            spread = element.service_cv / np.sqrt(np.maximum(tuples, 1.0))
+        if (cv := max(element.service_cv, element.hidden_cv)) > 0:
+            spread = cv / np.sqrt(np.maximum(tuples, 1.0))
             factor = factor * np.maximum(1 + spread * chances.of("service").standard_normal(number), _LEAST_WORK)
         if costs.straggler_ratio > 0:
             straggles = chances.of("stragglers").random(number) < costs.straggler_ratio

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.simulate.events.kernel.random_draws import stream_seed
 
-_USES = ("noise", "service", "stragglers", "selectivity")
+_USES = ("noise", "service", "stragglers", "selectivity", "batch")
 
 
 class Chances:

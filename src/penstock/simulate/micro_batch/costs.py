@@ -19,10 +19,10 @@ class MicroBatchCosts:
     A micro-batch takes `batch_s`, `stage_s` for each element, and its tasks, each `task_s` beside its work, and
     `tuple_s` for each tuple from the sources, however many tasks there are.  The next one begins `between_s` after its
     commit, and `interval_s` after its begin, at the earliest.  A task's work varies by `noise` (the standard deviation
-    of its logarithm), and a share of tasks, `straggler_ratio`, takes `straggler_factor` times as long.  A core runs
-    `tasks_per_core` tasks at once, which share it.  While tasks run, `background_ratio` of the cores is taken by what
-    goes on beside them (the driver, garbage collection, compilation): tasks feel it where they would need all cores.
-    A change of routes pauses the next micro-batch for `reconfigure_s`,
+    of its logarithm), `batch_s` by `batch_noise` likewise, and a share of tasks, `straggler_ratio`, takes
+    `straggler_factor` times as long.  A core runs `tasks_per_core` tasks at once, which share it.  While tasks run,
+    `background_ratio` of the cores is taken by what goes on beside them (the driver, garbage collection, compilation):
+    tasks feel it where they would need all cores.  A change of routes pauses the next micro-batch for `reconfigure_s`,
     `move_s` times the share of the keys that move and, where replicas change, `restart_s`.  Replicas beyond those that
     were there come `start_s` later.
 
@@ -45,6 +45,7 @@ class MicroBatchCosts:
     move_s: float = 0.2
     restart_s: float = 0.0
     start_s: float = 0.0
+    batch_noise: float = 0.0
 
     def __post_init__(self) -> None:
         rules: dict[str, Any] = {own.name: (getattr(self, own.name), number(least=0)) for own in fields(self)}

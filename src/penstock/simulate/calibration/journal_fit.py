@@ -117,18 +117,17 @@ class _Learned:
 
     def overhead_s(self, line: JournalLine) -> float:
         """What a micro-batch took beside its tasks."""
-        seen = line.observation
-        tasks_s = sum(self._measured_stage_s(own, line) for own in self.elements)
-        return seen.micro_batch_s - tasks_s
+        return line.observation.micro_batch_s - sum(self._measured_stage_s(own, line) for own in self.elements)
 
     def _measured_stage_s(self, own: FittedElement, line: JournalLine) -> float:
-        """How long a stage's latest task took; of tasks that compute while they share cores, how long it should have."""
+        """How long a stage's latest task took; where tasks compute and share cores, how long it should have taken."""
         if not own.shares_cores:
             return work_s(line.observation, [own.element.name])
         if own.element.cpu_ratio >= _MOSTLY_WAITS:
             return self._stage_s(own, line)
         tasks = line.observation.replicas_by_element.get(own.element.name, ())
-        return self.costs.task_s + max((task.busy_s + (task.jvm_cpu_s or 0.0) for task in tasks), default=0.0)
+        taken_s = [task.busy_s + (task.jvm_cpu_s or 0.0) for task in tasks]
+        return self.costs.task_s + max(taken_s) if taken_s else 0.0
 
     def deviation_s(self, line: JournalLine) -> float:
         """By how much the stages that are predicted vary by chance, each as its largest task does."""

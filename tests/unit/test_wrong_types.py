@@ -351,7 +351,7 @@ def of_twin() -> dict[str, Case]:
         "twin.MicroBatchCosts": Case(
             twin.MicroBatchCosts, batch_s=0.1, stage_s=0.0, task_s=0.0, tuple_s=0.0, between_s=0.0, interval_s=0.0,
             noise=0.0, straggler_ratio=0.0, straggler_factor=3.0, tasks_per_core=1, background_ratio=0.0,
-            reconfigure_s=0.0, move_s=0.0, restart_s=0.0, start_s=0.0,
+            reconfigure_s=0.0, move_s=0.0, restart_s=0.0, start_s=0.0, batch_noise=0.0,
         ),
         "twin.fit_of": Case(twin.fit_of, app=app, from_journal=None, from_profile=profile),
         "twin.pack": Case(

@@ -73,7 +73,7 @@ def _tried(array: pa.Array, type_: pa.DataType) -> pa.Array:
     while runs:
         run = runs.pop()
         try:
-            parts.append(run.cast(type_))
+            parts.append(_alone(run).cast(type_))
         except pa.ArrowInvalid:
             if len(run) == 1:
                 parts.append(pa.nulls(1, type_))
@@ -81,3 +81,8 @@ def _tried(array: pa.Array, type_: pa.DataType) -> pa.Array:
                 half = len(run) // 2
                 runs += [run.slice(half), run.slice(0, half)]
     return pa.concat_arrays(parts)
+
+
+def _alone(run: pa.Array) -> pa.Array:
+    """A run of lists without the values of lists beside it: Arrow's cast takes those for the run's own."""
+    return run.take(pa.array(range(len(run)), pa.int64())) if pa.types.is_nested(run.type) else run

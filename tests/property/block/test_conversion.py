@@ -28,7 +28,11 @@ def one_by_one(array: pa.Array, type_: pa.DataType) -> list[Any]:
     found = []
     for place in range(len(array)):
         try:
-            own = array.slice(place, 1)
+            own = (
+                pa.array([array[place].as_py()], array.type)
+                if pa.types.is_nested(array.type)
+                else array.slice(place, 1)
+            )
             text = str(own[0])
             has_zone = pa.types.is_timestamp(type_) and ":" in text and ("Z" in text or "+" in text)
             found.append(own.cast(pa.timestamp("us", "UTC")).cast(type_) if has_zone else own.cast(type_))
@@ -55,6 +59,11 @@ def test_numbers_convert_as_each_does_alone(values: list[float | None]) -> None:
 def test_lists_convert_as_each_does_alone(values: list[list[float] | None]) -> None:
     array = pa.array(values, pa.list_(pa.float64()))
     assert converted(array, pa.list_(pa.int64())).to_pylist() == one_by_one(array, pa.list_(pa.int64()))
+
+
+def test_a_list_that_converts_stands_beside_one_that_does_not() -> None:
+    lists = pa.array([[0.0], [0.5], [2.0], [], None, [1.0, 2.0]], pa.list_(pa.float64()))
+    assert converted(lists, pa.list_(pa.int64())).to_pylist() == [[0], None, [2], [], None, [1, 2]]
 
 
 @pytest.mark.parametrize("bad", [0, 1, 4999, 9999])

@@ -191,11 +191,11 @@ def _fitted_overhead(sizes: Sequence[int], overheads_s: Sequence[float]) -> tupl
     return longer * line.fixed, longer * line.slope
 
 
-def _batch_noise(beside_s: Any, by_tasks_s: Any, batch_s: float) -> float:
+def _batch_noise(overheads_s: Any, by_tasks_s: Any, batch_s: float) -> float:
     """How much what is fixed varies, as a share: beyond what tasks do by chance; far ones count as others do."""
     if batch_s <= 0:
         return 0.0
-    deviation_s = 1.4826 * float(np.median(np.abs(beside_s - np.median(beside_s))))
+    deviation_s = 1.4826 * float(np.median(np.abs(overheads_s - np.median(overheads_s))))
     square = deviation_s**2 - float(np.median(by_tasks_s**2))
     return float(np.clip(np.sqrt(max(square, 0.0)) / batch_s, 0.0, 1.0))
 

@@ -54,6 +54,7 @@ def fed(engine: ps.Engine, pieces: int, rows: int = 16) -> list[int]:
     return got
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["elastic", "elastic_operator", "multilevel"])
 def test_more_threads_than_cores_are_found_for_a_load_that_waits(policy: str) -> None:
     request = ps.ElasticThreads(1, 16, policy, period_s=0.05)  # type: ignore[arg-type]

@@ -249,12 +249,14 @@ def test_a_workload_changes_under_a_real_element() -> None:
     assert min(found.ratio_before, found.ratio_after, found.ratio_unadapted) > 0
 
 
+@pytest.mark.slow
 def test_external_load_is_measured_on_a_real_element() -> None:
     (run,) = load_runs(TINY, 2, lambda step: None)
     assert [result.phase.taken_cores for result in run.phases] == [0, 1, 2, 1, 0]
     assert (len(run.levels), run.kind) == (55, "measured")
 
 
+@pytest.mark.slow
 def test_multi_level_elasticity_is_measured_beside_every_placement() -> None:
     for run in exhaustive_runs(TINY, 2, lambda step: None):
         assert run.exhaustive_tuples_s is not None

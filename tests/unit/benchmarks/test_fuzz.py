@@ -96,6 +96,7 @@ def test_an_input_that_hangs_is_ended_and_the_next_one_is_tried(
     assert len(result.files) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows", "files", "spade", "options", "journals", "checkpoints"])
 def test_every_kind_works_in_small(
     name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,7 @@ def granules(window: StoredCountWindow) -> int:
     return int(window.memory.pool.granules(np.arange(SLOTS)).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("each", [1, 3, 100, 1000, 1100])
 def test_memory_is_that_of_the_tuples_held(setting: Setting, each: int) -> None:
     """At most 1.3 times what is held, beside 8 entries a key and a page or two a slot."""
@@ -75,6 +76,7 @@ def test_memory_is_that_of_the_tuples_held(setting: Setting, each: int) -> None:
     assert held * KEYS <= window.memory.chunks.memory_bytes <= 1.3 * held * KEYS + constant
 
 
+@pytest.mark.slow
 def test_attempts_that_are_abandoned_take_no_more_memory(setting: Setting) -> None:
     window = setting.worker()
     setting.commit(window, block_of(5))

@@ -166,6 +166,7 @@ class Service:
         return {"m": row["n"]}
 
 
+@pytest.mark.slow
 def test_the_pool_finds_the_knee_of_a_service_and_stays_there() -> None:
     service = Service(0.02, knee=8)
     keeper = LevelKeeper(max_level=64, period_s=0.15)

@@ -100,7 +100,7 @@ def print_twin(console: Console, rows: Sequence[Row], restarts_s: Sequence[float
     names = ("policy", "restart (s)", "violations (s)", "replicas", "changes")
     table = table_of("policies on the twin: means over all cases", *names)
     for policy in dict.fromkeys(row.policy for row in rows):
-        for restart_s in (0.0, *restarts_s):
+        for restart_s in dict.fromkeys((0.0, *restarts_s)):
             own = [row for row in rows if row.policy == policy and row.restart_s == restart_s]
             if own:
                 cells = [interval([float(v) for v in values]) for values in (

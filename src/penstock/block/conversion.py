@@ -85,4 +85,4 @@ def _tried(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 def _alone(run: pa.Array) -> pa.Array:
     """A run of lists without the values of lists beside it: Arrow's cast takes those for the run's own."""
-    return run.take(pa.array(range(len(run)), pa.int64())) if pa.types.is_nested(run.type) else run
+    return pa.concat_arrays([run]) if pa.types.is_nested(run.type) else run

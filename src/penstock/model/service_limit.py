@@ -53,24 +53,25 @@ class ServiceLimit:
         A tuple that takes longer for its own sake would else be taken for one that waits for a service: what fewer
         replicas did is from before.
         """
-        if self.contradicted(replicas, computation_s) is not self:
-            return replace(self, seen=(), moved=True)
         before = next((s for s in self.seen if s.replicas == replicas), None)
-        if before is None or 1 / _MOVED_RATIO < computation_s / before.computation_s < _MOVED_RATIO:
+        is_as_before = before is None or 1 / _MOVED_RATIO < computation_s / before.computation_s < _MOVED_RATIO
+        if is_as_before and not self._is_contradicted(replicas, computation_s):
             return self
         return replace(self, seen=(), moved=True)
 
     def contradicted(self, replicas: int, computation_s: float) -> ServiceLimit:
-        """Without anything seen before, where no more replicas than then take clearly longer, in a part of a step too.
+        """Forgets what was seen where as many replicas, or fewer, take clearly longer now.
 
-        A full service makes tuples take longer with more replicas alone.
+        A full service makes tuples take longer only with more replicas.  Part of a step is enough to see it.
 
         >>> known = ServiceLimit().learn(7, 0.001)
         >>> len(known.contradicted(6, 0.0018).seen), len(known.contradicted(12, 0.0018).seen)
         (0, 1)
         """
-        grew = any(s.replicas >= replicas and computation_s > _CLEAR_RATIO * s.computation_s for s in self.seen)
-        return replace(self, seen=()) if grew else self
+        return replace(self, seen=()) if self._is_contradicted(replicas, computation_s) else self
+
+    def _is_contradicted(self, replicas: int, computation_s: float) -> bool:
+        return any(s.replicas >= replicas and computation_s > _CLEAR_RATIO * s.computation_s for s in self.seen)
 
     @property
     def limit_tuples_s(self) -> float:

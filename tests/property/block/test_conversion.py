@@ -64,6 +64,8 @@ def test_lists_convert_as_each_does_alone(values: list[list[float] | None]) -> N
 def test_a_list_that_converts_stands_beside_one_that_does_not() -> None:
     lists = pa.array([[0.0], [0.5], [2.0], [], None, [1.0, 2.0]], pa.list_(pa.float64()))
     assert converted(lists, pa.list_(pa.int64())).to_pylist() == [[0], None, [2], [], None, [1, 2]]
+    views = pa.array([["a"], ["1"], None], pa.list_(pa.string_view()))
+    assert converted(views, pa.list_(pa.int64())).to_pylist() == [None, [1], None]
 
 
 @pytest.mark.parametrize("bad", [0, 1, 4999, 9999])

@@ -106,17 +106,25 @@ def test_what_spark_computes_and_what_replicas_add_is_found(tmp_path: Path, back
     assert "us more a doubling of its readers' replicas" in "\n".join(fit.report.lines())
 
 
+def saturated_run(
+    folder: Path, elements: tuple[BatchElement, BatchElement], costs: twin.MicroBatchCosts, end_s: float
+) -> tuple[twin.Plant, Journal]:
+    """A simulated run on two cores with more tuples than it can take, and the journal that it is to be written to."""
+    plant = twin.Plant(
+        model(twin.constant(1e6)), twin.Nodes((twin.Node("n", cores=2),)), Configuration.of(application(), 2),
+        end_s=end_s, costs=costs, elements=elements,
+    )  # fmt: skip
+    written = Journal(folder / "journal.jsonl", "prices")
+    written.begin(RunStart(cores=2))
+    return plant, written
+
+
 def test_what_a_worker_takes_for_a_task_is_part_of_its_time(tmp_path: Path) -> None:
     """A service is waited for; 20 ms of each task are not of its tuples, half of them computed."""
     trades = BatchElement("trades", ("trades@source",), 1e-6)
     window = BatchElement("window", ("trades",), 5e-4, cpu_ratio=0.02, jvm_s=1e-6, task_s=0.02, task_cpu_ratio=0.5)
     costs = replace(COSTS, tasks_per_core=8, noise=0.01, task_s=0.0)
-    plant = twin.Plant(
-        model(twin.constant(1e6)), twin.Nodes((twin.Node("n", cores=2),)), Configuration.of(application(), 2),
-        end_s=500, costs=costs, elements=(trades, window),
-    )  # fmt: skip
-    written = Journal(tmp_path / "journal.jsonl", "prices")
-    written.begin(RunStart(cores=2))
+    plant, written = saturated_run(tmp_path, (trades, window), costs, 500)
     busy_s = []
     for cap in (80, 800, 8_000):
         plant.apply(replace(plant.configuration.with_replicas("window", 4), micro_batch_tuples=cap))
@@ -195,12 +203,7 @@ def test_tuples_that_cost_very_different_amounts_and_a_driver_that_varies_are_fo
     trades = BatchElement("trades", ("trades@source",), 1e-6)
     window = BatchElement("window", ("trades",), 5e-4, cpu_ratio=0.02, jvm_s=1e-6, hidden_cv=3.0)
     costs = replace(COSTS, tasks_per_core=8, noise=0.02, task_s=0.0, batch_noise=0.3)
-    plant = twin.Plant(
-        model(twin.constant(1e6)), twin.Nodes((twin.Node("n", cores=2),)), Configuration.of(application(), 2),
-        end_s=5_000, costs=costs, elements=(trades, window),
-    )  # fmt: skip
-    written = Journal(tmp_path / "journal.jsonl", "prices")
-    written.begin(RunStart(cores=2))
+    plant, written = saturated_run(tmp_path, (trades, window), costs, 5_000)
     for cap in (400, 2_000, 16_000):
         plant.apply(replace(plant.configuration.with_replicas("window", 4), micro_batch_tuples=cap))
         for _ in range(60):

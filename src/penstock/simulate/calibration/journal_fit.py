@@ -31,7 +31,7 @@ from penstock.simulate.micro_batch.placing import in_shares
 FILE = "journal.jsonl"
 LEAST_BATCHES = 20  # with tuples
 _MOST_LONGER = 1.5  # of the usual time beside tasks, by micro-batches that take far longer
-_MOSTLY_WAITS = 0.5  # below it a task's time is no matter of cores
+_MOSTLY_WAITS = 0.5  # of its time computing: an element below it waits most of the time, so that cores hardly matter
 _BACKGROUNDS = tuple(0.02 * step for step in range(16))  # that are tried
 _NEARLY, _SAMPLES = 1.05, 200
 _PART = 0.6  # of the run, for the fit that predicts the rest of it
@@ -97,12 +97,12 @@ class _Learned:
         steady = [line for line, changed in _with_changes(lines) if not changed]
         background = _background_ratio(known, steady)
         known = known.with_background(background)
-        beside_s = [known.overhead_s(line) for line in steady]
+        overheads_s = [known.overhead_s(line) for line in steady]
         batch_s, tuple_s = _fitted_overhead(
-            [line.observation.tuples_in for line in steady], [max(own, 0.0) for own in beside_s]
+            [line.observation.tuples_in for line in steady], [max(own, 0.0) for own in overheads_s]
         )
         by_tasks_s = np.array([known.deviation_s(line) for line in steady])
-        batch_noise = _batch_noise(np.array(beside_s), by_tasks_s, batch_s)
+        batch_noise = _batch_noise(np.array(overheads_s), by_tasks_s, batch_s)
         costs = MicroBatchCosts(
             batch_s=batch_s, stage_s=0.0, task_s=task_s, tuple_s=tuple_s, between_s=_between_s(lines), noise=noise,
             background_ratio=background, batch_noise=batch_noise,
@@ -192,7 +192,10 @@ def _fitted_overhead(sizes: Sequence[int], overheads_s: Sequence[float]) -> tupl
 
 
 def _batch_noise(overheads_s: Any, by_tasks_s: Any, batch_s: float) -> float:
-    """How much what is fixed varies, as a share: beyond what tasks do by chance; far ones count as others do."""
+    """The standard deviation of what a micro-batch takes beside its tasks, as a share of it.
+
+    What tasks add by chance is left out.  It comes from the median deviation, which outliers do not move.
+    """
     if batch_s <= 0:
         return 0.0
     deviation_s = 1.4826 * float(np.median(np.abs(overheads_s - np.median(overheads_s))))

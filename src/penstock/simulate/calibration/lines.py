@@ -9,7 +9,7 @@ import numpy as np
 
 _DEVIATION_ROUNDS, _NEAR = 12, 0.1  # of the median deviation: nearer points weigh as much as these
 _LEAST_SPREAD = 0.05  # of the points, for a line that does not go through the origin
-_FARTHEST = 0.5
+_FARTHEST = 0.5  # from the line, as a share of it: points beyond count as if they were there
 _VARIANCE_ROUNDS = 6
 _LEAST_GROWTH = 0.03  # of the slope, from the least to the most; less is noise
 
@@ -50,10 +50,9 @@ def growing_line(xs: Any, ys: Any, factors: Any) -> GrowingLine:
 
 
 def with_means(line: GrowingLine, xs: Any, ys: Any, factors: Any) -> GrowingLine:
-    """The line moved so that small and large points lie on it on average, where it had half of them above it.
+    """The line moved from the medians of the points to their means, of small points as of large ones.
 
-    What tasks take is skewed: a mean is above the median, and sums of tasks are what matters.  A point counts for
-    `_FARTHEST` of what it should be, at most.
+    What tasks take is skewed, so that their mean is above their median, and their sum is what matters.
     """
     xs, ys, factors = (np.asarray(own, np.float64) for own in (xs, ys, factors))
     expected = line.at(xs, factors)
